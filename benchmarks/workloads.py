@@ -1,0 +1,86 @@
+"""The workloads: for each, what is asked, and the published and Tiltmeter's way to answer it.
+
+A new benchmark adds its published way in a file like `published_way.py` and one entry here: the data sets its items
+come from, Tiltmeter's `Benchmark`, and for each kind of model the head that answers and the published way.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from benchmarks import published_way as published
+from benchmarks.items import STARTER
+from benchmarks.outcome import Outcome
+from benchmarks.published_way import PublishedModel
+from tiltmeter.benchmarks import stereoset
+from tiltmeter.benchmarks.asking import Asked, Benchmark
+from tiltmeter.data.items import Item
+from tiltmeter.models.loading import Model
+from tiltmeter.questions import Kind
+
+PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One part of a benchmark. `ways` gives, for each kind of model, the head that answers and the published way."""
+
+    name: str
+    dataset: str
+    starter: str
+    part: str | None
+    protocol: str
+    benchmark: Benchmark
+    ways: Mapping[Kind, tuple[Kind, PublishedWay]]
+
+    def ask(self, items: Sequence[Item], model: Model) -> Asked:
+        """Tiltmeter's questions about the items."""
+        return self.benchmark.ask(
+            self.part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=self.protocol
+        )
+
+    def way(self, model: Model) -> tuple[Kind, PublishedWay]:
+        """The head that answers for a model, and the published way."""
+        try:
+            return self.ways[model.kind]
+        except KeyError:
+            raise SystemExit(f"{self.name} is not asked of {model.kind} models; it is of {', '.join(self.ways)}.") from None
+
+
+_INTRA = Workload(
+    name="stereoset-intra",
+    dataset="stereoset",
+    starter=STARTER,
+    part="intrasentence",
+    protocol="published",
+    benchmark=stereoset.BENCHMARK,
+    ways={
+        "masked": ("masked", published.intrasentence_masked),
+        "causal": ("causal", published.intrasentence_causal),
+        "seq2seq": ("seq2seq", published.intrasentence_seq2seq),
+    },
+)
+
+
+def _intersentence(case: str) -> Workload:
+    return replace(
+        _INTRA,
+        name=f"stereoset-inter/{case}",
+        part="intersentence",
+        protocol=f"published/{case}",
+        ways={"causal": ("causal", partial(published.intersentence_causal, case=case))},
+    )
+
+
+_CASES = {f"stereoset-inter/{case}": _intersentence(case) for case in ("orig", "b", "c", "d", "e", "f")}
+_INTER = replace(
+    _CASES["stereoset-inter/d"],
+    name="stereoset-inter",
+    ways={
+        "masked": ("next-sentence", published.intersentence_next_sentence),
+        "causal": _CASES["stereoset-inter/d"].ways["causal"],
+        "seq2seq": ("seq2seq", published.intersentence_seq2seq),
+    },
+)
+
+WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in (_INTRA, _INTER, *_CASES.values())}

@@ -1,0 +1,75 @@
+"""What every benchmark gives: trials, and the items it could not ask about."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.data.items import Item
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.questions import Answer, Kind, Question
+
+
+class CannotAsk(TiltmeterError):  # noqa: N818 - a statement about the model, and often no error
+    """A part of a benchmark asks for something this model does not have; the sentence says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number about one candidate (or sentence) of an item."""
+
+    candidate: str
+    role: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The questions about one candidate or item, and how their answers become its scores."""
+
+    item: Item
+    questions: tuple[Question, ...]
+    score: Callable[[Sequence[Answer]], list[Score]]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An item that a protocol cannot score."""
+
+    item: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Asked:
+    """One part of a benchmark in one language, put to one model: which kind of head answers, and what."""
+
+    kind: Kind
+    protocol: str
+    trials: list[Trial] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """How items of one form are put to models, and which measures their scores go to.
+
+    `ask(part, items, text, next_sentence=…, protocol=…)` makes the trials; `attributes(item)` are the columns that
+    an item adds to the table of scores.
+    """
+
+    form: str
+    protocols: tuple[str, ...]
+    measures: str
+    ask: Callable[..., Asked]
+    attributes: Callable[[Any], dict[str, Any]]
+
+
+def log_mean(answers: Sequence[Answer]) -> float:
+    """The mean of all log-probabilities: the logarithm of their geometric mean.
+
+    >>> float(log_mean([np.log([0.5, 0.125], dtype=np.float32)])) == float(np.log(np.float32(0.25)))
+    True
+    """
+    return float(np.concatenate(answers).astype(np.float64).mean())

@@ -1,0 +1,57 @@
+"""The command line: one thin file for each command."""
+
+import sys
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import tiltmeter
+from tiltmeter.cli import data
+from tiltmeter.cli.run import run
+from tiltmeter.cli.score import score
+from tiltmeter.cli.show import show
+from tiltmeter.errors import TiltmeterError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tiltmeter {tiltmeter.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _tiltmeter(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Measure how far a language model leans towards stereotypes, and how sure one can be of it.
+
+    Start with `tiltmeter run`: it measures the small embedded model on the starter set in about a minute.
+    """
+
+
+app.command()(run)
+app.command()(score)
+app.command()(show)
+app.add_typer(data.app, name="data")
+
+
+def main() -> None:
+    """Run the command line. What a user can mend is one sentence and exit code 2, never a traceback."""
+    console = Console(stderr=True)
+    try:
+        app()
+    except TiltmeterError as error:
+        console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        console.print("tiltmeter: Stopped. What was answered is kept; the same command goes on from here.")
+        sys.exit(130)

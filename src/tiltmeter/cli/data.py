@@ -1,0 +1,236 @@
+"""`tiltmeter data`: list, get, show, validate and convert data sets."""
+
+import json
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.output import spell
+from tiltmeter.data.datasets import DATASETS, dataset, examine_spec, load_spec
+from tiltmeter.data.findings import ERRORS, WARNINGS, Finding
+from tiltmeter.data.items import AssociationItem, Item, PairItem
+from tiltmeter.data.readers import FORMATS, examine_file
+from tiltmeter.data.readers.jsonl import write_jsonl
+from tiltmeter.data.spec import Spec, parse_spec
+from tiltmeter.data.validate import Examination
+from tiltmeter.errors import UsageError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="List, get, show, validate and convert data sets.",
+)
+
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORMAT", help=f"SOURCE is a file in this format: {', '.join(FORMATS)}."),
+]
+Language = Annotated[
+    str | None, typer.Option(metavar="CODE", help="The language of the file given with --from, such as de.")
+]
+
+EXAMPLES = 3
+
+
+@app.command("list")
+def list_(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Tell all about this data set.")] = None,
+) -> None:
+    """List the data sets, or tell all about one: licence, citation, known limits, files.
+
+    **Examples**
+
+    `tiltmeter data list`
+
+    `tiltmeter data list stereoset`
+    """
+    if name is not None:
+        _describe(name)
+        return
+    for data in DATASETS.values():
+        here = f"{sum(source.is_here() for source in data.sources)} of {len(data.sources)} files here"
+        typer.echo(f"{data.name:<19} {data.description}")
+        typer.echo(f"{'':<19} {data.form} · {' '.join(data.languages)} · {here}")
+
+
+@app.command()
+def get(spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="What to get.")]) -> None:
+    """Download the files of a data set, unless they are here, and print where they are.
+
+    Files go into the cache (`TILTMETER_CACHE` says where). `TILTMETER_MIRROR`, a folder or an http(s) address with
+    `owner/repository/path` below it, is used instead of GitHub.
+
+    **Examples**
+
+    `tiltmeter data get stereoset:de,fr`
+
+    `tiltmeter data get gender-pairs`
+    """
+    asked = parse_spec(spec)
+    if asked.path is not None:
+        raise UsageError(f"{spec} is a file of your own; there is nothing to get.")
+    for source in dataset(asked.name).select(asked.part, asked.languages):
+        typer.echo(source.path())
+
+
+@app.command()
+def show(
+    spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, or a .jsonl file.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many items of each part and language to show.")] = 3,
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Show the item with this id only.")] = None,
+) -> None:
+    """Show items. They voice stereotypes; what to expect is said first.
+
+    **Examples**
+
+    `tiltmeter data show starter/intersentence:fr`
+
+    `tiltmeter data show gest --item 17`
+    """
+    asked = parse_spec(spec)
+    if asked.path is None:
+        typer.echo(f"Content warning: {dataset(asked.name).warning}", err=True)
+    items = load_spec(asked)
+    if item is not None:
+        items = [one for one in items if one.id == item]
+        if not items:
+            raise UsageError(f"{spec} has no item with the id {item!r}.")
+    shown: defaultdict[tuple[str, ...], int] = defaultdict(int)
+    for one in items:
+        group = (one.language, one.part if isinstance(one, AssociationItem) else "")
+        shown[group] += 1
+        if item is not None or shown[group] <= limit:
+            typer.echo("\n".join(_lines(one)) + "\n")
+
+
+@app.command()
+def validate(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set as in `get`, or a file.")],
+    format: From = None,
+    language: Language = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
+) -> None:
+    """Check every item, and report errors and known blemishes. The exit code is 2 if there are errors.
+
+    **Examples**
+
+    `tiltmeter data validate my-items.jsonl --strict`
+
+    `tiltmeter data validate stereoset:tr`
+
+    `tiltmeter data validate dev.json --from stereoset-json --language en`
+    """
+    examinations = _examine(source, format, language)
+    if as_json:
+        found = [
+            {"file": one.file, "items": len(one.items), "findings": [asdict(finding) for finding in one.findings]}
+            for one in examinations
+        ]
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+    else:
+        for one in examinations:
+            _report(one)
+    if any(one.errors or (strict and one.findings) for one in examinations):
+        raise typer.Exit(2)
+
+
+@app.command()
+def convert(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set as in `get`, or a file.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The file to write.")],
+    format: From = None,
+    language: Language = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it is there.")] = False,
+) -> None:
+    """Write a data set, or a file in an upstream format, as JSONL, one item a line.
+
+    **Examples**
+
+    `tiltmeter data convert starter:de mine.jsonl`
+
+    `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
+    """
+    if out.exists() and not force:
+        raise UsageError(f"{out} is there already; --force replaces it.")
+    if format is None:
+        items = load_spec(_spec(source))
+    else:
+        items = [item for one in _examine(source, format, language) for item in one.accept()]
+    write_jsonl(items, out)
+    typer.echo(f"{len(items)} items written to {out}", err=True)
+
+
+def _spec(source: str) -> Spec:
+    asked = parse_spec(source)
+    path = asked.path or Path(source)
+    if path.suffix != ".jsonl" and path.is_file() and asked.name not in DATASETS:
+        raise UsageError(f"{source} is not a .jsonl file; say what it is with --from, one of {', '.join(FORMATS)}.")
+    return asked
+
+
+def _examine(source: str, format: str | None, language: str | None) -> list[Examination]:
+    known = spell(format, FORMATS, "--from")
+    if known is None:
+        return examine_spec(_spec(source))
+    if language is None:
+        raise UsageError("--from needs --language, such as --language de.")
+    return [examine_file(Path(source), known, language)]
+
+
+def _describe(name: str) -> None:
+    data = dataset(name)
+    typer.echo(f"{data.name}: {data.description}\n")
+    about = {
+        "form": data.form,
+        "parts": ", ".join(data.parts),
+        "languages": ", ".join(data.languages),
+        "licence": data.licence,
+        "cite": data.citation,
+        "content": data.warning,
+        "limits": "; ".join(data.limits),
+    }
+    for key, value in about.items():
+        if value:
+            typer.echo(f"{key:<10} {value}")
+    typer.echo("")
+    for source in data.sources:
+        name = str(source.file) if isinstance(source.file, Path) else source.file.name
+        typer.echo(f"{'here' if source.is_here() else '-':<10} {name}")
+
+
+def _lines(item: Item) -> list[str]:
+    """An item, for people to read."""
+    if isinstance(item, AssociationItem):
+        head = " · ".join((item.part, item.language, item.bias_type, item.target_term, item.id))
+        texts = [f"    {candidate.role:<16} {candidate.word or candidate.sentence}" for candidate in item.candidates]
+        return [head, f"  {item.context}", *texts]
+    if isinstance(item, PairItem):
+        head = " · ".join((item.language, item.bias_type, item.direction, item.id))
+        return [head, f"    more  {item.more}", f"    less  {item.less}"]
+    return [f"{item.language} · stereotype {item.stereotype} · {item.id}", f"    {item.sentence}"]
+
+
+def _report(examination: Examination) -> None:
+    """What was found, code by code, errors first, the commonest first, with some examples."""
+    by_code: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in examination.findings:
+        by_code[finding.code].append(finding)
+    warnings = len(examination.findings) - len(examination.errors)
+    typer.echo(examination.file)
+    typer.echo(f"{len(examination.items)} items, {len(examination.errors)} errors, {warnings} warnings\n")
+    if by_code:
+        typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
+    for code, found in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
+        # The first of each item: three findings in one item would be poor examples.
+        firsts = list({finding.item or finding.row: finding for finding in reversed(found)}.values())[::-1]
+        meaning = ERRORS.get(code) or WARNINGS[code]
+        typer.echo(f"{found[0].severity:<9}{code:<23}{len(found):>6}{len(firsts):>6}  {meaning}")
+        for finding in firsts[:EXAMPLES]:
+            place = ", ".join(filter(None, (finding.row, finding.field, finding.item and f"item {finding.item}")))
+            typer.echo(f"{'':<9}{place}: {finding.message}" if place else f"{'':<9}{finding.message}")
+    if by_code:
+        typer.echo("")

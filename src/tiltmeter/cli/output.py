@@ -1,0 +1,44 @@
+"""What commands print: results on standard output, notes on standard error."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.console import Console
+
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.runs import Result
+
+Choice = TypeVar("Choice", bound=str)
+
+
+def spell(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
+    """The choice that was given, or an error that lists the choices."""
+    for choice in choices:
+        if choice == given:
+            return choice
+    if given is None:
+        return None
+    raise UsageError(f"{option} {given} is not known; choose {', '.join(choices)}.")
+
+
+def print_result(result: "Result", out: Path | None) -> None:
+    """The result table, what was left out and why, and where the run is."""
+    from tiltmeter.reports.terminal import print_measures
+
+    console = Console()
+    print_measures(result.records, console)
+    notes = Console(stderr=True, soft_wrap=True, highlight=False)
+    for refusal in result.manifest["refused"]:
+        place = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"
+        notes.print(f"Not asked: {refusal['model']} on {place}. {refusal['reason']}", markup=False)
+    reasons: dict[tuple[str, ...], int] = {}
+    for skip in result.manifest["skipped"]:
+        key = (skip["model"], f"{skip['benchmark']}/{skip['part']}:{skip['language']}", skip["reason"])
+        reasons[key] = reasons.get(key, 0) + 1
+    for (model, place, reason), count in reasons.items():
+        notes.print(f"Not scored: {count} items of {place} by {model}, because {reason}.", markup=False)
+    if out:
+        notes.print(f"Written to {out}", markup=False)

@@ -1,0 +1,46 @@
+"""The progress bar of long work, on standard error."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tiltmeter.scoring.execute import Progress as Answered
+
+# Drawing more often than this shows nothing more.
+_SECONDS_BETWEEN = 0.2
+
+
+@contextmanager
+def answering_bar(label: str) -> Iterator[Callable[[Answered], None]]:
+    """A bar with questions per second, the share of padding and the time left."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+        auto_refresh=False,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(label, total=None, rate="")
+        began = stored = drawn = 0.0
+
+        def report(now: Answered) -> None:
+            nonlocal began, stored, drawn
+            clock = time.monotonic()
+            if not began:
+                began, stored = clock, now.answered
+            elif clock - drawn < _SECONDS_BETWEEN and now.answered < now.questions:
+                return
+            drawn = clock
+            rate = (now.answered - stored) / (clock - began) if clock > began else 0.0
+            text = f"{rate:,.0f}/s, padding {now.padding:.1%}" if rate else "stored" if now.answered else ""
+            progress.update(task, total=now.questions, completed=now.answered, rate=text)
+            progress.refresh()
+
+        yield report

@@ -1,0 +1,138 @@
+"""The data sets there are."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tiltmeter.data.dataset import Dataset, Form, Source
+from tiltmeter.data.items import PARTS, Part
+from tiltmeter.data.readers import Format
+from tiltmeter.data.upstream import repositories, upstream_file
+
+_STARTER = Path(__file__).parent / "starter"
+
+
+def _upstream(
+    repository: str,
+    name: str,
+    form: Form,
+    description: str,
+    limits: tuple[str, ...],
+    files: Iterable[tuple[str, Part | None, Format, str]],
+    parts: tuple[Part, ...] = (),
+) -> Dataset:
+    about = repositories()[repository]
+    sources = tuple(
+        Source(language, part, format, upstream_file(repository, path)) for language, part, format, path in files
+    )
+    return Dataset(name, form, description, about.licence, about.citation, about.warning, limits, sources, parts)
+
+
+def _starter(
+    name: str, form: Form, description: str, files: Iterable[tuple[str, Part | None, str]], parts: tuple[Part, ...] = ()
+) -> Dataset:
+    return Dataset(
+        name=name,
+        form=form,
+        description=description,
+        licence="Apache-2.0",
+        citation="Tiltmeter",
+        warning="The sentences play on mild stereotypes.",
+        limits=("a smoke test, not a benchmark: too small, and written by too few, to say much about a model",),
+        sources=tuple(Source(language, part, "jsonl", _STARTER / file) for language, part, file in files),
+        parts=parts,
+    )
+
+
+_AMERICAN = "the stereotypes are American, in the translations too"
+_FAULTY = "many items are faulty as tests of a stereotype (Blodgett et al. 2021, Stereotyping Norwegian Salmon)"
+
+DATASETS: dict[str, Dataset] = {
+    data.name: data
+    for data in (
+        _starter(
+            "starter",
+            "association",
+            "Tiltmeter's own association items, to try things out with",
+            (
+                (language, part, f"{part}.{language}.jsonl")
+                for language in ("en", "de", "fr", "es", "tr")
+                for part in PARTS
+            ),
+            PARTS,
+        ),
+        _starter(
+            "starter-pairs",
+            "pairs",
+            "Tiltmeter's own sentence pairs, to try things out with",
+            [("en", None, "pairs.en.jsonl"), ("de", None, "pairs.de.jsonl")],
+        ),
+        _starter(
+            "starter-gest",
+            "gest",
+            "Tiltmeter's own first-person sentences, to try things out with",
+            [("en", None, "gest.en.jsonl")],
+        ),
+        _upstream(
+            "slds-lmu/stereotypes-multi",
+            "stereoset",
+            "association",
+            "StereoSet in five languages, machine-translated from English and in part mended by hand",
+            (
+                _FAULTY,
+                _AMERICAN,
+                "the translations were made without context: the target is missing from hundreds of contexts",
+                "the German intrasentence part has 2,103 of the 2,106 items",
+            ),
+            (
+                (language, part, "stereoset-pickle", f"create_dataset/data/{part}/df_{part}_{language}.pkl")
+                for language in ("en", "de", "fr", "es", "tr")
+                for part in PARTS
+            ),
+            PARTS,
+        ),
+        _upstream(
+            "moinnadeem/StereoSet",
+            "stereoset-original",
+            "association",
+            "StereoSet's development set as first published",
+            (_FAULTY, _AMERICAN, "the test set was never published"),
+            [("en", None, "stereoset-json", "data/dev.json")],
+            PARTS,
+        ),
+        _upstream(
+            "VSteinborn/s_jsd-multilingual-bias",
+            "gender-pairs",
+            "pairs",
+            "212 gender pairs of CrowS-Pairs, edited and translated by people into nine languages",
+            (_AMERICAN, "212 pairs tell only large differences apart"),
+            (
+                (language, None, "pairs-csv", f"data/cps_translated_{language}_formatted.csv")
+                for language in ("en", "de", "fi", "fr", "id", "th", "ko", "vi", "zh", "ar")
+            ),
+        ),
+        _upstream(
+            "nyu-mll/crows-pairs",
+            "crows-pairs",
+            "pairs",
+            "CrowS-Pairs: 1,508 pairs about nine kinds of bias",
+            (_FAULTY, _AMERICAN, "its authors ask that it not be used to call a model free of bias"),
+            [("en", None, "crows-csv", "data/crows_pairs_anonymized.csv")],
+        ),
+        _upstream(
+            "kinit-sk/gest",
+            "gest",
+            "gest",
+            "GEST, edition 1.1: 3,565 sentences for sixteen gender stereotypes, 244 of them corrected since 1.0",
+            ("gender is taken as binary", "the published results are for edition 1.0"),
+            [("en", None, "gest-csv", "data/gest_1.1.csv")],
+        ),
+        _upstream(
+            "kinit-sk/gest",
+            "gest-1.0",
+            "gest",
+            "GEST, edition 1.0: what the published results were made with",
+            ("gender is taken as binary", "some sentences have slips that edition 1.1 corrects"),
+            [("en", None, "gest-csv", "data/gest.csv")],
+        ),
+    )
+}

@@ -1,0 +1,73 @@
+"""A data set: files, and what there is to know about them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tiltmeter.data.fetch import fetch, is_here
+from tiltmeter.data.items import Part
+from tiltmeter.data.readers import Format, examine_file
+from tiltmeter.data.suggest import did_you_mean
+from tiltmeter.data.upstream import UpstreamFile
+from tiltmeter.data.validate import Examination
+from tiltmeter.errors import UsageError
+
+Form = Literal["association", "pairs", "gest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of a data set. `part` is None if the file holds all parts, or the data set has none."""
+
+    language: str
+    part: Part | None
+    format: Format
+    file: UpstreamFile | Path
+
+    def path(self) -> Path:
+        """Where the file is on this machine; it is downloaded if it is not here yet."""
+        return self.file if isinstance(self.file, Path) else fetch(self.file)
+
+    def is_here(self) -> bool:
+        """Whether the file can be had without a download."""
+        return isinstance(self.file, Path) or is_here(self.file)
+
+    def examine(self) -> Examination:
+        """The items of the file, and everything found in it."""
+        return examine_file(self.path(), self.format, self.language)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set: what is in it, on what terms, and what it cannot tell."""
+
+    name: str
+    form: Form
+    description: str
+    licence: str
+    citation: str
+    warning: str
+    limits: tuple[str, ...]
+    sources: tuple[Source, ...]
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages it comes in."""
+        return tuple(dict.fromkeys(source.language for source in self.sources))
+
+    def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
+        """The files that hold a part (None: all parts) in some languages (empty: all); a UsageError if none can."""
+        languages = tuple(languages)
+        if part is not None and part not in self.parts:
+            there = f"its parts are {', '.join(self.parts)}" if self.parts else "it has no parts"
+            raise UsageError(f"{self.name} has no part {part!r}{did_you_mean(part, self.parts)}; {there}.")
+        for language in languages:
+            if language not in self.languages:
+                raise UsageError(f"{self.name} has no language {language!r}; it has {', '.join(self.languages)}.")
+        return tuple(
+            source
+            for source in self.sources
+            if (not languages or source.language in languages) and (part is None or source.part in (None, part))
+        )

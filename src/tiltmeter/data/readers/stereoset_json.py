@@ -1,0 +1,55 @@
+"""StereoSet in its original form: one JSON document with both parts."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.data.items import PARTS, Item
+from tiltmeter.data.readers.text import read_text
+from tiltmeter.data.records import BrokenFileError, Problem, Record
+from tiltmeter.data.validate import examine
+
+_KEYS = ("id", "target", "bias_type", "context")
+_NAMES = {
+    f"candidates[{number}]{ours}": f"sentences[{number}]{theirs}"
+    for number in range(3)
+    for ours, theirs in {"": "", ".id": ".id", ".role": ".gold_label", ".sentence": ".sentence"}.items()
+} | {"candidates": "sentences", "target_term": "target"}
+
+
+def read_stereoset_json(path: Path, language: str) -> list[Item]:
+    """The items of a file such as StereoSet's `dev.json`, of both parts."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str) -> Iterator[Record]:
+    """The records of a StereoSet JSON file: intrasentence, then intersentence."""
+    try:
+        document = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
+    data = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(data, dict) or not any(isinstance(data.get(part), list) for part in PARTS):
+        raise BrokenFileError("bad-json", "should hold data.intrasentence or data.intersentence, and a list there")
+    for part in PARTS:
+        for number, example in enumerate(data.get(part, ())):
+            row = f"data.{part}[{number}]"
+            if isinstance(example, dict):
+                yield Record(row, _values(example) | {"part": part, "language": language}, _NAMES)
+            else:
+                yield Record(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+
+
+def _values(example: dict[str, object]) -> dict[str, object]:
+    values: dict[str, object] = {key: example[key] for key in _KEYS if key in example}
+    if "sentences" in example:
+        sentences = example["sentences"]
+        values["candidates"] = [*map(_candidate, sentences)] if isinstance(sentences, list) else sentences
+    return values
+
+
+def _candidate(sentence: object) -> object:
+    if not isinstance(sentence, dict):
+        return sentence
+    ours = {"id": "id", "gold_label": "role", "sentence": "sentence"}
+    return {ours[key]: value for key, value in sentence.items() if key in ours}

@@ -1,0 +1,58 @@
+"""How a data set is asked for in a command: `name`, `name/part`, `name:language,language`, or the path of a file."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.data.items import PARTS
+from tiltmeter.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is asked for: a data set or a file, perhaps one part of it only, perhaps some languages only.
+
+    No languages means all there are. `path` is set where `name` is the path of a file.
+    """
+
+    name: str
+    part: str | None
+    languages: tuple[str, ...]
+    path: Path | None = None
+
+
+def parse_spec(text: str) -> Spec:
+    """Read a specification. Whether there is such a data set, part or language is for `datasets` to say.
+
+    >>> parse_spec("stereoset/intrasentence:de,fr")
+    Spec(name='stereoset', part='intrasentence', languages=('de', 'fr'), path=None)
+    >>> parse_spec("my-items.jsonl").path.name
+    'my-items.jsonl'
+    """
+    if _is_path(text):
+        return Spec(text, None, (), _path(text))
+    name, colon, tail = text.rpartition(":")
+    name = name if colon else text
+    languages = tuple(dict.fromkeys(filter(None, map(str.strip, tail.split(","))))) if colon else ()
+    if colon and not languages:
+        raise UsageError(f"{text!r} names no language after the colon, as in stereoset:en,de.")
+    if _is_path(name):
+        return Spec(name, None, languages, _path(name))
+    before, slash, part = name.rpartition("/")
+    if slash and part in PARTS and _is_path(before):
+        return Spec(before, part, languages, _path(before))
+    if slash and ("/" in before or before in ("", ".", "..", "~")):
+        raise UsageError(f"There is no file {name}.")
+    if not name.strip():
+        raise UsageError(f"{text!r} names no data set, as in stereoset:en,de.")
+    return Spec(before, part, languages) if slash else Spec(name, None, languages)
+
+
+def _is_path(text: str) -> bool:
+    # A separator alone does not make a path: stereoset/intrasentence has one too.
+    separators = filter(None, (os.sep, os.altsep, "/"))
+    return text.endswith(".jsonl") or (any(separator in text for separator in separators) and _path(text).is_file())
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()

@@ -1,0 +1,92 @@
+"""The registry of upstream files: what `upstream.toml` pins."""
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+Algorithm = Literal["sha256", "git-blob"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The hash a file must have."""
+
+    algorithm: Algorithm
+    digest: str
+
+    def of(self, path: Path) -> "Pin":
+        """The hash the file at `path` has, by the same algorithm.
+
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as empty:
+        ...     print(Pin("git-blob", "").of(Path(empty.name)))
+        git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
+        """
+        with path.open("rb") as file:
+            if self.algorithm == "sha256":
+                return Pin("sha256", hashlib.file_digest(file, "sha256").hexdigest())
+            # git hashes a header that holds the length, then the content.
+            state = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+            while block := file.read(1 << 20):
+                state.update(block)
+            return Pin("git-blob", state.hexdigest())
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}:{self.digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamFile:
+    """One file of an upstream repository, at the pinned commit."""
+
+    repository: str
+    commit: str
+    path: str
+    pin: Pin
+
+    @property
+    def name(self) -> str:
+        """`owner/repository/path`: how the file is spoken of, and where it lies below a mirror."""
+        return f"{self.repository}/{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """An upstream repository: where it is pinned, on what terms it can be used, what to cite, what to expect."""
+
+    name: str
+    commit: str
+    licence: str
+    citation: str
+    warning: str
+    files: dict[str, UpstreamFile]
+
+
+@cache
+def repositories() -> dict[str, Repository]:
+    """All pinned repositories, by `owner/name`."""
+    text = files("tiltmeter.data").joinpath("upstream.toml").read_text(encoding="utf-8")
+    return {entry["name"]: _repository(**entry) for entry in tomllib.loads(text)["repository"]}
+
+
+def upstream_file(repository: str, path: str) -> UpstreamFile:
+    """The pinned file at `path` of `repository`; a KeyError if the registry has no such file."""
+    return repositories()[repository].files[path]
+
+
+def _repository(name: str, commit: str, files: dict[str, str], **about: str) -> Repository:
+    pinned = {path: UpstreamFile(name, commit, path, _pin(pin)) for path, pin in files.items()}
+    return Repository(name=name, commit=commit, files=pinned, **about)
+
+
+def _pin(text: str) -> Pin:
+    algorithm, _, digest = text.partition(":")
+    if algorithm == "sha256":
+        return Pin("sha256", digest)
+    if algorithm == "git-blob":
+        return Pin("git-blob", digest)
+    raise ValueError(f"upstream.toml: unknown kind of hash {algorithm!r}")

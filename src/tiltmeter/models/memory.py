@@ -1,0 +1,36 @@
+"""How many tokens fit into one batch."""
+
+import os
+
+import torch
+from torch import nn
+
+# A processor works as fast with a thousand tokens as with more; a GPU wants as many as it can get.
+_MOST = {"cpu": 1024}
+_MOST_ELSEWHERE = 65_536
+_LEAST = 128
+# The share of the free memory that the activations of one batch may take.
+_SHARE = 0.25
+
+
+def batch_tokens(model: nn.Module, device: torch.device) -> int:
+    """How many tokens to send at once: a power of two, so that a little less free memory changes no batch."""
+    widest = max((m.out_features + m.in_features for m in _inner_layers(model)), default=1)
+    # A block holds its input, its output, and a few things as wide as its widest layer at the same time.
+    bytes_each = 6 * widest * next(model.parameters()).element_size()
+    fitting = int(_free_memory(device) * _SHARE / bytes_each)
+    return 1 << min(fitting, _MOST.get(device.type, _MOST_ELSEWHERE)).bit_length() - 1 if fitting > _LEAST else _LEAST
+
+
+def _inner_layers(model: nn.Module) -> list[nn.Linear]:
+    """All linear layers but the projection onto the vocabulary, which is sliced."""
+    find = getattr(model, "get_output_embeddings", lambda: None)
+    projection = find()
+    return [m for m in model.modules() if isinstance(m, nn.Linear) and m is not projection]
+
+
+def _free_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)

@@ -1,0 +1,96 @@
+"""Questions and answers: what benchmarks and models say to each other.
+
+A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. One
+form of question serves masked, causal, encoder-decoder and next-sentence models alike, so that batching,
+deduplication, storing and speed are solved once, in `tiltmeter.scoring`.
+"""
+
+import enum
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["masked", "causal", "seq2seq", "next-sentence"]
+KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
+
+
+class Want(enum.Enum):
+    """What is wanted of each (position, token) pair."""
+
+    LOG_PROB = "log-probability"
+    LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
+    LOGIT = "logit: enough where only differences at one position count, and needs no normaliser"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Token ids, and the (position, token) pairs wanted of the distributions read at those positions.
+
+    A position is where the output is read: for a masked model the place of the mask, for a causal model the token
+    before the wanted one. `source` is what an encoder-decoder reads (`ids` are then the decoder's). `segments` are
+    the token types of a sentence pair. The next-sentence head has one output, read at position 0; token 0 there
+    means "is the next sentence".
+    """
+
+    ids: tuple[int, ...]
+    wanted: tuple[tuple[int, int], ...]
+    source: tuple[int, ...] = ()
+    segments: tuple[int, ...] = ()
+    want: Want = Want.LOG_PROB
+
+    @cached_property
+    def digest(self) -> bytes:
+        """16 bytes that name this question in the store and fix its place in a plan."""
+        hasher = blake2b(self.want.name.encode(), digest_size=16)
+        for part in (self.ids, self.source, self.segments, [number for pair in self.wanted for number in pair]):
+            hasher.update(len(part).to_bytes(4, "little"))
+            hasher.update(array("i", part).tobytes())
+        return hasher.digest()
+
+
+# One float per wanted pair. With LOG_PROB_AND_TOP a second row holds 1 where the token is the most probable one.
+Answer = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text as token ids, with the characters each token covers (empty where the tokenizer cannot tell)."""
+
+    ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...] = ()
+    segments: tuple[int, ...] = ()
+
+
+class Text(Protocol):
+    """The text side of a model: its tokenizer, and the special tokens that questions are built with.
+
+    A token that the model does not have is None.
+    """
+
+    kind: Kind
+    start: int | None
+    mask: int | None
+    mask_text: str
+    sentinel: int | None
+    sentinel_text: str
+    decoder_start: int | None
+    pad_text: str
+    has_offsets: bool
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """The texts alone, without any special token."""
+
+    def encode_whole(self, texts: Sequence[str]) -> list[Encoded]:
+        """The texts with the special tokens the model expects around an input."""
+
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Two sentences as one input, with token types where the model has them."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of some tokens."""

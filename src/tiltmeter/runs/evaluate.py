@@ -1,0 +1,232 @@
+"""One run, from the names of models and benchmarks to scores and measures."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk
+from tiltmeter.data.cache import cache_dir
+from tiltmeter.data.items import Item
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.measures import measures_for
+from tiltmeter.measures.records import Record
+from tiltmeter.questions import Answer, Kind
+from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.runs.result import Result, refuse_other_run
+from tiltmeter.scoring.execute import Progress, answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+if TYPE_CHECKING:
+    from tiltmeter.models.loading import Model
+
+# Called with a label when a model begins to answer; gives what is told of the progress.
+Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Portion:
+    """A portion of a data set as it was put to a model."""
+
+    portion: Portion
+    benchmark: Benchmark
+    asked: Asked
+
+
+def evaluate(
+    models: str | Sequence[str],
+    on: str | Sequence[str],
+    *,
+    protocol: str = "published",
+    limit: int | None = None,
+    kind: Kind | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    batch_tokens: int | None = None,
+    trust_remote_code: bool = False,
+    out: Path | str | None = None,
+    force: bool = False,
+    watch: Watch = lambda label: nullcontext(lambda progress: None),
+) -> Result:
+    """Measure how far models lean towards stereotypes.
+
+    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`. `on` names benchmarks:
+    `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps that many
+    items of each part and language, the same ones in every language. With `out` the run is written there as well.
+
+    >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
+    >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
+    """
+    from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
+
+    began = time.monotonic()
+    names = [models] if isinstance(models, str) else list(models)
+    specs = [on] if isinstance(on, str) else list(on)
+    if not names or not specs:
+        raise UsageError("A run needs at least one model and one benchmark.")
+    if limit is not None and limit < 1:
+        raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
+    request = {"models": names, "on": specs, "protocol": protocol, "limit": limit, "kind": kind, "dtype": dtype}
+    if out is not None:
+        refuse_other_run(Path(out), request, force=force)
+    chosen = [_limited(portion, limit) for spec in specs for portion in portions(spec)]
+    scores: list[pd.DataFrame] = []
+    about_models, refused, skipped = [], [], []
+    with AnswerStore(cache_dir() / "answers.sqlite") as answers:
+        for name in names:
+            model = open_model(
+                name,
+                kind=kind,
+                device=device,
+                dtype=dtype,
+                trust_remote_code=trust_remote_code,
+                cache=cache_dir(),
+            )
+            asked = []
+            for portion in chosen:
+                benchmark = benchmark_for(portion.form)
+                try:
+                    asked.append(_Portion(portion, benchmark, _ask(model, portion, benchmark, protocol)))
+                except CannotAsk as refusal:
+                    refused.append({"model": name, **portion.label(), "reason": str(refusal)})
+            scores += _scores(model, asked, answers, batch_tokens, watch)
+            skipped += [
+                {"model": name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
+                for put in asked
+                for skip in put.asked.skipped
+            ]
+            about_models.append(_about(model, asked))
+            model.unload()
+    if not scores:
+        raise ModelError(" ".join(dict.fromkeys(entry["reason"] for entry in refused)) or "No item could be scored.")
+    table = pd.concat(scores, ignore_index=True)
+    result = Result(
+        scores=table,
+        records=measure_all(table, {portion.name: benchmark_for(portion.form).measures for portion in chosen}),
+        manifest=make_manifest(
+            request,
+            models=about_models,
+            data=[portion.describe() for portion in chosen],
+            refused=refused,
+            skipped=skipped,
+            seconds=time.monotonic() - began,
+        ),
+    )
+    if out is not None:
+        result.save(out, force=force)
+    return result
+
+
+def measure_all(scores: pd.DataFrame, families: Mapping[str, str]) -> list[Record]:
+    """The measures of every benchmark in a table of scores; `families` names the measures of each benchmark."""
+    records: list[Record] = []
+    for name, table in scores.groupby("benchmark", sort=False):
+        records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"))
+    return records
+
+
+def _limited(portion: Portion, limit: int | None) -> Portion:
+    """The portion with at most `limit` items, chosen by their ids so that languages keep the same ones."""
+    if limit is None or limit >= len(portion.items):
+        return portion
+    kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
+    return portion.with_items([item for item in portion.items if item.id in kept])
+
+
+def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str) -> Asked:
+    asked = benchmark.ask(
+        portion.part, portion.items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol
+    )
+    longest = model.max_length
+    for trial in asked.trials if longest else ():
+        length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
+        if length > longest:
+            raise ModelError(
+                f"Item {trial.item.id} of {portion.name}:{portion.language} has {length} tokens, but {model.name} reads "
+                f"at most {longest}; shorten the item or leave it out."
+            )
+    return asked
+
+
+def _scores(
+    model: "Model", asked: Sequence[_Portion], store: AnswerStore, batch_tokens: int | None, watch: Watch
+) -> Iterator[pd.DataFrame]:
+    """The scores of all portions, asked together: one kind of head at a time."""
+    answers: dict[bytes, Answer] = {}
+    for kind in dict.fromkeys(put.asked.kind for put in asked):
+        trials = [trial for put in asked if put.asked.kind == kind for trial in put.asked.trials]
+        item_of = {question.digest: trial.item for trial in trials for question in trial.questions}
+        with watch(f"{model.name} ({kind})") as report:
+            answers.update(
+                answer_all(
+                    (question for trial in trials for question in trial.questions),
+                    kind=kind,
+                    fingerprint=model.fingerprint(kind),
+                    load=lambda kind=kind: model.answerer(kind),
+                    store=store,
+                    batch_tokens=batch_tokens,
+                    name_of=lambda digest, item_of=item_of: item_of[digest].id,
+                    report=report,
+                )
+            )
+    for put in asked:
+        yield _table(model.name, put, answers)
+
+
+def _table(model: str, put: _Portion, answers: Mapping[bytes, Answer]) -> pd.DataFrame:
+    rows = [
+        (trial.item, score)
+        for trial in put.asked.trials
+        for score in trial.score([answers[question.digest] for question in trial.questions])
+    ]
+    return score_table(
+        model, put.portion, put.benchmark, put.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows)
+    )
+
+
+def score_table(
+    model: str,
+    portion: Portion,
+    benchmark: Benchmark,
+    protocol: str,
+    rows: Iterable[tuple[Item, str, str, float]],
+) -> pd.DataFrame:
+    """Rows of (item, candidate, role, score) as a piece of the table of scores."""
+    entries: list[dict[str, Any]] = [
+        {
+            "model": model,
+            "benchmark": portion.name,
+            "part": portion.part,
+            "language": portion.language,
+            "item": item.id,
+            "candidate": candidate,
+            "role": role,
+            "score": score,
+            **benchmark.attributes(item),
+            "protocol": protocol,
+        }
+        for item, candidate, role, score in rows
+    ]
+    return pd.DataFrame(entries)
+
+
+def _about(model: "Model", asked: Sequence[_Portion]) -> dict[str, Any]:
+    kinds = list(dict.fromkeys(put.asked.kind for put in asked))
+    return {
+        "name": model.name,
+        "revision": model.checkpoint.revision,
+        "type": model.config.model_type,
+        "kind": model.kind,
+        "next_sentence_head": model.has_next_sentence_head,
+        "weights": model.checkpoint.fingerprint,
+        "answers": {kind: model.fingerprint(kind) for kind in kinds},
+        "device": str(model.device),
+        "dtype": str(model.dtype).removeprefix("torch."),
+    }

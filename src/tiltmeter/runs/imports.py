@@ -1,0 +1,124 @@
+"""Predictions that others published, read into the table of scores."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.benchmarks.asking import Skipped
+from tiltmeter.data.items import AssociationItem
+from tiltmeter.errors import DataError, UsageError
+
+PROTOCOL = "published"
+
+# The scores of candidates by their ids, for each part that a file has.
+Scores = Mapping[str, Mapping[str, float]]
+
+_COLUMNS = (
+    "model",
+    "benchmark",
+    "part",
+    "language",
+    "item",
+    "candidate",
+    "role",
+    "score",
+    "bias_type",
+    "target",
+    "protocol",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What a file of predictions gives.
+
+    `skipped` are the items that lack a candidate's score; none of their candidates is in `scores`. `absent` are the
+    parts of which the file has nothing at all.
+    """
+
+    scores: pd.DataFrame
+    skipped: list[Skipped]
+    absent: list[str]
+
+
+def read_predictions(
+    path: Path, form: str, items: Iterable[AssociationItem], *, model: str | None = None, benchmark: str = "stereoset"
+) -> Predictions:
+    """Read a file of predictions for these items, which must be all of the parts they belong to.
+
+    The model's name is the file's, unless another is given. A translated data set has the candidate ids of the
+    original, so a file does not show which language it is for: that is the caller's to know.
+    """
+    if form not in FORMS:
+        raise UsageError(f"{form!r} is not a form of predictions; there is {', '.join(FORMS)}")
+    by_part: dict[str, list[AssociationItem]] = {}
+    for item in items:
+        by_part.setdefault(item.part, []).append(item)
+    found = FORMS[form](path)
+    absent = [part for part in by_part if part not in found]
+    if len(absent) == len(by_part):
+        raise DataError(f"{path} has no predictions for {' or '.join(by_part)}; it has {', '.join(found) or 'none'}")
+    rows: list[tuple[str, str, str, str, str, float, str, str]] = []
+    skipped: list[Skipped] = []
+    for part, there in by_part.items():
+        if part in absent:
+            continue
+        scores = found[part]
+        known = {candidate.id for item in there for candidate in item.candidates}
+        unknown = [identifier for identifier in scores if identifier not in known]
+        if unknown:
+            raise DataError(
+                f"{path}: {len(unknown)} of the {len(scores)} ids in {part!r} belong to no candidate of {benchmark}, "
+                f"the first is {unknown[0]!r}; choose the data set that was predicted"
+            )
+        for item in there:
+            lacking = [candidate.id for candidate in item.candidates if candidate.id not in scores]
+            if lacking:
+                skipped.append(Skipped(item.id, "the file has no score for some of its candidates"))
+                continue
+            rows += [
+                (part, item.language, item.id, c.id, c.role, scores[c.id], item.bias_type, item.target)
+                for c in item.candidates
+            ]
+    if not rows:
+        raise DataError(f"{path} has no item with all its candidates; the first that lacks one is {skipped[0].item}")
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS[2:-1]))
+    frame = frame.assign(model=model or path.stem, benchmark=benchmark, protocol=PROTOCOL)
+    return Predictions(frame[list(_COLUMNS)], skipped, absent)
+
+
+def _stereotypes_multi(path: Path) -> Scores:
+    """{"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}, as StereoSet's own code writes it too."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # not UTF-8, or not JSON
+        raise DataError(f"{path} is not a JSON file: {error}") from error
+    if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
+        raise DataError(f"{path} is not an object with a list of predictions for each part")
+    return {part: _scores(f"{path}, {part}", entries) for part, entries in content.items()}
+
+
+def _scores(place: str, entries: list[Any]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "score" not in entry:
+            raise DataError(
+                f'{place}, prediction {number}: an object with "id" and "score" is wanted, not {entry!r:.80}'
+            )
+        identifier, score = entry["id"], entry["score"]
+        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+            raise DataError(f"{place}, prediction {number} ({identifier}): {score!r:.80} is not a finite number")
+        if identifier in scores:
+            raise DataError(f"{place}, prediction {number}: the id {identifier} was there before")
+        scores[identifier] = float(score)
+    return scores
+
+
+FORMS: dict[str, Callable[[Path], Scores]] = {"stereotypes-multi": _stereotypes_multi}

@@ -1,0 +1,47 @@
+"""What a run records about itself, so that somebody else can say what was done, on what, with what."""
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from tiltmeter.measures.intervals import RESAMPLES, SEED
+
+# The libraries whose version can change a number.
+_LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scipy", "pandas")
+
+
+def make_manifest(
+    request: Mapping[str, Any],
+    *,
+    models: Iterable[Mapping[str, Any]] = (),
+    data: Iterable[Mapping[str, Any]] = (),
+    refused: Iterable[Mapping[str, Any]] = (),
+    skipped: Sequence[Mapping[str, Any]] = (),
+    seconds: float,
+) -> dict[str, Any]:
+    """The manifest of a run.
+
+    `refused` are the parts that a model could not be asked, `skipped` the items that a protocol could not score.
+    """
+    return {
+        "request": dict(request),
+        "models": list(models),
+        "data": list(data),
+        "refused": list(refused),
+        "skipped": list(skipped),
+        "statistics": {"interval": 0.95, "resamples": RESAMPLES, "seed": SEED},
+        "versions": {name: found for name in _LIBRARIES if (found := _version(name))},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

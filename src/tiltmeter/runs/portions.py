@@ -1,0 +1,67 @@
+"""What a run is on: the items of one data set, part and language, with where they came from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.data import AssociationItem, GestItem, Item, PairItem, Spec, load_spec, parse_spec
+from tiltmeter.data.datasets import dataset
+
+# What stands in the column `part` where a data set is not divided.
+WHOLE = "all"
+_FORMS: dict[type[Item], str] = {AssociationItem: "association", PairItem: "pairs", GestItem: "gest"}
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """The items of one data set, part and language. `files` are the hashes of the files they were read from."""
+
+    name: str
+    form: str
+    part: str
+    language: str
+    items: Sequence[Any]
+    files: dict[str, str]
+
+    def with_items(self, items: Sequence[Any]) -> "Portion":
+        """The same portion with other items."""
+        return replace(self, items=items)
+
+    def label(self) -> dict[str, str]:
+        """The columns that tell this portion from others."""
+        return {"benchmark": self.name, "part": self.part, "language": self.language}
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        return {**self.label(), "items": len(self.items), "files": self.files}
+
+
+def portions(text: str) -> Iterator[Portion]:
+    """The portions that a specification such as `stereoset/intrasentence:de` asks for."""
+    spec = parse_spec(text)
+    files = _hashes(spec)
+    by_kind: dict[tuple[str, str, str], list[Item]] = {}
+    for item in load_spec(spec):
+        part = item.part if isinstance(item, AssociationItem) else WHOLE
+        by_kind.setdefault((_FORMS[type(item)], part, item.language), []).append(item)
+    for (form, part, language), items in by_kind.items():
+        used = {name: digest for name, (digest, of_language) in files.items() if of_language in (None, language)}
+        yield Portion(spec.name, form, part, language, items, used)
+
+
+def _hashes(spec: Spec) -> dict[str, tuple[str, str | None]]:
+    """The SHA-256 of each file, and the language it is in if it is in one."""
+    if spec.path is not None:
+        return {spec.path.name: (_sha256(spec.path), None)} if spec.path.is_file() else {}
+    sources = dataset(spec.name).select(spec.part, spec.languages)
+    return {
+        source.file.name: (_sha256(source.path()), source.language)
+        for source in sources
+    }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,80 @@
+"""The result of a run, in memory and as a folder."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.files import write_text, written_whole
+from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
+
+MANIFEST, SCORES, MEASURES = "manifest.json", "scores.parquet", "measures.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found: the scores, the measures made of them, and how both came about."""
+
+    scores: pd.DataFrame
+    records: list[Record]
+    manifest: Mapping[str, Any]
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """The measures as a data frame, one row for each number."""
+        return to_frame(self.records)
+
+    def save(self, folder: Path | str, *, force: bool = False) -> Path:
+        """Write the run's folder.
+
+        A folder that holds another run is left alone unless `force` is given; the same request may write its folder
+        again. The manifest comes last: where there is one, the run is complete.
+        """
+        folder = Path(folder)
+        refuse_other_run(folder, self.manifest["request"], force=force)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        with written_whole(folder / SCORES) as part:
+            self.scores.to_parquet(part, index=False)
+        write_text(folder / MEASURES, _json(to_dicts(self.records)))
+        write_text(folder / MANIFEST, _json(self.manifest))
+        return folder
+
+    @classmethod
+    def load(cls, folder: Path | str) -> "Result":
+        """Read a run's folder."""
+        folder = Path(folder)
+        if not (folder / MANIFEST).is_file():
+            raise UsageError(f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`.")
+        try:
+            return cls(
+                scores=pd.read_parquet(folder / SCORES),
+                records=from_dicts(json.loads((folder / MEASURES).read_text(encoding="utf-8"))),
+                manifest=json.loads((folder / MANIFEST).read_text(encoding="utf-8")),
+            )
+        except (OSError, ValueError) as error:
+            raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
+
+
+def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
+    """Stop before a finished run is overwritten by a different one."""
+    manifest = folder / MANIFEST
+    if force or not manifest.is_file():
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder} is a file, not a folder; choose another place with --out.")
+        return
+    try:
+        there = json.loads(manifest.read_text(encoding="utf-8"))["request"]
+    except (OSError, ValueError, KeyError, TypeError):
+        there = None
+    if there != json.loads(json.dumps(request)):
+        raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")
+
+
+def _json(value: object) -> str:
+    # A NaN would make a file that other programs cannot read.
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,35 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tiltmeter.data.blank import fill, word_in
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence", "word"),
+    [
+        ("The gardener was BLANK.", "The gardener was patient.", "patient"),
+        ("The gardener was BLANK", "The gardener was patient!", "patient"),
+        ("BLANK people sing.", "Tall people sing.", "Tall"),
+        ("The gardener from Lisbon was BLANK.", "The gardener from lisbon was patient.", "patient"),
+        ("The gardener was BLANK.", "The gardener was well-read.", "well-read"),
+        ("The gardener was BLANK.", "The gardener was fond of roses.", "fond of roses"),
+        ("The gardener BLANKed the roses.", "The gardener watered the roses.", "water"),
+        ('He said "BLANK" to her.', 'He said "hello" to her.', "hello"),
+        ("It grows.BLANK", "It grows.slowly", "slowly"),
+        ("A BLANK dog and a BLANK cat.", "A grey dog and a grey cat.", "grey"),
+        ("A BLANK dog and a BLANK cat.", "A grey dog and a white cat.", "grey"),
+        # The context does not fit; the word is looked up by its number.
+        ("The gardener was BLANK, as ever.", "The gardener is patient, they say.", "patient"),
+        ("The gardener was  BLANK, as ever.", "The gardener was patient as ever.", "patient"),
+        ("The gardener was very BLANK.", "He sang.", None),
+        ("The gardener was BLANK today.", "The gardener is - today.", None),
+    ],
+)
+def test_the_word_is_found(context: str, sentence: str, word: str | None) -> None:
+    assert word_in(context, sentence) == word
+
+
+@given(st.from_regex(r"[a-zäöü]+( [a-zäöü]+)?", fullmatch=True), st.sampled_from(["BLANK", "So BLANK.", "A BLANK b"]))
+def test_what_is_filled_in_is_found_again(word: str, context: str) -> None:
+    assert word_in(context, fill(context, word)) == word

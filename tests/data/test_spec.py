@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.data.spec import Spec, parse_spec
+from tiltmeter.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("stereoset", Spec("stereoset", None, ())),
+        ("stereoset:de", Spec("stereoset", None, ("de",))),
+        ("stereoset:de, fr,de", Spec("stereoset", None, ("de", "fr"))),
+        ("stereoset/intrasentence", Spec("stereoset", "intrasentence", ())),
+        ("stereoset/nonsense:de", Spec("stereoset", "nonsense", ("de",))),
+        ("gest-1.0", Spec("gest-1.0", None, ())),
+        ("mine.jsonl", Spec("mine.jsonl", None, (), Path("mine.jsonl"))),
+        ("a/mine.jsonl:pt-BR", Spec("a/mine.jsonl", None, ("pt-BR",), Path("a/mine.jsonl"))),
+        ("mine.jsonl/intersentence:de", Spec("mine.jsonl", "intersentence", ("de",), Path("mine.jsonl"))),
+        ("~/mine.jsonl", Spec("~/mine.jsonl", None, (), Path.home() / "mine.jsonl")),
+        ("C:/mine.jsonl", Spec("C:/mine.jsonl", None, (), Path("C:/mine.jsonl"))),
+    ],
+)
+def test_specifications(text: str, spec: Spec) -> None:
+    assert parse_spec(text) == spec
+
+
+def test_a_path_that_exists_is_a_file_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "items"
+    path.touch()
+    assert parse_spec(f"{path}:de") == Spec(str(path), None, ("de",), path)
+
+
+def test_a_file_does_not_hide_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("stereoset").touch()
+    assert parse_spec("stereoset").path is None
+
+
+@pytest.mark.parametrize("text", ["stereoset:", "stereoset: ,", "", ":de", "./nowhere.csv", "/nowhere/at/all"])
+def test_what_asks_for_nothing(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_spec(text)

@@ -1,0 +1,246 @@
+"""Every code, each with a file that earns it."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.data.findings import ERRORS, WARNINGS, Finding
+from tiltmeter.data.readers import Format, examine_file
+from tiltmeter.data.records import STEREOTYPES
+from tiltmeter.errors import DataError
+
+INTRA = {
+    "id": "a",
+    "part": "intrasentence",
+    "language": "en",
+    "bias_type": "profession",
+    "target": "gardener",
+    "context": "The gardener was BLANK.",
+    "candidates": {"stereotype": "patient", "anti-stereotype": "hasty", "unrelated": "wooden"},
+}
+INTER = INTRA | {
+    "part": "intersentence",
+    "context": "The gardener came at noon.",
+    "candidates": {"stereotype": "He knew roses.", "anti-stereotype": "He hated roses.", "unrelated": "Two is even."},
+}
+PAIR = {
+    "id": "p",
+    "language": "en",
+    "bias_type": "gender",
+    "direction": "stereo",
+    "more": "She knits.",
+    "less": "He knits.",
+}
+GEST = {"id": "g", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+
+
+def candidates(**changes: object) -> dict[str, object]:
+    roles = {"stereotype": "patient", "anti-stereotype": "hasty", "unrelated": "wooden"}
+    return INTRA | {"candidates": roles | {role.replace("_", "-"): value for role, value in changes.items()}}
+
+
+def without(item: dict[str, object], key: str) -> dict[str, object]:
+    return {name: value for name, value in item.items() if name != key}
+
+
+LINES: list[tuple[str, str, list[object]]] = [
+    # code, field, items; the last one has the finding
+    ("bad-encoding", "context", [INTRA | {"context": "The gardener was \ud800 BLANK."}]),
+    ("bad-json", "", ['{"id": "a",']),
+    ("bad-json", "", ["[1, 2]"]),
+    ("bad-json", "", ["[" * 100_000]),
+    ("bad-json", "", ['{"id": ' + "9" * 5000 + "}"]),
+    ("bad-language", "language", [INTRA | {"language": "English"}]),
+    ("bad-stereotype", "stereotype", [GEST | {"stereotype": 0}]),
+    ("bad-stereotype", "stereotype", [GEST | {"stereotype": 17}]),
+    ("bad-stereotype", "stereotype", [GEST | {"stereotype": "9"}]),
+    ("bad-stereotype", "stereotype", [GEST | {"stereotype": True}]),
+    ("bad-stereotype", "stereotype", [without(GEST, "stereotype")]),
+    (
+        "duplicate-candidate-id",
+        "candidates.unrelated.id",
+        [candidates(stereotype={"id": "x", "word": "calm"}, unrelated={"id": "x", "word": "iron"})],
+    ),
+    ("duplicate-id", "id", [GEST, GEST | {"sentence": "I painted the door."}]),
+    ("duplicate-key", "id", ['{"id": "g", "id": "h", "language": "en", "stereotype": 9, "sentence": "I sang."}']),
+    ("empty-text", "context", [INTRA | {"context": " "}]),
+    ("empty-text", "candidates.stereotype", [candidates(stereotype="")]),
+    ("empty-text", "candidates.stereotype.sentence", [candidates(stereotype={"sentence": "\t"})]),
+    ("empty-text", "more", [PAIR | {"more": ""}]),
+    ("missing-field", "target", [without(INTRA, "target")]),
+    ("missing-field", "candidates", [without(INTRA, "candidates")]),
+    ("missing-field", "language", [without(GEST, "language")]),
+    ("missing-field", "candidates.stereotype.word", [candidates(stereotype={"id": "x"})]),
+    ("missing-role", "candidates", [INTRA | {"candidates": {"stereotype": "calm", "unrelated": "wooden"}}]),
+    ("mixed-forms", "", [GEST, PAIR]),
+    ("no-blank", "context", [INTRA | {"context": "The gardener was calm."}]),
+    ("unknown-direction", "direction", [PAIR | {"direction": "left"}]),
+    ("unknown-form", "", [{"id": "a", "language": "en"}]),
+    ("unknown-part", "part", [INTRA | {"part": "intra"}]),
+    ("unknown-role", "candidates.related", [candidates(related="calm")]),
+    ("word-not-found", "candidates.stereotype.sentence", [candidates(stereotype={"sentence": "So what."})]),
+    ("wrong-type", "id", [GEST | {"id": 7}]),
+    ("wrong-type", "candidates", [INTRA | {"candidates": "calm"}]),
+    ("wrong-type", "candidates", [INTRA | {"candidates": 3}]),
+    ("wrong-type", "candidates[0]", [INTRA | {"candidates": ["calm", "hasty", "wooden"]}]),
+    ("wrong-type", "candidates.stereotype", [candidates(stereotype=None)]),
+    ("attached-blank", "context", [INTRA | {"context": "The gardener was un-BLANK."}]),
+    ("attached-blank", "context", [INTRA | {"context": "The gardener was BLANKly."}]),
+    ("attached-blank", "context", [INTRA | {"context": "The gardener's BLANK'ler."}]),
+    ("blank-in-sentence", "context", [INTER | {"context": "The BLANK gardener came at noon."}]),
+    (
+        "blank-in-sentence",
+        "candidates.unrelated",
+        [INTER | {"candidates": INTER["candidates"] | {"unrelated": "BLANK is even."}}],
+    ),
+    ("control-character", "sentence", [GEST | {"sentence": "I repaired the\u200bradio."}]),
+    ("duplicate-context", "context", [INTRA, INTRA | {"id": "b"}]),
+    ("duplicate-pair", "more", [PAIR, PAIR | {"id": "q"}]),
+    ("duplicate-sentence", "sentence", [GEST, GEST | {"id": "h", "stereotype": 10}]),
+    ("identical-candidates", "candidates.anti-stereotype", [candidates(stereotype="calm", anti_stereotype="calm")]),
+    (
+        "identical-candidates",
+        "candidates.unrelated",
+        [INTER | {"candidates": INTER["candidates"] | {"unrelated": "He knew roses."}}],
+    ),
+    ("identical-pair", "less", [PAIR | {"less": PAIR["more"]}]),
+    ("odd-space", "sentence", [GEST | {"sentence": "I repaired  the radio."}]),
+    ("odd-space", "sentence", [GEST | {"sentence": "I repaired the\u00a0radio."}]),
+    ("outer-space", "sentence", [GEST | {"sentence": "I repaired the radio. "}]),
+    (
+        "sentence-case",
+        "candidates.stereotype.sentence",
+        [candidates(stereotype={"sentence": "The Gardener was calm.", "word": "calm"})],
+    ),
+    (
+        "sentence-differs",
+        "candidates.stereotype.sentence",
+        [candidates(stereotype={"sentence": "The gardener is calm.", "word": "calm"})],
+    ),
+    ("several-blanks", "context", [INTRA | {"context": "The gardener was BLANK and BLANK."}]),
+    ("target-not-in-context", "context", [INTRA | {"target_term": "baker"}]),
+    ("unknown-field", "lang", [INTRA | {"lang": "en"}]),
+    ("unknown-field", "candidates.stereotype.wrod", [candidates(stereotype={"word": "calm", "wrod": "calm"})]),
+    (
+        "unknown-field",
+        "candidates.unrelated.word",
+        [INTER | {"candidates": INTER["candidates"] | {"unrelated": {"sentence": "Two is even.", "word": "even"}}}],
+    ),
+]
+
+FILES: list[tuple[str, Format, bytes]] = [
+    ("bad-encoding", "jsonl", "{}\n".encode("utf-16")),
+    ("bad-encoding", "gest-csv", "sentence,stereotype\nIch käme,1\n".encode("latin-1")),
+    ("bad-csv", "gest-csv", b"sentence,stereotype\nI sang,1,2\n"),
+    ("bad-csv", "gest-csv", b'sentence,stereotype\n"I sang,1\n'),
+    ("bad-json", "stereoset-json", b"{"),
+    ("bad-json", "stereoset-json", b"[]"),
+    ("bad-json", "stereoset-json", b'{"data": {"intrasentence": ["x"]}}'),
+    ("bad-pickle", "stereoset-pickle", b""),
+    ("bad-pickle", "stereoset-pickle", pickle.dumps({"a": 1})),
+    ("bad-pickle", "stereoset-pickle", pickle.dumps(Path("x"))),
+    (
+        "duplicate-role",
+        "stereoset-json",
+        json.dumps(
+            {
+                "data": {
+                    "intersentence": [
+                        {
+                            "id": "a",
+                            "target": "gardener",
+                            "bias_type": "profession",
+                            "context": "The gardener came.",
+                            "sentences": [
+                                {"id": str(n), "sentence": f"He sang {n} songs.", "gold_label": role}
+                                for n, role in enumerate(("stereotype", "stereotype", "unrelated", "anti-stereotype"))
+                            ],
+                        }
+                    ]
+                }
+            }
+        ).encode(),
+    ),
+    ("missing-column", "gest-csv", b"sentence\nI sang\n"),
+    ("missing-column", "crows-csv", b""),
+    ("no-items", "jsonl", b"\n\n"),
+    ("no-items", "gest-csv", b"sentence,stereotype\n"),
+]
+
+
+def examine_lines(path: Path, lines: list[object]) -> list[Finding]:
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+    return examine_file(path, "jsonl", None).findings  # type: ignore[arg-type]
+
+
+def test_there_is_a_case_for_every_code() -> None:
+    assert {case[0] for case in (*LINES, *FILES)} == {*ERRORS, *WARNINGS}
+    assert not ERRORS.keys() & WARNINGS.keys()
+
+
+@pytest.mark.parametrize("items", [[INTRA], [INTER], [INTRA, INTER | {"id": "b"}], [PAIR], [GEST]])
+def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:
+    assert examine_lines(tmp_path / "items.jsonl", items) == []
+
+
+@pytest.mark.parametrize(("code", "field", "items"), LINES)
+def test_findings_in_a_line(code: str, field: str, items: list[object], tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    findings = examine_lines(path, items)
+    found = next(finding for finding in findings if finding.code == code)
+    assert found.severity == ("error" if code in ERRORS else "warning")
+    assert (found.file, found.row, found.field) == (str(path), f"line {len(items)}", field)
+    assert found.message
+    # One fault, one error: no other error comes along with it.
+    assert {finding.code for finding in findings if finding.severity == "error"} <= {code}
+
+
+@pytest.mark.parametrize(("code", "format", "content"), FILES)
+def test_findings_in_a_file(code: str, format: Format, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    examination = examine_file(path, format, "en")
+    assert [finding.code for finding in examination.errors] == [code]
+    with pytest.raises(DataError, match="file"):
+        examination.accept()
+
+
+def test_errors_name_file_row_field_and_how_many_more_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(json.dumps(GEST | {"id": str(n), "sentence": ""}) for n in range(3)), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        examine_file(path, "jsonl", "en").accept()
+    assert str(caught.value) == (
+        f"{path}, line 1, sentence: the text is empty (the first of 3 errors; `tiltmeter data validate` lists them)."
+    )
+
+
+def test_warnings_do_not_stop_reading(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text(json.dumps(INTRA | {"context": "The gardener was BLANK and BLANK."}), encoding="utf-8")
+    [item] = examine_file(path, "jsonl", "en").accept()
+    assert item.candidates[0].sentence == "The gardener was patient and patient."
+
+
+def test_items_around_a_bad_one_are_kept_for_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join([json.dumps(GEST), "{", json.dumps(GEST | {"id": "h"})]), encoding="utf-8")
+    examination = examine_file(path, "jsonl", "en")
+    assert [item.id for item in examination.items] == ["g", "h"]
+    assert len(examination.errors) == 1
+
+
+def test_the_same_id_in_two_languages_is_how_items_are_paired(tmp_path: Path) -> None:
+    german = GEST | {"language": "de", "sentence": "Ich habe das Radio repariert."}
+    assert examine_lines(tmp_path / "items.jsonl", [GEST, german]) == []
+
+
+def test_joiners_are_spelling_in_some_languages(tmp_path: Path) -> None:
+    assert examine_lines(tmp_path / "i.jsonl", [GEST | {"language": "fa", "sentence": "می\u200cروم"}]) == []
+
+
+def test_there_are_sixteen_stereotypes() -> None:
+    assert list(STEREOTYPES) == list(range(1, 17))

@@ -1,0 +1,81 @@
+"""Plans: every question once, nothing lost, little padding, and no dependence on order."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tiltmeter.questions import Question
+from tiltmeter.scoring.plan import Row, padded_tokens, padding_share, plan
+
+ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
+
+
+@st.composite
+def question(draw: st.DrawFn) -> Question:
+    tokens = draw(ids)
+    places = draw(st.lists(st.integers(0, len(tokens) - 1), min_size=1, max_size=4, unique=True))
+    return Question(tokens, tuple((place, draw(st.integers(0, 9))) for place in places))
+
+
+questions = st.lists(question(), min_size=1, max_size=30)
+
+
+def seen_by(row: Row, place: int) -> tuple[int, ...]:
+    """The tokens a causal model has read at a place of a row, found the slow way."""
+    for branch in row.branches:
+        if branch.start <= place < branch.end:
+            return tuple(row.ids[i] for i in (*branch.path, *range(branch.start, place + 1)))
+    return row.ids[: place + 1]
+
+
+@given(questions)
+def test_every_pair_of_every_question_is_asked_once_after_the_tokens_it_belongs_to(asked: list[Question]) -> None:
+    by_digest = {q.digest: q for q in asked}
+    found = []
+    for batch in plan(asked, "causal", 64):
+        for row in batch:
+            for ask in row.asks:
+                q = by_digest[ask.question]
+                place, token = q.wanted[ask.pair]
+                assert ask.token == token
+                assert seen_by(row, ask.position) == q.ids[: place + 1]
+                found.append((ask.question, ask.pair))
+    assert sorted(found) == sorted((q.digest, pair) for q in by_digest.values() for pair in range(len(q.wanted)))
+
+
+@given(questions, st.randoms(use_true_random=False))
+def test_the_order_of_the_questions_changes_nothing(asked: list[Question], rng: random.Random) -> None:
+    shuffled = list(asked)
+    rng.shuffle(shuffled)
+    for kind in ("masked", "causal"):
+        assert plan(asked, kind, 40) == plan(shuffled, kind, 40)
+
+
+@given(questions, st.integers(1, 60))
+def test_no_batch_of_several_rows_exceeds_the_budget(asked: list[Question], budget: int) -> None:
+    for batch in plan(asked, "masked", budget):
+        assert len(batch) == 1 or len(batch) * padded_tokens(batch) <= budget
+
+
+def test_one_input_with_three_candidates_is_one_row() -> None:
+    asked = [Question((1, 2, 3), ((1, token),)) for token in (7, 8, 9)]
+    (batch,) = plan(asked, "masked", 100)
+    assert len(batch) == 1
+    assert {ask.token for ask in batch[0].asks} == {7, 8, 9}
+
+
+def test_a_shared_prefix_is_sent_once_and_what_is_not_read_is_not_sent() -> None:
+    prefix = (1, 2, 3, 4)
+    asked = [Question((*prefix, a, 9), ((3, a), (4, 9))) for a in (5, 6, 7)]
+    ((tree,),) = plan(asked, "causal", 100)
+    assert tree.ids == (1, 2, 3, 4, 5, 6, 7)  # the prefix once, each candidate's first token, and no final 9
+    ((*rows,),) = plan(asked, "causal", 100, share_prefixes=False)
+    assert [row.ids for row in rows] == [(*prefix, 5), (*prefix, 6), (*prefix, 7)]
+
+
+def test_padding_is_under_three_percent_for_lengths_as_they_occur() -> None:
+    rng = random.Random(1)
+    lengths = [max(5, round(rng.gauss(14, 4))) for _ in range(4000)]
+    asked = [Question(tuple(rng.randrange(9) for _ in range(n)), ((0, 1),)) for n in lengths]
+    assert padding_share(plan(asked, "masked", 1024)) < 0.03
