@@ -32,7 +32,6 @@ class PublishedModel:
     start: int | None
     sentinel: str
     batch: int = 8
-    gradients: bool = False
     tokens: int = field(default=0, init=False)
     sent: int = field(default=0, init=False)
 

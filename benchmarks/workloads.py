@@ -44,7 +44,9 @@ class Workload:
         try:
             return self.ways[model.kind]
         except KeyError:
-            raise SystemExit(f"{self.name} is not asked of {model.kind} models; it is of {', '.join(self.ways)}.") from None
+            raise SystemExit(
+                f"{self.name} is not asked of {model.kind} models; it is of {', '.join(self.ways)}."
+            ) from None
 
 
 _INTRA = Workload(

@@ -52,22 +52,16 @@ def test_a_string_between_sentences_is_the_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "candidate"),
+    ("value", "id_", "sentence"),
     [
-        ({"word": "kind"}, Candidate("nurse-1/stereotype", "stereotype", "The nurse was kind.", "kind")),
-        (
-            {"sentence": "The nurse was kind."},
-            Candidate("nurse-1/stereotype", "stereotype", "The nurse was kind.", "kind"),
-        ),
-        (
-            {"id": "x", "sentence": "Kind she was.", "word": "kind"},
-            Candidate("x", "stereotype", "Kind she was.", "kind"),
-        ),
+        ({"word": "kind"}, "nurse-1/stereotype", "The nurse was kind."),
+        ({"sentence": "The nurse was kind."}, "nurse-1/stereotype", "The nurse was kind."),
+        ({"id": "x", "sentence": "Kind she was.", "word": "kind"}, "x", "Kind she was."),
     ],
 )
-def test_the_long_form(value: dict[str, str], candidate: Candidate, tmp_path: Path) -> None:
+def test_the_long_form(value: dict[str, str], id_: str, sentence: str, tmp_path: Path) -> None:
     [item] = read(tmp_path / "items.jsonl", LINE | {"candidates": LINE["candidates"] | {"stereotype": value}})
-    assert item.candidates[0] == candidate
+    assert item.candidates[0] == Candidate(id_, "stereotype", sentence, "kind")
 
 
 def test_the_target_term_is_the_language_s_own(tmp_path: Path) -> None:
@@ -97,7 +91,7 @@ def test_byte_order_mark_line_endings_and_empty_lines(ending: str, tmp_path: Pat
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere.jsonl cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"nowhere\.jsonl cannot be read: No such file"):
         read_jsonl(tmp_path / "nowhere.jsonl")
 
 

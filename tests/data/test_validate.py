@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.data.findings import ERRORS, WARNINGS, Finding
-from tiltmeter.data.readers import Format, examine_file
+from tiltmeter.data.readers import Format, examine_file, jsonl
 from tiltmeter.data.records import STEREOTYPES
+from tiltmeter.data.validate import examine
 from tiltmeter.errors import DataError
 
 INTRA = {
@@ -84,7 +85,7 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("wrong-type", "id", [GEST | {"id": 7}]),
     ("wrong-type", "candidates", [INTRA | {"candidates": "calm"}]),
     ("wrong-type", "candidates", [INTRA | {"candidates": 3}]),
-    ("wrong-type", "candidates[0]", [INTRA | {"candidates": ["calm", "hasty", "wooden"]}]),
+    ("wrong-type", "candidates", [INTRA | {"candidates": ["calm", "hasty", "wooden"]}]),
     ("wrong-type", "candidates.stereotype", [candidates(stereotype=None)]),
     ("attached-blank", "context", [INTRA | {"context": "The gardener was un-BLANK."}]),
     ("attached-blank", "context", [INTRA | {"context": "The gardener was BLANKly."}]),
@@ -173,7 +174,7 @@ FILES: list[tuple[str, Format, bytes]] = [
 def examine_lines(path: Path, lines: list[object]) -> list[Finding]:
     text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
-    return examine_file(path, "jsonl", None).findings  # type: ignore[arg-type]
+    return examine(str(path), jsonl.parse(path)).findings
 
 
 def test_there_is_a_case_for_every_code() -> None:
@@ -244,3 +245,9 @@ def test_joiners_are_spelling_in_some_languages(tmp_path: Path) -> None:
 
 def test_there_are_sixteen_stereotypes() -> None:
     assert list(STEREOTYPES) == list(range(1, 17))
+
+
+def test_the_documentation_names_every_code() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "data.md").read_text(encoding="utf-8")
+    for code, meaning in (ERRORS | WARNINGS).items():
+        assert f"| `{code}` | {meaning} |" in page

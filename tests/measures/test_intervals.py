@@ -108,7 +108,8 @@ def test_resampled_means_are_distributed_as_by_plain_resampling(n: int) -> None:
     spread = plain.std(axis=1)
     assert np.abs(drawn.mean(axis=1) - values.mean(axis=1)) == pytest.approx([0, 0], abs=4 * spread.max() / 100)
     assert np.cov(drawn) == pytest.approx(np.cov(plain), rel=0.06, abs=0.06 * spread.min() ** 2)
-    assert np.array(percentile(drawn)) == pytest.approx(np.array(percentile(plain)), abs=100 / n)
+    one_item = 101 / n  # the values lie on a grid, and the ends on its points
+    assert np.array(percentile(drawn)) == pytest.approx(np.array(percentile(plain)), abs=one_item)
 
 
 def test_each_item_is_drawn_n_times_in_all() -> None:

@@ -44,6 +44,8 @@ def _texts(item: Item) -> Iterator[tuple[str, str]]:
 def _of_text(field: str, text: str) -> Iterator[Problem]:
     if text != text.strip():
         yield Problem("outer-space", field, "there is space before or after the text")
+    if text.isprintable() and "  " not in text:
+        return  # Nearly all texts, and looking closer takes its time.
     if odd := _ODD_SPACE.search(text.strip()):
         yield Problem("odd-space", field, f"holds the space {_code_points(odd[0])}")
     invisible = [c for c in text if unicodedata.category(c)[0] == "C" and c not in _JOINERS and not c.isspace()]

@@ -25,6 +25,10 @@ class UnreachableError(DownloadError):
     """The server could not be reached, or went on failing."""
 
 
+class RefusedError(DownloadError):
+    """The server does not give the file, and trying again will not help."""
+
+
 def download(url: str, part: Path, progress: Progress) -> None:
     """Bring the content of `url` into `part`, going on from what `part` already holds.
 
@@ -41,7 +45,7 @@ def download(url: str, part: Path, progress: Progress) -> None:
                 # There is nothing after what we hold, so it is either all of it or not of this file.
                 part.unlink()
             elif error.code not in (408, 429) and error.code < 500:
-                raise DownloadError(f"{url} answers {error.code} {error.reason}; it should have been there.") from error
+                raise RefusedError(f"answers {error.code} {error.reason}") from error
             reason = f"it answers {error.code} {error.reason}"
         except (urllib.error.URLError, ConnectionError, TimeoutError, SSLError, HTTPException) as error:
             reason = str(getattr(error, "reason", None) or error or type(error).__name__)

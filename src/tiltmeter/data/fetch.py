@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 from filelock import FileLock
 
 from tiltmeter.data.cache import cache_dir
-from tiltmeter.data.download import Progress, UnreachableError, download
+from tiltmeter.data.download import Progress, RefusedError, UnreachableError, download
 from tiltmeter.data.progress import terminal_bar
 from tiltmeter.data.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
@@ -101,6 +101,11 @@ def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> No
         raise DownloadError(
             f"{file.name} is not in the cache and {urlsplit(url).netloc} cannot be reached ({error}): connect to the "
             "internet once to download it, or set TILTMETER_MIRROR to a folder or an http(s) address that has it."
+        ) from error
+    except RefusedError as error:
+        raise DownloadError(
+            f"{file.name} is not in the cache and {url} {error}: set TILTMETER_MIRROR to a folder or an http(s) "
+            "address that has it, or unset it to ask GitHub."
         ) from error
     found = file.pin.of(part)
     if found != file.pin:

@@ -29,8 +29,12 @@ class AuxiliaryGrammar:
     predicates: Predicates
 
     copulas: frozenset[str]
-    """First person singular forms of "be" that take a predicate adjective: present and future."""
+    """First person singular forms of "be" that take a predicate adjective, in the present."""
 
+    futures: frozenset[str]
+    """Its future forms, which with an infinitive are no copula: *budem čítať*."""
+
+    infinitive: re.Pattern[str]
     first_person: re.Pattern[str]
     """Verbs in the first person singular of the present."""
 
@@ -58,6 +62,10 @@ class AuxiliaryGrammar:
     other_persons: re.Pattern[str] = _NEVER
     """Verbs in the second person."""
 
+    demonstratives: frozenset[str] = frozenset()
+    demonstratives_with: frozenset[str] = frozenset()
+    """"This", and the participles of "be" whose subject it is when it opens a clause: *to bi bil dober načrt*."""
+
     objects: frozenset[str] = frozenset()
     """Forms of "me": beside a shared auxiliary they say that somebody else acts."""
 
@@ -66,14 +74,19 @@ class AuxiliaryGrammar:
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence, clause by clause."""
+        told_by_other = False
         for start, end in clauses(sentence, self.openers):
             clause = sentence[start:end]
             speaks = any(word in self.auxiliaries or word in self.pronouns for word in clause)
             other = any(word in self.other_subjects or self.other_persons.search(word) for word in clause)
+            # "Mother said that she would come", but not "mother told me that ...":
+            # a clause opened by "that" goes on with the subject before it.
+            other = other or (told_by_other and clause[0] in self.openers)
             for position in range(start, end):
                 cue = self._cue(sentence, position, start, end, speaks=speaks, other=other)
                 if cue:
                     yield cue
+            told_by_other = other and not speaks and not any(word in self.objects for word in clause)
 
     def _cue(
         self, sentence: Sequence[str], position: int, start: int, end: int, *, speaks: bool, other: bool
@@ -86,18 +99,21 @@ class AuxiliaryGrammar:
             return Cue(self.agreeing[word], (word,), "agreeing word", position)
         if own or (word in self.shared_auxiliaries and self._may_be_first(sentence, start, end, speaks, other)):
             participle = self._participle(sentence, position, start, end)
-            if participle:
+            if participle and (own or speaks or not self._has_subject(sentence, position, participle, start)):
                 return self._pair(sentence, position, *participle, "participle")
-        if word in self.copulas or (word in self.infinitives and self._wants(sentence, start, end, other)):
-            adjectives = self.predicates.find(sentence, start, end)
+        if self._is_copula(sentence, position, start, end) or (
+            word in self.infinitives and self._wants(sentence, start, end, other)
+        ):
+            adjectives = (
+                found
+                for found in self.predicates.find(sentence, start, end)
+                if not self.predicates.of_other_subject(sentence, position, found, start, self.other_subjects)
+            )
             adjective = min(adjectives, key=lambda found: abs(found[0] - position), default=None)
             if adjective:
                 return self._pair(sentence, position, *adjective, "predicate adjective")
         elif not own and word in self.agreeing and (speaks or self._wants(sentence, start, end, other)):
-            before = sentence[position - 1] if position > start else ""
-            # A noun right before it is its subject: "dcera ráda čte".
-            noun = before not in self.predicates.function_words and self.predicates.noun(before, self.agreeing[word])
-            if speaks or not before or not noun:
+            if speaks or not self._follows_noun(sentence, position, start):
                 return Cue(self.agreeing[word], (word,), "agreeing word", position)
         return None
 
@@ -105,7 +121,9 @@ class AuxiliaryGrammar:
         best: tuple[int, int, Gender] | None = None
         for position in range(start, end):
             gender = self.participle(sentence[position])
-            if gender is None:
+            if gender is None or self.predicates.of_other_subject(
+                sentence, at, (position, gender), start, self.other_subjects
+            ):
                 continue
             between = sentence[min(position, at) : max(position, at)]
             cost = abs(position - at)
@@ -118,25 +136,48 @@ class AuxiliaryGrammar:
     def _may_be_first(self, sentence: Sequence[str], start: int, end: int, speaks: bool, other: bool) -> bool:
         return speaks or not (other or any(word in self.objects for word in sentence[start:end]))
 
+    def _is_copula(self, sentence: Sequence[str], position: int, start: int, end: int) -> bool:
+        """Whether a form of "be" is a copula here, and not the auxiliary of a future with an infinitive."""
+        word = sentence[position]
+        if word not in self.futures:
+            return word in self.copulas
+        return not any(self.infinitive.search(near) and near not in self.infinitives for near in sentence[start:end])
+
+    def _has_subject(self, sentence: Sequence[str], position: int, participle: tuple[int, Gender], start: int) -> bool:
+        """Whether a noun that agrees opens the clause right before a shared auxiliary: *sosed bi bil vesel*."""
+        opening = sentence[start]
+        if opening in self.demonstratives:
+            return sentence[participle[0]] in self.demonstratives_with
+        return (
+            position == start + 1
+            and participle[0] != start
+            and opening not in self.agreeing
+            and opening not in self.predicates.function_words
+            and self.predicates.noun(opening, participle[1])
+        )
+
     def _wants(self, sentence: Sequence[str], start: int, end: int, other: bool) -> bool:
         """Whether the clause has a verb in the first person and no other subject."""
         return not other and any(self.first_person.search(word) for word in sentence[start:end])
 
+    def _follows_noun(self, sentence: Sequence[str], position: int, start: int) -> bool:
+        """Whether a noun that opens the clause right before the agreeing word is its subject: *dcera ráda čte*."""
+        if position != start + 1:
+            return False
+        noun = sentence[start]
+        return noun not in self.predicates.function_words and self.predicates.noun(
+            noun, self.agreeing[sentence[position]]
+        )
+
     def _is_adjective(self, sentence: Sequence[str], position: int, start: int, end: int) -> bool:
-        """Whether a form that is both "am" and "alone" is the adjective: *sam* in *mogu to sam*.
+        """Whether a form that is both "am" and "alone" is the adjective: the first *sam* in *sam sam to napravio*.
 
         The auxiliary is never the first word of its clause, and there is one of it.
         """
         if position == start:
             return True
-        if any(sentence[other] in self.auxiliaries for other in range(start, end) if other != position):
-            return position + 1 == end or sentence[position + 1] in self.auxiliaries
-        before = sentence[start:position]
-        return (
-            any(self.first_person.search(word) for word in before)
-            and not any(word in self.predicates.coordinators or word in self.pronouns for word in before)
-            and self._participle(sentence, position, start, end) is None
-        )
+        others = [other for other in range(start, end) if sentence[other] in self.auxiliaries and other != position]
+        return bool(others) and (position + 1 == end or position + 1 in others)
 
     @staticmethod
     def _pair(sentence: Sequence[str], at: int, position: int, gender: Gender, rule: str) -> Cue:

@@ -167,21 +167,41 @@ class Predicates:
                 return before, gender
         return None
 
-    def _belongs_to_noun(self, sentence: Sequence[str], position: int, end: int, gender: Gender) -> bool:
-        if sentence[position] in self.with_complement:
+    def of_other_subject(
+        self, sentence: Sequence[str], at: int, found: tuple[int, Gender], start: int, others: frozenset[str]
+    ) -> bool:
+        """Whether a coordinator and then another subject than the one at `at` stand before what was found.
+
+        *I am at home and my husband left*: the half of "left" has "my" or, not knowing the word, opens with a noun
+        that agrees.
+        """
+        position, gender = found
+        low, high = sorted((at, position))
+        between = [place for place in range(low + 1, high) if sentence[place] in self.coordinators]
+        if not between:
             return False
-        for following in range(position + 1, end):
-            word = sentence[following]
-            if word in self.coordinators:
-                # "A strong and brave man": only a second adjective keeps the noun in sight.
-                if following + 1 < end and self.adjective(sentence[following + 1]) == gender:
-                    continue
-                return False
-            if word in self.function_words or word in self.prepositions:
-                return False
-            if self.adjective(word) == gender:
-                if following + 1 == end and self.noun(word, gender):
-                    return sentence[following - 1] not in self.coordinators
-                continue
-            return self.noun(word, gender)
-        return False
+        half = sentence[between[-1] + 1 : position] if position > at else sentence[start : between[0]]
+        if any(word in others for word in half):
+            return True
+        opening = next((word for word in half if word not in self.function_words), None)
+        return opening is not None and opening != sentence[position] and self.noun(opening, gender)
+
+    def _belongs_to_noun(self, sentence: Sequence[str], position: int, end: int, gender: Gender) -> bool:
+        following = position + 1
+        if following == end or sentence[position] in self.with_complement:
+            return False
+        word = sentence[following]
+        if word in self.coordinators:
+            # "A strong and less brave man": only a second adjective keeps the noun in sight.
+            second = following + 1
+            if second < end and sentence[second] in self.function_words:
+                second += 1
+            return (
+                second < end
+                and self.adjective(sentence[second]) == gender
+                and self._belongs_to_noun(sentence, second, end, gender)
+            )
+        if word in self.function_words or word in self.prepositions:
+            return False
+        # Two adjectives side by side, with nothing between, wait for the same noun.
+        return self.adjective(word) == gender or self.noun(word, gender)

@@ -47,6 +47,9 @@ class PronounGrammar:
     oblique_endings: tuple[str, ...]
     """Endings that no noun has in the nominative singular."""
 
+    openers: frozenset[str] = frozenset()
+    """Words that open a clause even where the comma before them was forgotten."""
+
     agreeing: dict[str, Gender] = field(default_factory=dict)
     """Words that agree with the subject of their clause."""
 
@@ -63,7 +66,7 @@ class PronounGrammar:
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence, clause by clause."""
-        spans = list(clauses(sentence, frozenset()))
+        spans = list(clauses(sentence, self.openers))
         for index, (start, end) in enumerate(spans):
             if _I not in sentence[start:end]:
                 after_speaker = index > 0 and _I in sentence[slice(*spans[index - 1])]
@@ -86,25 +89,26 @@ class PronounGrammar:
 
     def _subject(self, sentence: Sequence[str], at: int, start: int, end: int) -> Cue | None:
         """The past verb or adjective that goes with я at `at`."""
-        best: tuple[int, int, Gender, str] | None = None
+        best: tuple[int, int, Gender] | None = None
         for position in range(start, end):
             gender = self.past(sentence[position])
-            if gender is None:
+            if gender is None or self.predicates.of_other_subject(
+                sentence, at, (position, gender), start, self.other_subjects
+            ):
                 continue
+            if sentence[position] in self.ambiguous and any(
+                self.first_person.search(word) for word in sentence[at + 1 : position]
+            ):
+                continue  # "I do my дела": the clause has its verb
             cost = position - at if position > at else _BEFORE + at - position
             cost += _AMBIGUOUS * (sentence[position] in self.ambiguous)
             if best is None or cost < best[0]:
-                best = cost, position, gender, "past tense"
+                best = cost, position, gender
+        if best:
+            return _pair(sentence, at, best[1], best[2], "past tense")
         if start <= at < end and (found := self.predicates.beside(sentence, at, start, end)):
-            position, gender = found
-            cost = position - at if position > at else _BEFORE + at - position
-            if best is None or cost < best[0]:
-                best = cost, position, gender, "predicate adjective"
-        if best is None:
-            return None
-        _, position, gender, rule = best
-        first, second = sorted((at, position))
-        return Cue(gender, (sentence[first], sentence[second]), rule, position)
+            return _pair(sentence, at, *found, "predicate adjective")
+        return None
 
     def _dropped(self, sentence: Sequence[str], start: int, end: int) -> Cue | None:
         """The past verb of a clause that opens with it and has no word that could be its subject."""
@@ -150,9 +154,15 @@ class PronounGrammar:
                 and not following.endswith(self.oblique_endings + self.infinitive_endings)
                 and self.predicates.noun(following, gender)
             )
-            return None if numeral else Cue(gender, (word,), "agreeing word", position)
+            same = any(near in ("той", "тот") for near in sentence[position + 1 : position + 3])  # "one and the same"
+            return None if numeral or same else Cue(gender, (word,), "agreeing word", position)
         if self.instrumental:
             adjective = self.instrumental.beside(sentence, position, start, end)
             if adjective:
                 return Cue(adjective[1], (word, sentence[adjective[0]]), "predicate of an infinitive", adjective[0])
         return None
+
+
+def _pair(sentence: Sequence[str], at: int, position: int, gender: Gender, rule: str) -> Cue:
+    first, second = sorted((at, position))
+    return Cue(gender, (sentence[first], sentence[second]), rule, position)

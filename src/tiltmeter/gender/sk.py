@@ -1,5 +1,7 @@
 """Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
 
+import re
+
 from tiltmeter.gender.auxiliary import AuxiliaryGrammar
 from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
@@ -9,61 +11,68 @@ PREPOSITIONS = words(
 )
 
 FUNCTION_WORDS = words(
-    """a aby ak ako akoby ale alebo ani asi až bez by budem byť bol bola bolo dnes doma dosť ešte ho ich iba ja je jej
-    jeho keď keby ktorá ktorý lebo len mi mne mňa mu môj moja na nad naozaj nás nech než nie nič nikdy niekedy o od pre
-    pred preto pretože pri príliš proti s sa sám sama si skôr som sú ta tak takže tam teba tebe teraz ti ťa to tu tým u
-    už v vám vás veľmi vo však vždy z za zo že vtedy tiež celkom celý celá stále často"""
+    """a aby ak ako akoby ale alebo ani asi až by budem byť bol bola bolo celkom často dnes doma dosť ešte ho ich iba ja
+    je jej jeho jemu keď keby ktorá ktorý lebo len mi mne mňa mnou mu môj moja naozaj nás nech než nie niekedy nič nikdy
+    preto pretože príliš sa sám sama seba sebe si skôr som stále sú ta tak takže tam teba tebe teraz ti ťa tiež to toľko
+    tu tým už vám vás veľmi však vtedy vždy že akejkoľvek akémukoľvek"""
 )
 
-COORDINATORS = words("a i aj ani alebo či ale no")
+_LONG = "(?:[áéíóúýôĺŕ]|i[aeu])"
+_CONSONANTS = "[^aeiouyáéíóúýäô]"
 
-# Short after a long syllable (krásny), -šia and -úca show gender, -í of cudzí does too but only for men.
+# After a long syllable the ending is short (krásny, krásna); comparatives and participles show gender too.
 ADJECTIVE = by_endings(
-    r"ý|[áéíóúýôĺŕ][^aeiouyáéíóúý]*[nlrvtk]y|i[aeu][^aeiouyáéíóúý]*[nlrvt]y|[úu]ci|iaci|ší",
-    r"(?<!i)á|[áéíóúýôĺŕ][^aeiouyáéíóúý]*(?:n|l|r|v)a|i[eu][^aeiouyáéíóúý]*[nlrvt]a|[úu]ca|iaca|šia",
+    rf"ý|{_LONG}{_CONSONANTS}*[nlrvtmpbd]y|(?:[uú]|ia)ci|ší",
+    rf"(?<!i)á|{_LONG}{_CONSONANTS}*[nlrvmpb]a|(?:[uú]|ia)ca|šia",
+    men=words("krátky blízky ťažký drzý cudzí"),
+    women=words("krátka blízka biela istá cudzia"),
     but=words(
-        """ktorý ktorá aký aká každý každá žiadna žiadny nejaký nejaká akákoľvek akýkoľvek iný iná samá samý rodina
-        tretina pôvodca strá rána brána správa zábava strana hlava vína sála stála"""
+        """ktorý ktorá aký aká každý každá žiadny žiadna nejaký nejaká iný iná samý samá taký taká istým
+        chvíľa rána brána správa zábava doprava prípravy správy problémy vína sála skúša slová mestá miesta"""
     ),
 )
 
-_INFINITIVE_OR_OBLIQUE = ("ť", "om", "ov", "mi", "ch", "m", "ím", "š")
+NOT_NOMINATIVE = ("ť", "š", "m", "ov", "ch", "mi")
 
 
 def noun(word: str, gender: Gender) -> bool:
     """A nominative noun: men's end in a consonant or are agents in -a, women's in -a or -osť."""
     if gender == FEMININE:
         return word.endswith(("a", "osť", "yňa"))
-    if word.endswith(("ca", "ista", "ga", "íčko", "ko")):
+    if word.endswith(("ca", "ista", "ga", "ko")):
         return True
-    return word[-1] not in "aeiouyáéíóúýäô" and not word.endswith(_INFINITIVE_OR_OBLIQUE)
+    return word[-1:] not in "aeiouyáéíóúýäô" and not word.endswith(NOT_NOMINATIVE)
 
 
 GRAMMAR = AuxiliaryGrammar(
     auxiliaries=words("som"),
-    copulas=words("som budem byť nebudem nebyť"),
+    copulas=words("som"),
+    futures=words("budem nebudem"),
+    infinitive=re.compile("ť$"),
+    infinitives=words("byť nebyť"),
+    first_person=re.compile("[aáeiíu]m$"),
     participle=by_endings(
         "[aeiouyáéíýäú]l",
-        "l[a]",
+        "la",
         but=words(
-            """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla sedla čísla hesla masla svetla
-            skla tela čela kresla umývadla viola fazuľa guľa skúšobňa materiál festival model hotel panel tunel motel
-            detail email e-mail mail alkohol kostol idol symbol futbal volejbal basketbal hádzanal personál potenciál
-            ideál originál signál seriál manuál kanál profil štýl automobil mobil podiel diel oddiel rozdiel popol
-            stôl úder orol uhol kotol vrchol žiaľ titul rituál kapitál areál sál učiteľ protokol omyl smel celá
-            """
+            """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla čísla hesla masla svetla skla tela čela
+            kresla umývadla viola materiál festival model hotel panel tunel motel detail email e-mail mail alkohol kostol
+            idol symbol futbal volejbal basketbal personál potenciál ideál originál signál seriál manuál kanál profil
+            štýl automobil mobil podiel diel oddiel rozdiel popol stôl orol uhol kotol vrchol titul rituál kapitál areál
+            sál protokol omyl pitbul manžel zmysel priemysel úmysel anjel"""
         ),
     ),
-    ambiguous=words("pol sedel diela jedla"),
+    ambiguous=words("pol sedel diela jedla sedla"),
     predicates=Predicates(
         adjective=ADJECTIVE,
         noun=noun,
         prepositions=PREPOSITIONS,
-        function_words=FUNCTION_WORDS,
-        coordinators=COORDINATORS,
-        with_complement=words("plný plná schopný schopná hodný hodná vďačný vďačná verný verná oddaný oddaná"),
+        function_words=FUNCTION_WORDS | PREPOSITIONS,
+        coordinators=words("a i aj ani alebo či ale no"),
+        with_complement=words(
+            "plný plná schopný schopná hodný hodná vďačný vďačná verný verná oddaný oddaná otvorený otvorená"
+        ),
     ),
-    openers=frozenset(),
     agreeing={
         "rád": MASCULINE,
         "rada": FEMININE,
@@ -72,7 +81,11 @@ GRAMMAR = AuxiliaryGrammar(
         "sám": MASCULINE,
         "sama": FEMININE,
     },
-    third_persons=words("on ona môj moja manžel manželka"),
     pronouns=words("ja"),
-    comparatives=words("než ako seba sebe sebou"),
+    other_subjects=words(
+        """on ona ono oni ty je sú môj moja manžel manželka muž žena priateľ priateľka partner partnerka mama otec syn dcéra
+        kto ktorý ktorá nikto niekto"""
+    ),
+    other_persons=re.compile("(?<![nv]á)(?<!^)š$"),
+    not_subject_after=words("než ako seba sebe sebou so"),
 )

@@ -1,76 +1,77 @@
 """Slovene: *prišla sem*, *bom delal*, *rad bi šel*, *nisem utrujena*, *sam*."""
 
+import re
+
 from tiltmeter.gender.auxiliary import AuxiliaryGrammar
 from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
-    """brez do iz k h kljub med na nad o ob od okoli po pod poleg pred pri proti s skozi v z za zaradi znotraj glede"""
+    """brez čez do glede iz k h kljub med na nad o ob od okoli po pod poleg pred pri proti s skozi v z za zaradi"""
 )
 
 FUNCTION_WORDS = words(
-    """a ali ampak bi bila bil biti bolj bom brez celo če čez da danes do dovolj ga in iz jaz je jih jo k kadar kako kaj
-    kakor ker ki ko kot le lahko ma me mene meni mi moj moja mora na čeprav nad naj najbolj ne nekoliko ni nič nikoli nisem niti
-    o ob od pa po pod potem pravi pred preveč pri res s sam sama saj se sebe sem si skoraj še tako tam te ti to tudi tu
-    v vam vas vedno ves vsa vse vsi z za zaradi zato zdaj zelo že popolnoma precej tisti tista ta"""
+    """a ali ampak bi bila bil biti bolj bom celo čeprav če da danes dovolj ga in jaz je jih jo kadar kako kaj kakor kakšen
+    kakšna ker ki ko kot le lahko me mene meni mi mano menoj moj moja mora naj najbolj ne nekoliko ni nič nikoli nisem
+    niti pa popolnoma potem pravi precej preveč res sam sama saj se sebe sem si skoraj še ta tako tam te ti tista tisti
+    to tu tudi vam vas vedno ves vsa vse vsi takrat jutri včeraj raje morda mogoče zlahka nikakor zato zdaj zelo že doma"""
 )
 
-COORDINATORS = words("in ali pa ter ampak")
-
 ADJECTIVE = by_endings(
-    r"[^aeiou]en|jen|an|ljiv|[^aeiou]iv|[^aeiou]av|[^aeiou]it|[^aeiou]at|[^aeiou]ut|[žčšj]ji|[jžčš]ši",
-    r"[^aeiou]ena|[^i]na|ljiva|[^aeiou]iva|[^aeiou]ava|ita|ata|uta|[žčšj]ja|[jžčš]ša",
+    "[^aeiou]en|jen|an|ljiv|[^aeiou](?:iv|av|it|at|ut)|[žčšj]ji|[jžčš]ši",
+    "[^aeiou]ena|[^i]na|ljiva|[^aeiou](?:iva|ava)|[iau]ta|[žčšj]ja|[jžčš]ša",
     men=words(
-        """mlad star lep hud slab nag rad trd tih zdrav živ prost čist hiter dober moder bister suh debel vesel zrel gol
-        cel visok nizek kratek plah grd gluh slep nem bled prvi edini velik tak prestar premlad prešibek šibek krepek
-        odprt zaprt srčen zvest vrl ljub drag grob strog mil bogat poln vedež vroč tašč tuj predrzen težak"""
+        """mlad star lep hud slab nag trd tih zdrav živ prost čist hiter dober moder bister suh debel vesel zrel gol cel
+        visok nizek kratek plah grd gluh slep nem bled prvi edini velik tak prestar premlad prešibek šibek krepek odprt
+        zaprt zvest ljub drag grob strog mil bogat poln vroč tuj"""
     ),
     women=words(
-        """mlada stara lepa huda slaba naga rada trda tiha zdrava živa prosta čista hitra dobra modra bistra suha debela
-        vesela zrela gola cela visoka nizka kratka plaha grda gluha slepa nema bleda prva edina velika taka prestara
-        premlada prešibka šibka krepka odprta zaprta zvesta ljuba draga groba stroga mila bogata polna vroča tuja"""
+        """mlada stara lepa huda slaba naga trda tiha zdrava živa prosta čista hitra dobra modra bistra suha debela vesela
+        zrela gola cela visoka nizka kratka plaha grda gluha slepa nema bleda prva edina velika taka prestara premlada
+        prešibka šibka krepka odprta zaprta zvesta ljuba draga groba stroga mila bogata polna vroča tuja"""
     ),
     but=words(
-        """eden en noben dan teden član kamen plamen pomen namen ogenj razen stan plan roman ekran organ državljan žena
-        cena hrana stran strana sestrana vojna klavna služba obramba sprememba resnica ena nobena zabava država glava
-        trava postava težava krava narava sprava vzgojna odrasla mnenja ocena scena hotena vzgoja čustva vožnja
-        veščina navada tekmovalen gost občutek sestanek svet čas odrasel vzdržljivost prijatelj svit pot pravi
-        težav kakšen kakšna kuhinja tema zadeva družina vsebina stvar odločitev naloga značaj poklicna dolžna_"""
+        """eden en noben dan teden član plamen pomen namen stan plan roman ekran organ državljan žena cena hrana strana
+        vojna ena nobena zabava država glava trava postava težava težav krava narava sprava odrasla ocena scena kuhinja
+        gospodinja družina vsebina želja volja šola svit vodja vojska debata plata lopata pošta"""
     ),
 )
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -ja, women's in -a or -ost."""
+    """A nominative noun: men's end in a consonant or are agents in -ja or -a, women's in -a or -ost."""
     if gender == FEMININE:
         return word.endswith(("a", "ost", "stvar"))
     if word.endswith(("vodja", "ista", "kolega")):
         return True
-    return word[-1] not in "aeiou" and not word.endswith(("em", "om", "ih", "ah", "am", "š"))
+    return word[-1:] not in "aeiou" and not word.endswith(("m", "ih", "ah", "š"))
 
 
 GRAMMAR = AuxiliaryGrammar(
     auxiliaries=words("sem nisem bom"),
     shared_auxiliaries=words("bi"),
-    copulas=words("sem nisem bom biti"),
+    copulas=words("sem nisem"),
+    futures=words("bom"),
+    infinitive=re.compile("(?!)"),
+    infinitives=words("biti"),
+    first_person=re.compile("[aei]m$|^(?:hočem|nočem|grem|vem)$"),
     participle=by_endings(
-        "[aeiouv]l|[gkšstzdčr]el|rl",
+        "[aeiouv]l|rl",
         "la",
         but=words(
-            """šola sila skala hvala pravila vesla gledališča zrcala krila sedla čela stebla števila model panel
-            tunel motel detajl email mail alkohol idol simbol nogomet personal potencial ideal original signal kanal
-            profil stil avtomobil mobil delež predel oddel popol stol orel kotel vrhol žal ritual kapital
-            arzenal terminal festival material volla skupila cel debel vesel zrel gol topel gnil kisel svetel okrogel
-            cela debela vesela zrela gola topla gnila kisla svetla mala bela zla toliko hala igla obala misel smisel
-            posel mul del vzel_ pol dol sol bol čebela tla deblila dela odela"""
+            """šola sila skala hvala vesla zrcala čela stebla model panel tunel motel email mail alkohol idol simbol personal
+            potencial ideal original signal kanal profil stil avtomobil mobil predel stol orel kotel žal ritual kapital
+            arzenal terminal festival material debel vesel gol topel gnil kisel svetel okrogel debela vesela zrela gola
+            topla gnila kisla svetla mala bela zla hala igla obala misel smisel posel del pol dol sol bol čebela tla bordel
+            pitbul pitbula"""
         ),
     ),
-    ambiguous=words("pravila krila dela cela števila jedla"),
+    ambiguous=words("pravila krila dela cela cel števila jedla sedla zrel oblačil"),
     predicates=Predicates(
         adjective=ADJECTIVE,
         noun=noun,
         prepositions=PREPOSITIONS,
-        function_words=FUNCTION_WORDS,
-        coordinators=COORDINATORS,
+        function_words=FUNCTION_WORDS | PREPOSITIONS,
+        coordinators=words("in ali pa ter ampak"),
         with_complement=words("poln polna sposoben sposobna vreden vredna hvaležen hvaležna zvest zvesta vajen vajena"),
     ),
     openers=words("ker ko če ki da"),
@@ -82,8 +83,14 @@ GRAMMAR = AuxiliaryGrammar(
         "sam": MASCULINE,
         "sama": FEMININE,
     },
-    third_persons=words("on ona moj moja mož žena partner partnerica mama oče družina vsak vsaka nihče nekdo kdo kdor"),
     pronouns=words("jaz"),
+    other_subjects=words(
+        """on ona ono oni ti je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči družina
+        nihče nekdo kdo kdor ki"""
+    ),
+    other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
+    demonstratives=words("to"),
+    demonstratives_with=words("bil bila"),
     objects=words("me mene mi meni mano menoj"),
-    comparatives=words("kot sebe sebi seboj sabo"),
+    not_subject_after=words("kot sebe sebi seboj sabo"),
 )

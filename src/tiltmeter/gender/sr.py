@@ -1,25 +1,25 @@
 """Serbian in either script: Cyrillic is written in Latin letters first, then the rules of `hr` hold."""
 
-from tiltmeter.gender import hr
+from collections.abc import Iterator, Sequence
 
-LATIN = str.maketrans(
-    dict(
-        zip(
-            "абвгдђежзијклљмнњопрстћуфхцчџш",
-            "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split(),
-            strict=True,
-        )
+from tiltmeter.gender import hr
+from tiltmeter.gender.engine import Cue
+
+_LATIN = dict(
+    zip(
+        map(ord, "абвгдђежзијклљмнњопрстћуфхцчџш"),
+        "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split(),
+        strict=True,
     )
 )
 
 
-def latin(word: str) -> str:
-    return word.translate(LATIN)
+class SerbianGrammar:
+    """The rules of Croatian, which has the same endings, over words in Latin letters."""
+
+    def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
+        """Every cue of a sentence; its words are in Latin letters."""
+        return hr.GRAMMAR.cues([token.translate(_LATIN) for token in sentence])
 
 
-class _S:
-    def cues(self, sentence):
-        return hr.GRAMMAR.cues([latin(w) for w in sentence])
-
-
-GRAMMAR = _S()
+GRAMMAR = SerbianGrammar()

@@ -59,8 +59,11 @@ def _dtype(model: nn.Module) -> torch.dtype:
 
 
 def _tree_positions_and_mask(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
-    """The depth of every token in its tree, and which tokens each one sees: those on its own path."""
-    positions = torch.arange(width).repeat(len(batch), 1)
+    """The depth of every token in its tree, and which tokens each one sees: those on its own path.
+
+    Padding is put at depth 0, since a row of several inputs may be longer than the longest position there is.
+    """
+    positions = torch.zeros(len(batch), width, dtype=torch.long)
     mask = torch.ones(width, width, dtype=torch.bool).tril().repeat(len(batch), 1, 1)
     for line, row in enumerate(batch):
         for branch in row.branches:

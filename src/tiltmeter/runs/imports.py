@@ -113,12 +113,21 @@ def _scores(place: str, entries: list[Any]) -> dict[str, float]:
                 f'{place}, prediction {number}: an object with "id" and "score" is wanted, not {entry!r:.80}'
             )
         identifier, score = entry["id"], entry["score"]
-        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        if not _is_finite(score):
             raise DataError(f"{place}, prediction {number} ({identifier}): {score!r:.80} is not a finite number")
         if identifier in scores:
             raise DataError(f"{place}, prediction {number}: the id {identifier} was there before")
         scores[identifier] = float(score)
     return scores
+
+
+def _is_finite(score: object) -> bool:
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return False
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # an integer with more digits than a float can hold
+        return False
 
 
 FORMS: dict[str, Callable[[Path], Scores]] = {"stereotypes-multi": _stereotypes_multi}

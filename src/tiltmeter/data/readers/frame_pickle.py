@@ -53,6 +53,9 @@ _NAMES: dict[tuple[str, str], Callable[..., object]] = {
     ("numpy.core.numeric", "_frombuffer"): _Array,
     ("numpy._core.multiarray", "_reconstruct"): _Array,
     ("numpy._core.numeric", "_frombuffer"): _Array,
+    ("pandas", "DataFrame"): _Frame,
+    ("pandas", "Index"): _Kept,
+    ("pandas", "RangeIndex"): _Kept,
     ("pandas._libs.internals", "_unpickle_block"): _Block,
     ("pandas.core.frame", "DataFrame"): _Frame,
     ("pandas.core.indexes.base", "Index"): _Kept,
@@ -69,7 +72,7 @@ class _Unpickler(pickle.Unpickler):
         if known is None:
             raise BrokenFileError(
                 "bad-pickle",
-                f"is refused, since it names {module}.{name}, which a plain frame of texts does not need "
+                f"is refused, since it names {module}.{name}, which a frame of plain objects does not need "
                 "(nothing of it was run)",
             )
         return known
@@ -87,7 +90,7 @@ def read_columns(path: Path) -> dict[str, list[object]]:
     try:
         return _columns(frame)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise BrokenFileError("bad-pickle", "does not hold a plain frame of texts") from error
+        raise BrokenFileError("bad-pickle", "does not hold a frame of plain objects") from error
 
 
 def _columns(frame: _Frame) -> dict[str, list[object]]:

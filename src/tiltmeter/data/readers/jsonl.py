@@ -59,7 +59,10 @@ def _record(line: str, row: str, language: str | None) -> Record:
     if language is not None:
         values.setdefault("language", language)
     names: dict[str, str] = {}
-    if isinstance(values.get("candidates"), dict):
+    if "candidates" in values:
+        if not isinstance(values["candidates"], dict):
+            problems.append(Problem("wrong-type", "candidates", "should be an object: a candidate for each role"))
+            return Record(row, None, problems=problems)
         values["candidates"], names = _candidates(values["candidates"], values.get("part"), problems)
     return Record(row, values, names, problems)
 

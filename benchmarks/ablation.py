@@ -1,0 +1,187 @@
+"""What each technique contributes: Tiltmeter with one of them left out at a time.
+
+    python -m benchmarks.ablation --workload stereoset-intra --model bert-29k
+
+Each technique is switched off from here, by replacing a function for as long as it takes, so that the library itself
+carries no switches.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from statistics import median
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from benchmarks import show, tiltmeter_way
+from benchmarks.outcome import Outcome, difference
+from benchmarks.prepared import Prepared, parser, prepare
+from benchmarks.timing import in_turns, spread
+from tiltmeter.models import head
+from tiltmeter.questions import Question
+from tiltmeter.scoring import execute, plan
+
+
+class _Alone(tuple):
+    """Token ids that are equal to no others, not even to the same ones: what looks for repetitions finds none."""
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        return _Alone(found) if isinstance(place, slice) else found
+
+
+def _told_apart(questions: Sequence[Question]) -> list[Question]:
+    """The questions, each with ids and a digest of its own."""
+    apart = []
+    for number, question in enumerate(questions):
+        copy = replace(question, ids=_Alone(question.ids))
+        digest = hashlib.blake2b(question.digest + number.to_bytes(8, "little"), digest_size=16).digest()
+        vars(copy)["digest"] = digest  # where the cached property keeps it
+        apart.append(copy)
+    return apart
+
+
+@contextmanager
+def without_deduplication() -> Iterator[None]:
+    """Every question is an input of its own."""
+    answers = tiltmeter_way._answers
+
+    def answer(questions: Sequence[Question], *others: Any) -> Any:
+        return answers(_told_apart(questions), *others)
+
+    with patch.object(tiltmeter_way, "_answers", answer):
+        yield
+
+
+@contextmanager
+def without_wanted_positions() -> Iterator[None]:
+    """The vocabulary at every position, still a slice of it at a time."""
+    call = head.VocabularyHead.__call__
+
+    def at_all_positions(self: head.VocabularyHead, inputs: Mapping[str, Any], wanted: head.Wanted) -> Any:
+        ids = inputs["decoder_input_ids"] if "decoder_input_ids" in inputs else inputs["input_ids"]
+        everywhere = torch.arange(ids.numel(), device=ids.device)
+        return call(self, inputs, replace(wanted, rows=everywhere, which=wanted.rows[wanted.which]))
+
+    with patch.object(head.VocabularyHead, "__call__", at_all_positions):
+        yield
+
+
+def without_chunks() -> AbstractContextManager[Any]:
+    """The whole vocabulary at once."""
+    return patch.object(head, "_LOGITS_AT_ONCE", 1 << 62)
+
+
+@contextmanager
+def without_shared_prefixes() -> Iterator[None]:
+    """Every causal input from its beginning."""
+    make_plan = execute.plan
+
+    def without_trees(*arguments: Any, **options: Any) -> Any:
+        return make_plan(*arguments, **{**options, "share_prefixes": False})
+
+    with patch.object(execute, "plan", without_trees):
+        yield
+
+
+@contextmanager
+def without_sorting() -> Iterator[None]:
+    """Batches of the same size, but of sentences in no particular order."""
+
+    def in_any_order(rows: Sequence[plan.Row], batch_tokens: int) -> Iterator[plan.Batch]:
+        batch: plan.Batch = []
+        for row in sorted(rows, key=lambda row: row.asks[0].question):
+            if batch and plan.padded_tokens([*batch, row]) * (len(batch) + 1) > batch_tokens:
+                yield batch
+                batch = []
+            batch.append(row)
+        if batch:
+            yield batch
+
+    with patch.object(plan, "_batches", in_any_order):
+        yield
+
+
+@contextmanager
+def without_encoding_once() -> Iterator[None]:
+    """Every source through the encoder for each of its targets."""
+    make_plan = execute.plan
+
+    def with_sources_apart(*arguments: Any, **options: Any) -> Any:
+        batches = make_plan(*arguments, **options)
+        for row in (row for batch in batches for row in batch):
+            row.source = _Alone(row.source)
+        return batches
+
+    with patch.object(execute, "plan", with_sources_apart):
+        yield
+
+
+# Each technique, how it is left out, and the heads it matters to.
+_VOCABULARY = ("masked", "causal", "seq2seq")
+TECHNIQUES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Sequence[str]]] = {
+    "deduplication": (without_deduplication, (*_VOCABULARY, "next-sentence")),
+    "head at wanted positions only": (without_wanted_positions, _VOCABULARY),
+    "vocabulary in slices": (without_chunks, _VOCABULARY),
+    "shared prefixes": (without_shared_prefixes, ("causal",)),
+    "batches by length": (without_sorting, (*_VOCABULARY, "next-sentence")),
+    "encoder once": (without_encoding_once, ("seq2seq",)),
+}
+_ALL = "all of them"
+
+
+def _variants(prepared: Prepared) -> dict[str, Callable[[], Outcome]]:
+    def scored(left_out: Callable[[], AbstractContextManager[Any]]) -> Callable[[], Outcome]:
+        def score() -> Outcome:
+            with left_out():
+                return prepared.tiltmeter()
+
+        return score
+
+    chosen = {f"without {name}": off for name, (off, kinds) in TECHNIQUES.items() if prepared.kind in kinds}
+    return {_ALL: scored(nullcontext), **{name: scored(off) for name, off in chosen.items()}}
+
+
+def main() -> None:
+    """Measure all variants in turns, print, and write the record."""
+    command = parser("Tiltmeter with one technique left out at a time.")
+    command.add_argument("--repeats", type=int, default=3)
+    options = command.parse_args()
+    prepared = prepare(options)
+    prepared.warm_up("tiltmeter")
+    seconds, outcomes = in_turns(_variants(prepared), options.repeats, prepared.model.device)
+    fastest = median(seconds[_ALL])
+    record = [
+        {
+            "variant": name,
+            "seconds": found,
+            "times_as_long": median(found) / fastest,
+            "padding": outcomes[name].padding,
+            "difference": difference(outcomes[name], outcomes[_ALL]).as_dict(),
+        }
+        for name, found in seconds.items()
+    ]
+    rows = [
+        [
+            entry["variant"],
+            spread(entry["seconds"]),
+            f"{entry['times_as_long']:.2f}",
+            f"{entry['padding']:.1%}",
+            f"{entry['difference']['token']:.0e}",
+        ]
+        for entry in record
+    ]
+    title = f"{options.workload}, {options.model} ({prepared.kind}), {len(prepared.items)} items"
+    show.table(title, ("techniques", "time", "times as long", "padding", "largest difference"), rows)
+    show.write_json(record, options.json)
+
+
+if __name__ == "__main__":
+    main()

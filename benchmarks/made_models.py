@@ -1,0 +1,140 @@
+"""Models of full size with random weights, made on the fly: what they say means nothing, what they cost is real.
+
+python -m benchmarks.made_models bert-29k --items-from stereoset
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Part of the name of every folder. To be raised whenever a recipe changes.
+_VERSION = 1
+# Logits spread about as those of trained models do, so that probabilities are neither all alike nor zero.
+_SPREAD_OF_LOGITS = 3.0
+
+
+def default_folder() -> Path:
+    """Where made models are kept."""
+    return Path(tempfile.gettempdir()) / "tiltmeter-made-models"
+
+
+def ensure(name: str, source: str, root: Path) -> str:
+    """A name that Tiltmeter can open: of the made model, which is made if it is not there yet, or `name` itself."""
+    if name not in RECIPES:
+        return name
+    folder = _folder(name, source, root)
+    if not folder.is_dir():
+        print(f"Making {name} …", file=sys.stderr, flush=True)
+        # In a process of its own, so that what it takes does not count as memory of a measurement.
+        command = [sys.executable, "-m", __spec__.name, name, "--items-from", source, "--models-dir", str(root)]
+        subprocess.run(command, check=True)
+    return str(folder)
+
+
+def make(name: str, source: str, root: Path) -> Path:
+    """Make a model in the Hugging Face layout."""
+    import torch
+    import transformers
+
+    from benchmarks.items import texts
+
+    transformers.utils.logging.disable_progress_bar()
+    torch.manual_seed(0)
+    folder = _folder(name, source, root)
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root) as temporary:
+        model, tokenizer = RECIPES[name](texts(source))
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        if not folder.exists():
+            Path(temporary).rename(folder)
+            os.makedirs(temporary)  # noqa: PTH103 - for the context manager to remove
+    return folder
+
+
+def _folder(name: str, source: str, root: Path) -> Path:
+    recipe: dict[str, Any] = {"name": name, "source": source, "version": _VERSION}
+    if source.endswith(".jsonl"):
+        recipe["content"] = hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    return root / f"{name}-{hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:12]}"
+
+
+def _bert(texts: list[str], size: int) -> tuple[Any, Any]:
+    from transformers import BertConfig, BertForPreTraining
+
+    from benchmarks.made_tokenizers import word_piece
+
+    model = BertForPreTraining(BertConfig(vocab_size=size, initializer_range=0.05))
+    _spread_logits(model, model.config.hidden_size)
+    return model, word_piece(texts, size)
+
+
+def _gpt2(texts: list[str]) -> tuple[Any, Any]:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    from benchmarks.made_tokenizers import byte_level
+
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=50_257, bos_token_id=0, eos_token_id=0, initializer_range=0.05))
+    _spread_logits(model, model.config.hidden_size)
+    return model, byte_level(texts, 50_257)
+
+
+def _t5(texts: list[str]) -> tuple[Any, Any]:
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    from benchmarks.made_tokenizers import unigram
+
+    config = T5Config(
+        vocab_size=32_128,
+        d_model=768,
+        d_kv=64,
+        d_ff=3072,
+        num_layers=12,
+        num_heads=12,
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=1,
+    )
+    model = T5ForConditionalGeneration(config)
+    with torch.no_grad():
+        model.decoder.final_layer_norm.weight.mul_(_SPREAD_OF_LOGITS)  # embeddings of T5 have a spread of one
+    return model, unigram(texts, 32_000)
+
+
+def _spread_logits(model: Any, width: int) -> None:
+    """Logits are products of embeddings with normalised states, whose length is the root of their width."""
+    import torch
+
+    with torch.no_grad():
+        model.get_output_embeddings().weight.normal_(0.0, _SPREAD_OF_LOGITS / width**0.5)
+
+
+RECIPES: dict[str, Callable[[list[str]], tuple[Any, Any]]] = {
+    "bert-29k": lambda texts: _bert(texts, 28_996),  # as many words as English BERT
+    "bert-120k": lambda texts: _bert(texts, 119_547),  # as multilingual BERT
+    "bert-250k": lambda texts: _bert(texts, 250_002),  # as XLM-R
+    "gpt2": _gpt2,
+    "t5-base": _t5,
+}
+
+
+def main() -> None:
+    """Make one model."""
+    parser = argparse.ArgumentParser(description="Make a model of full size with random weights.")
+    parser.add_argument("name", choices=RECIPES)
+    parser.add_argument("--items-from", default="starter", help="a data set or JSONL file to train the tokenizer on")
+    parser.add_argument("--models-dir", type=Path, default=default_folder())
+    options = parser.parse_args()
+    print(make(options.name, options.items_from, options.models_dir))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""How much memory one way of scoring takes, in a process that does nothing else.
+
+python -m benchmarks.memory --workload stereoset-intra --model bert-29k --way tiltmeter
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import show
+
+WAYS = ("published", "tiltmeter")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Score all items once; bytes held at most, in all and after loading, beside the weights; seconds."""
+    import torch
+
+    from benchmarks.machine import forget_peak_memory, peak_memory, synchronise
+    from benchmarks.prepared import prepare
+
+    prepared = prepare(options)
+    device = prepared.model.device
+    prepared.warm_up(options.way)
+    with_loading = peak_memory()
+    forget_peak_memory()
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    score: Callable[[], Any] = prepared.published if options.way == "published" else prepared.tiltmeter
+    began = time.perf_counter()
+    score()
+    synchronise(device)
+    seconds = time.perf_counter() - began
+    scoring = peak_memory()
+    module = prepared.module if options.way == "published" else prepared.model.answerer(prepared.kind).model
+    return {
+        "way": options.way,
+        "items": len(prepared.items),
+        "seconds": seconds,
+        "weights": sum(parameter.numel() * parameter.element_size() for parameter in module.parameters()),
+        "peak": max(with_loading, scoring),
+        "peak_of_scoring": scoring,
+        "peak_on_device": torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None,
+    }
+
+
+def measure_apart(options: argparse.Namespace, way: str, **changes: object) -> dict[str, Any]:
+    """The same in a process of its own."""
+    from benchmarks.prepared import as_arguments
+
+    command = [sys.executable, "-m", __spec__.name, "--way", way, "--bare", *as_arguments(options, **changes)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def row(found: dict[str, Any]) -> list[str]:
+    """Cells of a table."""
+    on_device = found["peak_on_device"]
+    return [
+        found["way"],
+        show.megabytes(found["weights"]),
+        show.megabytes(found["peak"]),
+        show.megabytes(found["peak_of_scoring"]),
+        show.megabytes(on_device) if on_device is not None else "–",
+    ]
+
+
+COLUMNS = ("way", "weights", "peak of the process", "peak while scoring", "peak on the device")
+
+
+def main() -> None:
+    """Measure one way."""
+    from benchmarks.prepared import parser
+
+    command = parser("How much memory one way of scoring takes.")
+    command.add_argument("--way", required=True, choices=WAYS)
+    command.add_argument("--bare", action="store_true", help="print one line of JSON instead of a table")
+    options = command.parse_args()
+    found = measure(options)
+    if options.bare:
+        print(json.dumps(found))
+    else:
+        show.table(f"{options.workload}, {options.model}, {found['items']} items", COLUMNS, [row(found)])
+    show.write_json(found, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""From the options of a command to items, a model, and both ways of scoring them."""
+
+import argparse
+import copy
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from benchmarks.items import STARTER, load_items
+from benchmarks.made_models import RECIPES, default_folder, ensure
+from benchmarks.outcome import Outcome
+from benchmarks.published_way import PublishedModel
+from benchmarks.tiltmeter_way import score_items
+from benchmarks.workloads import WORKLOADS, Workload
+from tiltmeter.data.items import Item
+from tiltmeter.models.kinds import AUTO_CLASSES
+from tiltmeter.models.loading import Model, open_model
+from tiltmeter.questions import Kind
+
+_WARM_UP = 16
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """The options that all commands share."""
+    found = argparse.ArgumentParser(description=description)
+    found.add_argument("--workload", required=True, choices=WORKLOADS)
+    found.add_argument("--model", required=True, help=f"{', '.join(RECIPES)}, embedded, or a model folder")
+    found.add_argument("--items", type=int, default=200)
+    found.add_argument("--items-from", default=None, help="a data set, `starter`, or a JSONL file; default: upstream's")
+    found.add_argument("--device", default="cpu")
+    found.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
+    found.add_argument("--threads", type=int, default=None)
+    found.add_argument("--batch-tokens", type=int, default=None, help="Tiltmeter's batches; default: as in a run")
+    found.add_argument("--published-batch", type=int, default=8, help="sentences in a batch of the published way")
+    found.add_argument(
+        "--published-gradients", action="store_true", help="leave gradients on, as the released code does"
+    )
+    found.add_argument("--models-dir", type=Path, default=default_folder())
+    found.add_argument("--json", type=Path, default=None, help="write the record there")
+    return found
+
+
+def as_arguments(options: argparse.Namespace, **changes: object) -> list[str]:
+    """The shared options as a command line again, for a process of its own."""
+    arguments: list[str] = []
+    names = [action.dest for action in parser("")._actions if action.dest not in ("help", "json")]
+    for name, value in {**{name: getattr(options, name) for name in names}, **changes}.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            arguments.append(flag)
+        elif value is not None and value is not False:
+            arguments += [flag, str(value)]
+    return arguments
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A workload with its items and a model that is opened; weights are loaded when a way first needs them."""
+
+    workload: Workload
+    items: Sequence[Item]
+    model: Model
+    batch_tokens: int | None
+    published_batch: int
+    published_gradients: bool
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The head that answers."""
+        return self.workload.way(self.model)[0]
+
+    @cached_property
+    def module(self) -> nn.Module:
+        """The weights as transformers loads them, which Tiltmeter has not touched."""
+        model = self.model
+        gguf = {"gguf_file": model.checkpoint.gguf} if model.checkpoint.gguf else {}
+        loaded = AUTO_CLASSES[self.kind].from_pretrained(str(model.checkpoint.folder), dtype=model.dtype, **gguf)
+        return loaded.to(model.device).eval()
+
+    def published(self, items: Sequence[Item] | None = None) -> Outcome:
+        """Score the items the published way."""
+        model = self._published_model
+        model.tokens = model.sent = 0
+        with nullcontext() if self.published_gradients else torch.inference_mode():
+            return self.workload.way(self.model)[1](self.items if items is None else items, model)
+
+    def tiltmeter(self, items: Sequence[Item] | None = None) -> Outcome:
+        """Score the items as a run does."""
+        return score_items(self.workload.ask, self.items if items is None else items, self.model, self.batch_tokens)
+
+    def warm_up(self, way: str) -> None:
+        """Load the weights and score a few items, so that neither counts."""
+        if way == "published":
+            self.published(self.items[:_WARM_UP])
+        else:
+            self.tiltmeter(self.items[:_WARM_UP])
+
+    @cached_property
+    def _published_model(self) -> PublishedModel:
+        tokenizer = copy.deepcopy(self.model.tokenizer)
+        tokenizer.padding_side = "right"
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return PublishedModel(
+            self.module,
+            tokenizer,
+            self.model.device,
+            self.model.text.start,
+            self.model.text.sentinel_text,
+            self.published_batch,
+        )
+
+
+def prepare(options: argparse.Namespace) -> Prepared:
+    """Read the items, make the model if it is a made one, and open it."""
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    workload = WORKLOADS[options.workload]
+    source = workload.starter if options.items_from == STARTER else options.items_from or workload.dataset
+    name = ensure(options.model, source, options.models_dir)
+    return Prepared(
+        workload,
+        load_items(source, workload.part, options.items),
+        open_model(name, device=options.device, dtype=options.dtype, cache=options.models_dir),
+        options.batch_tokens,
+        options.published_batch,
+        options.published_gradients,
+    )

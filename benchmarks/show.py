@@ -1,0 +1,41 @@
+"""Tables on the terminal, with rich where it is installed, and records as JSON."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        _plain(title, columns, rows)
+        return
+    grid = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        grid.add_column(column, justify="right" if number else "left")
+    for row in rows:
+        grid.add_row(*row)
+    Console().print(grid)
+
+
+def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[place]) for row in (columns, *rows)) for place in range(len(columns))]
+    print(f"\n{title}")
+    for row in (columns, *rows):
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join([first.strip().ljust(widths[0]), *others]))
+
+
+def write_json(record: Any, path: Path | None) -> None:
+    """Write a record to a file, if one was named."""
+    if path is not None:
+        path.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def megabytes(count: float) -> str:
+    """Bytes as people read them."""
+    return f"{count / 1e6:,.0f} MB"

@@ -1,0 +1,119 @@
+"""The published way and Tiltmeter's side by side: time, memory, differences, and the share of the floor.
+
+python -m benchmarks.speed --workload stereoset-intra --model bert-29k --items 200
+"""
+
+import argparse
+from statistics import median
+from typing import Any
+
+from benchmarks import memory, show
+from benchmarks.floor import floor_flops
+from benchmarks.machine import describe, matrix_rate
+from benchmarks.outcome import Outcome, difference, stereotype_score
+from benchmarks.prepared import Prepared, parser, prepare
+from benchmarks.timing import in_turns, spread
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Everything about one workload and one model, as a record."""
+    prepared = prepare(options)
+    model = prepared.model
+    for way in memory.WAYS:
+        prepared.warm_up(way)
+    rates = [matrix_rate(model.device, model.dtype)]
+    ways = {"published": prepared.published, "tiltmeter": prepared.tiltmeter}
+    seconds, outcomes = in_turns(ways, options.repeats, model.device)
+    rates.append(matrix_rate(model.device, model.dtype))
+    asked = prepared.workload.ask(prepared.items, model)
+    questions = [question for trial in asked.trials for question in trial.questions]
+    flops = floor_flops(questions, prepared.kind, prepared.module)
+    record: dict[str, Any] = {
+        "workload": options.workload,
+        "model": options.model,
+        "items": len(prepared.items),
+        "items_from": options.items_from or prepared.workload.dataset,
+        "kind": prepared.kind,
+        "dtype": options.dtype,
+        "machine": describe(model.device),
+        "repeats": options.repeats,
+        "published_batch": options.published_batch,
+        "published_gradients": options.published_gradients,
+        "questions": len(questions),
+        "skipped_items": len(asked.skipped),
+        "ratio": median(seconds["published"]) / median(seconds["tiltmeter"]),
+        "matrix_rate": max(rates),
+        "floor_flops": flops,
+        "difference": difference(outcomes["tiltmeter"], outcomes["published"]).as_dict(),
+        "ways": {
+            way: {
+                "seconds": seconds[way],
+                "questions_per_second": len(questions) / median(seconds[way]),
+                "padding": outcomes[way].padding,
+                "share_of_floor": flops / max(rates) / median(seconds[way]),
+            }
+            for way in ways
+        },
+    }
+    if options.dtype != "float32":
+        record["half_precision"] = _half_precision(options, prepared, outcomes["tiltmeter"])
+    if not options.no_memory:
+        record["memory"] = {way: memory.measure_apart(options, way) for way in memory.WAYS}
+    return record
+
+
+def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outcome) -> dict[str, Any]:
+    """How far half precision leads from Tiltmeter's own float32."""
+    exact = prepare(argparse.Namespace(**{**vars(options), "dtype": "float32"})).tiltmeter()
+    return {
+        "difference": difference(half, exact).as_dict(),
+        "SS": stereotype_score(prepared.items, half.scores),
+        "SS_float32": stereotype_score(prepared.items, exact.scores),
+    }
+
+
+def print_record(record: dict[str, Any]) -> None:
+    """The record as tables."""
+    rows = [
+        [
+            way,
+            spread(found["seconds"]),
+            f"{found['questions_per_second']:,.0f}",
+            f"{found['padding']:.1%}",
+            f"{found['share_of_floor']:.1%}",
+        ]
+        for way, found in record["ways"].items()
+    ]
+    title = f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']} items"
+    show.table(title, ("way", "time", "questions/s", "padding", "share of floor"), rows)
+    if "memory" in record:
+        show.table("Memory", memory.COLUMNS, [memory.row(found) for found in record["memory"].values()])
+    print(f"ratio                {record['ratio']:.2f}")
+    print(f"matrix rate          {record['matrix_rate'] / 1e9:,.0f} GFLOP/s")
+    print(f"floor                {record['floor_flops'] / 1e9:,.0f} GFLOP")
+    print(f"largest differences  {_differences(record['difference'])}")
+    if half := record.get("half_precision"):
+        print(f"from float32         {_differences(half['difference'])}")
+        if half["SS"] is not None:
+            print(f"SS                   {half['SS']:.2f}, in float32 {half['SS_float32']:.2f}")
+
+
+def _differences(found: dict[str, float]) -> str:
+    text = f"token {found['token']:.1e}, candidate {found['candidate']:.1e}, sum {found['sum']:.1e}"
+    text += f" (log-probabilities of {found['candidates']:,} candidates"
+    return text + (f"; {found['underflows']} underflowed)" if found["underflows"] else ")")
+
+
+def main() -> None:
+    """Measure, print, and write the record."""
+    command = parser("The published way and Tiltmeter's side by side.")
+    command.add_argument("--repeats", type=int, default=3)
+    command.add_argument("--no-memory", action="store_true", help="leave out the two processes that measure memory")
+    options = command.parse_args()
+    record = measure(options)
+    print_record(record)
+    show.write_json(record, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The numbers that the released code of Öztürk et al. gives on four tiny models, in five languages."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.benchmarks.stereoset import ask
+from tiltmeter.data import load
+from tiltmeter.models.loading import Model, open_model
+from tiltmeter.scoring.execute import answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+LANGUAGES = ("de", "en", "es", "fr", "tr")
+CASES = ("orig", "b", "c", "d", "e", "f")
+FILES = [
+    *(("intra", model, "intrasentence", "published") for model in ("bert-tiny", "xlmr-tiny", "gpt2-tiny", "t5-tiny")),
+    ("inter-nsp", "bert-tiny", "intersentence", "published"),
+    ("inter-gen", "t5-tiny", "intersentence", "published"),
+    *((f"inter-{case}", "gpt2-tiny", "intersentence", f"published/{case}") for case in CASES),
+]
+
+
+def scores(model: Model, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
+    items = [item for item in load("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
+    asked = ask(part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol)  # type: ignore[arg-type]
+    answers = answer_all(
+        [question for trial in asked.trials for question in trial.questions],
+        kind=asked.kind,
+        fingerprint=model.fingerprint(asked.kind),
+        load=lambda: model.answerer(asked.kind),
+        store=AnswerStore(":memory:"),
+    )
+    return {
+        score.candidate: score.score
+        for trial in asked.trials
+        for score in trial.score([answers[question.digest] for question in trial.questions])
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("name", "model", "part", "protocol"), FILES)
+def test_scores_equal_those_of_the_released_code(
+    name: str,
+    model: str,
+    part: str,
+    protocol: str,
+    language: str,
+    fixtures_dir: Path,
+    mirror: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    expected = json.loads((fixtures_dir / f"expected/stereoset-{name}-{model}-{language}.json").read_text())
+    found = scores(open_model(str(fixtures_dir / model)), part, language, protocol, set(expected))
+    assert len(found) == len(expected) == 360
+    for candidate, number in expected.items():
+        assert found[candidate] == pytest.approx(number, rel=1e-5), candidate

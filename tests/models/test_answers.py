@@ -1,0 +1,176 @@
+"""Answers of every architecture equal a plain forward pass over each question alone, however they are batched."""
+
+import random
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
+from tiltmeter.models.answerer import Answerer
+from tiltmeter.models.causal import CausalAnswerer
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.models.next_sentence import NextSentenceAnswerer
+from tiltmeter.models.seq2seq import Seq2seqAnswerer
+from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.scoring.execute import answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+CPU = torch.device("cpu")
+MODELS = {**MASKED, **CAUSAL, **SEQ2SEQ}
+ANSWERERS: dict[Kind, type[Answerer]] = {"masked": MaskedAnswerer, "causal": CausalAnswerer, "seq2seq": Seq2seqAnswerer}
+
+
+def kind_of(name: str) -> Kind:
+    return "masked" if name in MASKED else "causal" if name in CAUSAL else "seq2seq"
+
+
+@cache
+def answerer(name: str) -> Answerer:
+    return ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
+
+
+def random_questions(kind: Kind, seed: int, want: Want = Want.LOG_PROB, n: int = 40) -> list[Question]:
+    """Inputs of all lengths, many with a common prefix, a common source, or the same altogether."""
+    rng = random.Random(seed)
+
+    def tokens(low: int, high: int) -> tuple[int, ...]:
+        return tuple(rng.randrange(4, VOCABULARY) for _ in range(rng.randint(low, high)))
+
+    prefixes = [tokens(0, 6) for _ in range(6)]
+    sources = [tokens(1, 9) for _ in range(5)] if kind == "seq2seq" else [()]
+    asked = []
+    for _ in range(n):
+        ids = rng.choice(prefixes) + tokens(1, 8)
+        places = rng.sample(range(len(ids)), rng.randint(1, len(ids)))
+        wanted = tuple((place, rng.randrange(VOCABULARY)) for place in places)
+        asked.append(Question(ids, wanted, source=rng.choice(sources), want=want))
+        if rng.random() < 0.3:
+            asked.append(Question(ids, ((places[0], rng.randrange(VOCABULARY)),), source=asked[-1].source, want=want))
+    return asked
+
+
+def plain(model: Any, question: Question) -> torch.Tensor:
+    """Log-probabilities at every position of one question, by the model's own forward pass in double precision."""
+    inputs: dict[str, Any] = {"input_ids": torch.tensor([question.ids])}
+    if question.source:
+        inputs = {"input_ids": torch.tensor([question.source]), "decoder_input_ids": torch.tensor([question.ids])}
+    with torch.no_grad():
+        logits: torch.Tensor = model(**inputs).logits[0].double()
+    return torch.log_softmax(logits, dim=-1)
+
+
+def answers(name: str, asked: list[Question], batch_tokens: int = 200) -> dict[bytes, np.ndarray]:
+    return dict(
+        answer_all(
+            asked,
+            kind=kind_of(name),
+            fingerprint=name,
+            load=lambda: answerer(name),
+            store=AnswerStore(":memory:"),
+            batch_tokens=batch_tokens,
+        )
+    )
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("seed", "batch_tokens"), [(1, 1), (1, 60), (2, 5000)])
+def test_answers_equal_a_plain_forward_pass(name: str, seed: int, batch_tokens: int) -> None:
+    asked = random_questions(kind_of(name), seed)
+    found = answers(name, asked, batch_tokens)
+    model = answerer(name).model
+    for question in asked:
+        expected = plain(model, question)[[p for p, _ in question.wanted], [t for _, t in question.wanted]]
+        np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_order_does_not_matter(name: str) -> None:
+    asked = random_questions(kind_of(name), 3)
+    one, other = answers(name, asked), answers(name, asked[::-1])
+    assert all(np.array_equal(one[key], other[key]) for key in one)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "gemma2"])
+def test_the_most_probable_token_is_recognised(name: str) -> None:
+    asked = random_questions(kind_of(name), 4, Want.LOG_PROB_AND_TOP)
+    model = answerer(name).model
+    best = [
+        Question(q.ids, tuple((p, int(plain(model, q)[p].argmax())) for p, _ in q.wanted), q.source, want=q.want)
+        for q in asked[:5]
+    ]
+    found = answers(name, asked + best)
+    for question in best:
+        assert found[question.digest][len(question.wanted) :].tolist() == [1.0] * len(question.wanted)
+    for question in asked:
+        tops = plain(model, question).argmax(dim=-1)
+        expected = [float(tops[p] == t) for p, t in question.wanted]
+        assert found[question.digest][len(question.wanted) :].tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "t5", "gemma2"])
+def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> None:
+    asked = [
+        Question(q.ids, ((0, 5), (0, 9)), q.source, want=Want.LOGIT) for q in random_questions(kind_of(name), 5)
+    ]
+    found = answers(name, asked)
+    for question in asked:
+        log_probs = plain(answerer(name).model, question)[0]
+        difference = found[question.digest][0] - found[question.digest][1]
+        assert difference == pytest.approx(float(log_probs[5] - log_probs[9]), abs=1e-5)
+
+
+def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_only() -> None:
+    assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
+    whole = {name for name in MODELS if not answerer(name).head.exact}  # type: ignore[attr-defined]
+    assert whole <= {"gemma2", "bart"}  # one caps its logits, the other adds a bias to them
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 30, 1000])
+def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -> None:
+    import transformers as t
+
+    config = t.BertConfig(
+        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
+    )
+    model = made(lambda: t.BertForNextSentencePrediction(config))
+    rng = random.Random(1)
+    asked = []
+    for _ in range(30):
+        first, second = rng.randint(2, 6), rng.randint(2, 6)
+        ids = tuple(rng.randrange(VOCABULARY) for _ in range(first + second))
+        asked.append(Question(ids, ((0, 0),), segments=(0,) * first + (1,) * second))
+    found = answer_all(
+        asked,
+        kind="next-sentence",
+        fingerprint="n",
+        load=lambda: NextSentenceAnswerer(model, CPU),
+        store=AnswerStore(":memory:"),
+        batch_tokens=batch_tokens,
+    )
+    for question in asked:
+        with torch.no_grad():
+            logits = model(torch.tensor([question.ids]), token_type_ids=torch.tensor([question.segments])).logits
+        expected = float(torch.log_softmax(logits[0].double(), dim=-1)[0])
+        assert found[question.digest].tolist() == pytest.approx([expected], abs=1e-5)
+
+
+def test_out_of_memory_three_times_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = random_questions("causal", 6)
+    expected = answers("gpt2", asked)
+    left = [3]
+    true_answer = CausalAnswerer.answer
+
+    def short_of_memory(self: CausalAnswerer, batch: Any) -> Any:
+        if left[0] and len(batch) > 1:
+            left[0] -= 1
+            raise torch.OutOfMemoryError("out of memory")
+        return true_answer(self, batch)
+
+    monkeypatch.setattr(CausalAnswerer, "answer", short_of_memory)
+    found = answers("gpt2", asked)
+    assert left == [0]
+    for key, answer in expected.items():
+        np.testing.assert_allclose(found[key], answer, atol=1e-5)

@@ -1,0 +1,32 @@
+import doctest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tiltmeter.reports import ruler
+from tiltmeter.reports.ruler import ASCII, draw, heading
+
+
+def test_examples() -> None:
+    found = doctest.testmod(ruler)
+    assert found.attempted
+    assert not found.failed
+
+
+@given(st.lists(st.floats(0, 100), min_size=3, max_size=3), st.sampled_from([15, 21]))
+def test_a_ruler_is_as_wide_as_asked_and_has_one_value(numbers: list[float], width: int) -> None:
+    low, value, high = sorted(numbers)
+    drawn = draw(value, low, high, scale=(30, 70), width=width, marks=ASCII)
+    assert len(drawn) == width
+    assert sum(drawn.count(mark) for mark in "o<>") == 1
+    assert len(heading((30, 70), width)) == width
+
+
+def test_without_an_interval_there_is_only_the_value() -> None:
+    assert draw(40, None, None, scale=(30, 70), width=21, marks=ASCII) == "     o    :          "
+
+
+def test_off_the_scale() -> None:
+    assert draw(20, 10, 40, scale=(30, 70), width=21, marks=ASCII) == "<----]    :          "
+    assert draw(90, 60, 95, scale=(30, 70), width=21, marks=ASCII) == "          :    [---->"
+    assert draw(50, 0, 100, scale=(30, 70), width=21, marks=ASCII) == "----------o----------"
