@@ -1,6 +1,7 @@
 """The numbers that the released code of Öztürk et al. gives on four tiny models, in five languages."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,12 @@ FILES = [
 ]
 
 
+items_of = cache(load)
+model_at = cache(open_model)
+
+
 def scores(model: Model, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
-    items = [item for item in load("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
+    items = [item for item in items_of("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
     asked = ask(part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol)  # type: ignore[arg-type]
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],
@@ -52,7 +57,7 @@ def test_scores_equal_those_of_the_released_code(
 ) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     expected = json.loads((fixtures_dir / f"expected/stereoset-{name}-{model}-{language}.json").read_text())
-    found = scores(open_model(str(fixtures_dir / model)), part, language, protocol, set(expected))
+    found = scores(model_at(str(fixtures_dir / model)), part, language, protocol, set(expected))
     assert len(found) == len(expected) == 360
     for candidate, number in expected.items():
         assert found[candidate] == pytest.approx(number, rel=1e-5), candidate

@@ -112,9 +112,7 @@ def test_the_most_probable_token_is_recognised(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "t5", "gemma2"])
 def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> None:
-    asked = [
-        Question(q.ids, ((0, 5), (0, 9)), q.source, want=Want.LOGIT) for q in random_questions(kind_of(name), 5)
-    ]
+    asked = [Question(q.ids, ((0, 5), (0, 9)), q.source, want=Want.LOGIT) for q in random_questions(kind_of(name), 5)]
     found = answers(name, asked)
     for question in asked:
         log_probs = plain(answerer(name).model, question)[0]

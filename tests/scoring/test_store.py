@@ -68,16 +68,14 @@ import sys, numpy as np
 from tiltmeter.scoring.store import AnswerStore
 store = AnswerStore(sys.argv[1])
 for i in range(10**6):
-    store.put("m", {(2 * i).to_bytes(16, "little"): np.float32([i]), (2 * i + 1).to_bytes(16, "little"): np.float32([i])})
+    store.put("m", {number.to_bytes(16, "little"): np.float32([i]) for number in (2 * i, 2 * i + 1)})
     print(i, flush=True)
 """
 
 
 def test_a_process_killed_at_any_moment_leaves_whole_batches(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
-    ) as writer:
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         for line in writer.stdout:
             if int(line) >= 50:

@@ -8,6 +8,7 @@ is scored depends on the kind of the model; `docs/stereoset.md` has the formulas
   SentencePiece models see every candidate as they would in running text; causal models get a start token.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
@@ -144,7 +145,7 @@ def _ask_causal_sentences(
     for (item, candidate), sentence in zip(candidates, sentences, strict=True):
         questions = tuple(_likelihood(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
         trials.setdefault(item.id, []).append(
-            Trial(item, questions, _scorer(candidate, lambda answers: np.exp(log_mean(answers))))
+            Trial(item, questions, _scorer(candidate, lambda answers: math.exp(log_mean(answers))))
         )
     _keep_whole_items(asked, items, trials, "a candidate sentence has no token that can be scored")
 
@@ -207,7 +208,7 @@ def _ask_causal_pairs(
         _need_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     contexts = [_ended(item.context) for item, _ in candidates]
-    wholes = text.encode([f"{context} {candidate.sentence}" for context, (_, candidate) in zip(contexts, candidates)])
+    wholes = text.encode([f"{_ended(item.context)} {candidate.sentence}" for item, candidate in candidates])
     alone = text.encode([candidate.sentence for _, candidate in candidates])
     context_lengths = [len(encoded.ids) for encoded in text.encode(contexts)]
     trials: dict[str, list[Trial]] = {}
@@ -262,7 +263,7 @@ def _case_trial(
 
     def score(answers: Sequence[Answer]) -> float:
         logarithm = log_mean(answers[: len(upper)])
-        return np.exp(logarithm - log_mean(answers[len(upper) :]) if lower else logarithm)
+        return math.exp(logarithm - log_mean(answers[len(upper) :]) if lower else logarithm)
 
     return Trial(item, tuple(upper + lower) if complete else (), _scorer(candidate, score))
 
@@ -289,7 +290,7 @@ def _ask_teacher_forced(
             Question(question.ids, question.wanted, source=source.ids) for question in _next_tokens(target, first=2)
         )
         trials.setdefault(item.id, []).append(
-            Trial(item, questions, _scorer(candidate, lambda answers: np.exp(log_mean(answers))))
+            Trial(item, questions, _scorer(candidate, lambda answers: math.exp(log_mean(answers))))
         )
     _keep_whole_items(asked, items, trials, "a candidate sentence has no token")
 
@@ -315,13 +316,15 @@ def _tokens_between(whole: Encoded, start: int, end: int) -> tuple[int, int]:
 
 def _mean_of_probabilities(item: AssociationItem, candidate: Candidate, questions: Sequence[Question]) -> Trial:
     def score(answers: Sequence[Answer]) -> float:
-        return np.exp(np.concatenate(answers).astype(np.float64)).mean()
+        return float(np.exp(np.concatenate(answers).astype(np.float64)).mean())
 
     return Trial(item, tuple(questions), _scorer(candidate, score))
 
 
-def _scorer(candidate: Candidate, score: Callable[[Sequence[Answer]], float]) -> Callable[[Sequence[Answer]], list[Score]]:
-    return lambda answers: [Score(candidate.id, candidate.role, float(score(answers)))]
+def _scorer(
+    candidate: Candidate, score: Callable[[Sequence[Answer]], float]
+) -> Callable[[Sequence[Answer]], list[Score]]:
+    return lambda answers: [Score(candidate.id, candidate.role, score(answers))]
 
 
 def _keep_whole_items(
@@ -339,6 +342,4 @@ def _attributes(item: AssociationItem) -> dict[str, str]:
     return {"bias_type": item.bias_type, "target": item.target}
 
 
-BENCHMARK = Benchmark(
-    form="association", protocols=PROTOCOLS, measures="association", ask=ask, attributes=_attributes
-)
+BENCHMARK = Benchmark(form="association", protocols=PROTOCOLS, measures="association", ask=ask, attributes=_attributes)

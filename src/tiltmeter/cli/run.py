@@ -20,7 +20,9 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     protocol: Annotated[str, typer.Option(help="`published`, `in-context`, `published/c` …")] = "published",
     limit: Annotated[int | None, typer.Option(help="At most so many items of each part and language.")] = None,
-    kind: Annotated[str | None, typer.Option(help="`masked`, `causal` or `seq2seq`, if the config does not say.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="`masked`, `causal` or `seq2seq`, if the config does not say.")
+    ] = None,
     device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     dtype: Annotated[str, typer.Option(help="`auto`, `float32`, `float16` or `bfloat16`.")] = "auto",
     batch_tokens: Annotated[int | None, typer.Option(help="Tokens sent at once; found by itself if not given.")] = None,

@@ -20,7 +20,7 @@ def score(
 
     **Example**
 
-    `tiltmeter score --predictions gpt2_GPT2LM_GPT2LM_d_en.json --as stereotypes-multi --on stereoset:en --out runs/gpt2`
+    `tiltmeter score --predictions gpt2_GPT2LM_GPT2LM_d_en.json --as stereotypes-multi --on stereoset:en`
     """
     from tiltmeter.runs import score_predictions
 

@@ -6,16 +6,16 @@ from tiltmeter.gender.auxiliary import AuxiliaryGrammar
 from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
-    """bez během díky do k ke ku kolem kromě kvůli mezi mimo na nad nade o od ode okolo po pod podle pro proti před přede
-    přes při s skrz u v ve vedle vůči z za ze"""
+    """bez během díky do k ke ku kolem kromě kvůli mezi mimo na nad nade o od ode okolo po pod podle pro proti před
+    přede přes při s skrz u v ve vedle vůči z za ze"""
 )
 
 FUNCTION_WORDS = words(
-    """a aby abych ale anebo ani asi až ať bude budu by bych byl byla bylo být celá celý co často dnes docela doma dost ho
-    i ihned já jak jako je jeho její jen jenom jestli ještě jí jsem jsou kde kdo když která který mě mi mně mnou mu můj
-    má moje naprosto nás ne nebo nejen nejsem než nic nikdy někdy okamžitě opravdu pořád protože proto příliš se si sám
-    sama sebe sobě spíš stále ta tady tak také takže tam tě ten teď ti to tobě tolik tu tím úplně už vám vás velmi více
-    však vždy vždycky zase že"""
+    """a aby abych ale anebo ani asi až ať bude budu by bych byl byla bylo být celá celý co často dnes docela doma
+    dost ho i ihned já jak jako je jeho její jen jenom jestli ještě jí jsem jsou kde kdo když která který mě mi mně
+    mnou mu můj má moje naprosto nás ne nebo nejen nejsem než nic nikdy někdy okamžitě opravdu pořád protože proto
+    příliš se si sám sama sebe sobě spíš stále ta tady tak také takže tam tě ten teď ti to tobě tolik tu tím úplně už
+    vám vás velmi více však vždy vždycky zase že"""
 )
 
 # -í (jarní, lepší) is the same for both genders. Short forms: unaven, vychována, schopen, zdráva.
@@ -25,10 +25,10 @@ ADJECTIVE = by_endings(
     men=words("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
     women=words("jista zdráva živa hotova vědoma šťastna ochotna schopna vděčna vinna povinna spokojena"),
     but=words(
-        """který která jaký jaká každý každá nějaký nějaká žádný žádná jiný jiná takový taková má tvá svá
-        týden den kámen kořen plamen jeden leden duben červen květen žena cena změna scéna ozvěna
-        dělá zdá dá zná říká nemá získá pomáhá stává posílá zajímá čeká nechá hledá volá začíná připadá vypadá přestává
-        dívá dává láká znamená vyžaduje obsahuje zůstává"""
+        """který která jaký jaká každý každá nějaký nějaká žádný žádná jiný jiná takový taková má tvá svá týden den
+        román kámen kořen plamen jeden leden duben červen květen žena cena změna scéna ozvěna dělá zdá dá zná říká
+        nemá získá pomáhá stává posílá zajímá čeká nechá hledá volá začíná připadá vypadá přestává dívá dává láká
+        znamená vyžaduje obsahuje zůstává"""
     ),
 )
 
@@ -58,14 +58,14 @@ GRAMMAR = AuxiliaryGrammar(
         "l",
         "la",
         but=words(
-            """škola síla skála chvála pravidla pádla divadla zrcadla křídla mýdla čísla hesla másla světla skla těla čela
-            křesla docela zcela zdola odmala zpola shola nula cela víla žíla včela cihla jehla kapela mrtvola
+            """škola síla skála chvála pravidla pádla divadla zrcadla křídla mýdla čísla hesla másla světla skla těla
+            čela křesla docela zcela zdola odmala zpola shola nula cela víla žíla včela cihla jehla kapela mrtvola
             materiál festival model hotel panel tunel motel detail email e-mail mail alkohol kostel idol symbol fotbal
-            volejbal basketbal personál potenciál ideál originál signál seriál manuál kanál profil styl automobil mobil
-            podíl díl oddíl rozdíl popel stůl orel úhel kotel vrchol žal titul rituál kapitál areál sál učitel ředitel
-            přítel nepřítel manžel obyvatel spisovatel podnikatel velitel majitel zaměstnavatel protokol omyl úmysl
-            smysl průmysl půl důl král cíl vůl úl sůl hůl dál bicykl cykl pól gól kal sokol topol pytel uzel kozel anděl
-            posel žel interval arzenál kriminál terminál speciál ceremoniál pitbul pitbula mysl"""
+            volejbal basketbal personál potenciál ideál originál signál seriál manuál kanál profil styl automobil
+            mobil podíl díl oddíl rozdíl popel stůl orel úhel kotel vrchol žal titul rituál kapitál areál sál učitel
+            ředitel přítel nepřítel manžel obyvatel spisovatel podnikatel velitel majitel zaměstnavatel protokol omyl
+            úmysl smysl průmysl půl důl král cíl vůl úl sůl hůl dál bicykl cykl pól gól kal sokol topol pytel uzel
+            kozel anděl posel žel interval arzenál kriminál terminál speciál ceremoniál pitbul pitbula mysl"""
         ),
     ),
     ambiguous=words("jedla sedla pila pil stál"),
@@ -89,8 +89,8 @@ GRAMMAR = AuxiliaryGrammar(
     },
     pronouns=words("já"),
     other_subjects=words(
-        """on ona ono oni ty jsi je není jsou můj moje má manžel manželka muž žena přítel přítelkyně partner partnerka máma matka otec
-        syn dcera kdo který která nikdo někdo"""
+        """on ona ono oni ty jsi je není jsou můj moje má manžel manželka muž žena přítel přítelkyně partner partnerka
+        máma matka otec syn dcera kdo který která nikdo někdo"""
     ),
     other_persons=re.compile("(?<![nv]á)(?<!^)š$"),
     not_subject_after=words("než jako sebe sobě sebou"),

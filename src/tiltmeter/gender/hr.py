@@ -6,40 +6,41 @@ from tiltmeter.gender.auxiliary import AuxiliaryGrammar
 from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
-    """bez do duž iz iza ispod ispred između izvan k ka kod kroz među mimo na nad nakon niz o od oko osim po pod pokraj
-    poput poslije posle pored pre pred preko prema pri prije protiv radi s sa u unatoč uprkos uz van za zbog"""
+    """bez do duž iz iza ispod ispred između izvan k ka kod kroz među mimo na nad nakon niz o od oko osim po pod
+    pokraj poput poslije posle pored pre pred preko prema pri prije protiv radi s sa u unatoč uprkos uz van za zbog"""
 )
 
 FUNCTION_WORDS = words(
-    """a ako ali bar barem baš bi bih bila bio bilo biti budem čak čega čim često čovek čovjek da danas dakle dok dosta
-    dovoljno ga gdje gde i iako ih ili ja jako je jer još kad kada kako kao koja koji li malo me mene meni mi mnogo mnom
-    moj moja možda mu ne nego neka ni nije nikad nikada ništa nisam niti no odmah on ona opet pa ponekad potpuno previše
-    prilično sad sada sam sama samo se sebe si stvarno su što šta sve svi ta tada taj tako također takođe tamo te ti to
-    toga toliko tu uvek uvijek veoma vrlo već vi više zaista zar zato puno kod kuće"""
+    """a ako ali bar barem baš bi bih bila bio bilo biti budem čak čega čim često čovek čovjek da danas dakle dok
+    dosta dovoljno ga gdje gde i iako ih ili ja jako je jer još kad kada kako kao koja koji li malo me mene meni mi
+    mnogo mnom moj moja možda mu ne nego neka ni nije nikad nikada ništa nisam niti no odmah on ona opet pa ponekad
+    potpuno previše prilično sad sada sam sama samo se sebe si stvarno su što šta sve svi ta tada taj tako također
+    takođe tamo te ti to toga toliko tu uvek uvijek veoma vrlo već vi više zaista zar zato puno kod kuće"""
 )
 
 ADJECTIVE = by_endings(
     "(?:[^aeiou]|i)an|[^aeiou]en|ljiv|[^aeiou](?:iv|av)|ovit|[nvl]it|nut|iji",
     "[^aeiou]na|[ea]na|ljiva|[^aeiou](?:iva|ava)|ovita|[nvl]ita|nuta|ija",
     men=words(
-        """jak slab lijep lep mlad star dobar loš ljut hrabar mudar strog tih čist tvrd glup bogat gol nag grub drag spor
-        brz zdrav živ kriv prav nov debeo veseo zreo zao topao mio sit bos lud slijep slep nijem nem gluh gluv blag svet
-        visok nizak dubok širok kratak sladak težak gorak oštar vješt vešt čvrst prost pust prvi jedini najbolji bolji gori
-        jači čvršći tvrđi slabiji stariji mlađi takav ovakav onakav najjači svoj prestar premlad preslab prejak lijen lenj"""
+        """jak slab lijep lep mlad star dobar loš ljut hrabar mudar strog tih čist tvrd glup bogat gol nag grub drag
+        spor brz zdrav živ kriv prav nov debeo veseo zreo zao topao mio sit bos lud slijep slep nijem nem gluh gluv
+        blag svet visok nizak dubok širok kratak sladak težak gorak oštar vješt vešt čvrst prost pust prvi jedini
+        najbolji bolji gori jači čvršći tvrđi slabiji stariji mlađi takav ovakav onakav najjači svoj prestar premlad
+        preslab prejak lijen lenj"""
     ),
     women=words(
-        """jaka slaba lijepa lepa mlada stara dobra loša ljuta hrabra mudra stroga tiha čista tvrda glupa bogata gola naga
-        gruba draga spora brza zdrava živa kriva prava nova debela vesela zrela zla topla mila sita bosa luda slijepa slepa
-        nijema nema gluha gluva blaga sveta visoka niska duboka široka kratka slatka teška gorka oštra vješta vešta čvrsta
-        prosta pusta prva jedina najbolja bolja gora jača čvršća tvrđa slabija starija mlađa takva ovakva onakva najjača
-        prestara premlada preslaba prejaka lijena lenja udata neudata"""
+        """jaka slaba lijepa lepa mlada stara dobra loša ljuta hrabra mudra stroga tiha čista tvrda glupa bogata gola
+        naga gruba draga spora brza zdrava živa kriva prava nova debela vesela zrela zla topla mila sita bosa luda
+        slijepa slepa nijema nema gluha gluva blaga sveta visoka niska duboka široka kratka slatka teška gorka oštra
+        vješta vešta čvrsta prosta pusta prva jedina najbolja bolja gora jača čvršća tvrđa slabija starija mlađa takva
+        ovakva onakva najjača prestara premlada preslaba prejaka lijena lenja udata neudata"""
     ),
     but=words(
-        """dan jedan nijedan član plan stan roman organ ekran ocean tjedan kamen plamen žena cijena cena strana hrana jedna
-        nijedna istina scena promjena promena rana grana brana obrana odbrana komunikacija situacija energija familija
-        ambicija emocija baterija linija historija istorija tragedija fotografija terapija opcija kompanija akcija nacija
-        glava država zabava trava krava zastava nastava stava pojava uprava godina većina odmalena vremena imena dana mana
-        sata plata vrata kakav kakva nikakav nekakav svakakav data"""
+        """dan jedan nijedan član plan stan roman organ ekran ocean tjedan kamen plamen žena cijena cena strana hrana
+        jedna nijedna istina scena promjena promena rana grana brana obrana odbrana komunikacija situacija energija
+        familija ambicija emocija baterija linija historija istorija tragedija fotografija terapija opcija kompanija
+        akcija nacija glava država zabava trava krava zastava nastava stava pojava uprava godina većina odmalena
+        vremena imena dana mana sata plata vrata kakav kakva nikakav nekakav svakakav data"""
     ),
 )
 
@@ -67,10 +68,10 @@ GRAMMAR = AuxiliaryGrammar(
         "la",
         but=words(
             """kao posao posla dio deo ugao misao pakao orao anđeo predio predeo udio udeo odio audio trio zao topao
-            okrugao cio ceo veseo debeo zreo kiseo nagao podao
-            škola sila hvala šala skala cigla igla obala mala cijela cela zla tijela tela odijela odela stabla ogledala
-            načela zrela bijela bela vesela debela kisela topla okrugla sela vrela skela kapela djela dela svjetla svetla
-            budala pčela strijela strela sala obla kola nagla podla zdjela zdela automobila"""
+            okrugao cio ceo veseo debeo zreo kiseo nagao podao škola sila hvala šala skala cigla igla obala mala
+            cijela cela zla tijela tela odijela odela stabla ogledala načela zrela bijela bela vesela debela kisela
+            topla okrugla sela vrela skela kapela djela dela svjetla svetla budala pčela strijela strela sala obla
+            kola nagla podla zdjela zdela automobila"""
         ),
     ),
     ambiguous=words("radio video studio pravila jela ostala vila mila mio"),
@@ -81,8 +82,8 @@ GRAMMAR = AuxiliaryGrammar(
         function_words=FUNCTION_WORDS | PREPOSITIONS,
         coordinators=words("a i ili ali te pa nego no već"),
         with_complement=words(
-            """pun puna sposoban sposobna vrijedan vrijedna vredan vredna zahvalan zahvalna vjeran vjerna veran verna predan
-            predana odan odana"""
+            """pun puna sposoban sposobna vrijedan vrijedna vredan vredna zahvalan zahvalna vjeran vjerna veran verna
+            predan predana odan odana"""
         ),
     ),
     openers=words(
@@ -92,8 +93,8 @@ GRAMMAR = AuxiliaryGrammar(
     agreeing={"sam": MASCULINE, "sama": FEMININE},
     pronouns=words("ja"),
     other_subjects=words(
-        """on ona ono oni ti je nije su moj moja muž žena partner partnerica partnerka majka mama otac sin kći ćerka svatko
-        svako netko neko nitko niko tko ko će ćeš bi"""
+        """on ona ono oni ti je nije su moj moja muž žena partner partnerica partnerka majka mama otac sin kći ćerka
+        svatko svako netko neko nitko niko tko ko će ćeš bi"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
     not_subject_after=words("nego kao sebe sebi sobom"),

@@ -13,12 +13,12 @@ PAST = by_endings(
     women=words("powinnam winnam powinnabym"),
     but=words(
         # instrumentals of nouns in -ł and -ło
-        """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem węzłem
-        pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem szałem zapałem
-        kawałem upałem sygnałem działem udziałem podziałem rozdziałem wydziałem przedziałem ciałem dziełem krzesłem
-        hasłem źródłem światłem masłem mydłem szkłem tłem złem kołem czołem dołem gardłem skrzydłem pudłem rzemiosłem
-        popiołem diabłem osłem orłem kotłem ideałem strzałem finałem rytuałem wałem protokołem kryształem dzięciołem
-        zawałem wężłem"""
+        """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
+        węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
+        szałem zapałem kawałem upałem sygnałem działem udziałem podziałem rozdziałem wydziałem przedziałem ciałem
+        dziełem krzesłem hasłem źródłem światłem masłem mydłem szkłem tłem złem kołem czołem dołem gardłem skrzydłem
+        pudłem rzemiosłem popiołem diabłem osłem orłem kotłem ideałem strzałem finałem rytuałem wałem protokołem
+        kryształem dzięciołem zawałem wężłem"""
         # presents in -łam
         """ działam oddziałam wysyłam przesyłam posyłam nasyłam odsyłam zsyłam dosyłam rozsyłam wołam zwołam powołam
         odwołam przywołam wywołam pałam kłam złam załam"""
@@ -41,15 +41,15 @@ PARTICIPLE = by_endings(
 )
 
 PREPOSITIONS = words(
-    """bez dla do dzięki ku między mimo na nad o obok od oprócz po pod podczas poza przed przez przy spod u w we według
-    wobec wśród z za ze zza"""
+    """bez dla do dzięki ku między mimo na nad o obok od oprócz po pod podczas poza przed przez przy spod u w we
+    według wobec wśród z za ze zza"""
 )
 
 FUNCTION_WORDS = words(
-    """a aby ale ani albo bardziej bardzo bo by ci co coraz czasami czasem często dość dotąd dziś dzisiaj go i ja jak jednak
-    jestem jeszcze już kiedyś ktoś lub mi mną mnie mniej może najbardziej naprawdę nawet niczego nie niech nigdy nikogo nim
-    on oraz raczej się siebie sobą sobie ta tak taka taki także tam te tego tej temu ten teraz też to tobą trochę tu tylko
-    tym tymi wciąż wszystkich wszystkim wtedy zawsze zbyt znacznie zupełnie całkiem finansowo"""
+    """a aby ale ani albo bardziej bardzo bo by ci co coraz czasami czasem często dość dotąd dziś dzisiaj go i ja jak
+    jednak jestem jeszcze już kiedyś ktoś lub mi mną mnie mniej może najbardziej naprawdę nawet niczego nie niech
+    nigdy nikogo nim on oraz raczej się siebie sobą sobie ta tak taka taki także tam te tego tej temu ten teraz też to
+    tobą trochę tu tylko tym tymi wciąż wszystkich wszystkim wtedy zawsze zbyt znacznie zupełnie całkiem finansowo"""
 )
 
 
@@ -68,9 +68,9 @@ PREDICATES = Predicates(
         men=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
         women=words("głupia"),
         but=words(
-            """jaki jaka każdy każda żadna która kiedy wtedy nigdy gdy trzeba chyba
-            kobieta mama tata matka córka siostra żona osoba głowa modelka kucharka nauczycielka pielęgniarka dziewczyna
-            mężczyzna artysta fanka prawda ofiara sprawa praca"""
+            """jaki jaka każdy każda żadna która kiedy wtedy nigdy gdy trzeba chyba kobieta mama tata matka córka
+            siostra żona osoba głowa modelka kucharka nauczycielka pielęgniarka dziewczyna mężczyzna artysta fanka
+            prawda ofiara sprawa praca"""
         ),
     ),
     noun=noun,
@@ -90,8 +90,8 @@ AGREEING: dict[str, Gender] = {"sam": MASCULINE, "sama": FEMININE}
 NOT_SUBJECT_AFTER = words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
 OTHER_SUBJECTS = words(
-    """on ona ono oni ty to mój moja mąż żona partner partnerka mama matka ojciec syn córka jest był była musi może powinien
-    powinna kto który która ktoś nikt"""
+    """on ona ono oni ty to mój moja mąż żona partner partnerka mama matka ojciec syn córka jest był była musi może
+    powinien powinna kto który która ktoś nikt"""
 )
 OTHER_PERSONS = re.compile("[aeiy]sz$|łeś$|łaś$")
 

@@ -6,15 +6,15 @@ from tiltmeter.gender.auxiliary import AuxiliaryGrammar
 from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
-    """bez cez do k ku kvôli medzi mimo na nad nado o od odo okolo okrem po počas pod podľa pre pred predo pri proti
-    s so skrz spod u v vo vďaka voči vyše z za zo"""
+    """bez cez do k ku kvôli medzi mimo na nad nado o od odo okolo okrem po počas pod podľa pre pred predo pri proti s
+    so skrz spod u v vo vďaka voči vyše z za zo"""
 )
 
 FUNCTION_WORDS = words(
-    """a aby ak ako akoby ale alebo ani asi až by budem byť bol bola bolo celkom často dnes doma dosť ešte ho ich iba ja
-    je jej jeho jemu keď keby ktorá ktorý lebo len mi mne mňa mnou mu môj moja naozaj nás nech než nie niekedy nič nikdy
-    preto pretože príliš sa sám sama seba sebe si skôr som stále sú ta tak takže tam teba tebe teraz ti ťa tiež to toľko
-    tu tým už vám vás veľmi však vtedy vždy že akejkoľvek akémukoľvek"""
+    """a aby ak ako akoby ale alebo ani asi až by budem byť bol bola bolo celkom často dnes doma dosť ešte ho ich iba
+    ja je jej jeho jemu keď keby ktorá ktorý lebo len mi mne mňa mnou mu môj moja naozaj nás nech než nie niekedy nič
+    nikdy preto pretože príliš sa sám sama seba sebe si skôr som stále sú ta tak takže tam teba tebe teraz ti ťa tiež
+    to toľko tu tým už vám vás veľmi však vtedy vždy že akejkoľvek akémukoľvek"""
 )
 
 _LONG = "(?:[áéíóúýôĺŕ]|i[aeu])"
@@ -27,8 +27,8 @@ ADJECTIVE = by_endings(
     men=words("krátky blízky ťažký drzý cudzí"),
     women=words("krátka blízka biela istá cudzia"),
     but=words(
-        """ktorý ktorá aký aká každý každá žiadny žiadna nejaký nejaká iný iná samý samá taký taká istým
-        chvíľa rána brána správa zábava doprava prípravy správy problémy vína sála skúša slová mestá miesta"""
+        """ktorý ktorá aký aká každý každá žiadny žiadna nejaký nejaká iný iná samý samá taký taká istým chvíľa rána
+        brána správa zábava doprava prípravy správy problémy vína sála skúša slová mestá miesta"""
     ),
 )
 
@@ -55,11 +55,11 @@ GRAMMAR = AuxiliaryGrammar(
         "[aeiouyáéíýäú]l",
         "la",
         but=words(
-            """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla čísla hesla masla svetla skla tela čela
-            kresla umývadla viola materiál festival model hotel panel tunel motel detail email e-mail mail alkohol kostol
-            idol symbol futbal volejbal basketbal personál potenciál ideál originál signál seriál manuál kanál profil
-            štýl automobil mobil podiel diel oddiel rozdiel popol stôl orol uhol kotol vrchol titul rituál kapitál areál
-            sál protokol omyl pitbul manžel zmysel priemysel úmysel anjel"""
+            """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla čísla hesla masla svetla skla tela
+            čela kresla umývadla viola materiál festival model hotel panel tunel motel detail email e-mail mail
+            alkohol kostol idol symbol futbal volejbal basketbal personál potenciál ideál originál signál seriál
+            manuál kanál profil štýl automobil mobil podiel diel oddiel rozdiel popol stôl orol uhol kotol vrchol
+            titul rituál kapitál areál sál protokol omyl pitbul manžel zmysel priemysel úmysel anjel"""
         ),
     ),
     ambiguous=words("pol sedel diela jedla sedla"),
@@ -83,8 +83,8 @@ GRAMMAR = AuxiliaryGrammar(
     },
     pronouns=words("ja"),
     other_subjects=words(
-        """on ona ono oni ty je sú môj moja manžel manželka muž žena priateľ priateľka partner partnerka mama otec syn dcéra
-        kto ktorý ktorá nikto niekto"""
+        """on ona ono oni ty je sú môj moja manžel manželka muž žena priateľ priateľka partner partnerka mama otec syn
+        dcéra kto ktorý ktorá nikto niekto"""
     ),
     other_persons=re.compile("(?<![nv]á)(?<!^)š$"),
     not_subject_after=words("než ako seba sebe sebou so"),

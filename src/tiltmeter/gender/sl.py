@@ -10,29 +10,30 @@ PREPOSITIONS = words(
 )
 
 FUNCTION_WORDS = words(
-    """a ali ampak bi bila bil biti bolj bom celo čeprav če da danes dovolj ga in jaz je jih jo kadar kako kaj kakor kakšen
-    kakšna ker ki ko kot le lahko me mene meni mi mano menoj moj moja mora naj najbolj ne nekoliko ni nič nikoli nisem
-    niti pa popolnoma potem pravi precej preveč res sam sama saj se sebe sem si skoraj še ta tako tam te ti tista tisti
-    to tu tudi vam vas vedno ves vsa vse vsi takrat jutri včeraj raje morda mogoče zlahka nikakor zato zdaj zelo že doma"""
+    """a ali ampak bi bila bil biti bolj bom celo čeprav če da danes dovolj ga in jaz je jih jo kadar kako kaj kakor
+    kakšen kakšna ker ki ko kot le lahko me mene meni mi mano menoj moj moja mora naj najbolj ne nekoliko ni nič
+    nikoli nisem niti pa popolnoma potem pravi precej preveč res sam sama saj se sebe sem si skoraj še ta tako tam te
+    ti tista tisti to tu tudi vam vas vedno ves vsa vse vsi takrat jutri včeraj raje morda mogoče zlahka nikakor zato
+    zdaj zelo že doma"""
 )
 
 ADJECTIVE = by_endings(
     "[^aeiou]en|jen|an|ljiv|[^aeiou](?:iv|av|it|at|ut)|[žčšj]ji|[jžčš]ši",
     "[^aeiou]ena|[^i]na|ljiva|[^aeiou](?:iva|ava)|[iau]ta|[žčšj]ja|[jžčš]ša",
     men=words(
-        """mlad star lep hud slab nag trd tih zdrav živ prost čist hiter dober moder bister suh debel vesel zrel gol cel
-        visok nizek kratek plah grd gluh slep nem bled prvi edini velik tak prestar premlad prešibek šibek krepek odprt
-        zaprt zvest ljub drag grob strog mil bogat poln vroč tuj"""
+        """mlad star lep hud slab nag trd tih zdrav živ prost čist hiter dober moder bister suh debel vesel zrel gol
+        cel visok nizek kratek plah grd gluh slep nem bled prvi edini velik tak prestar premlad prešibek šibek krepek
+        odprt zaprt zvest ljub drag grob strog mil bogat poln vroč tuj"""
     ),
     women=words(
-        """mlada stara lepa huda slaba naga trda tiha zdrava živa prosta čista hitra dobra modra bistra suha debela vesela
-        zrela gola cela visoka nizka kratka plaha grda gluha slepa nema bleda prva edina velika taka prestara premlada
-        prešibka šibka krepka odprta zaprta zvesta ljuba draga groba stroga mila bogata polna vroča tuja"""
+        """mlada stara lepa huda slaba naga trda tiha zdrava živa prosta čista hitra dobra modra bistra suha debela
+        vesela zrela gola cela visoka nizka kratka plaha grda gluha slepa nema bleda prva edina velika taka prestara
+        premlada prešibka šibka krepka odprta zaprta zvesta ljuba draga groba stroga mila bogata polna vroča tuja"""
     ),
     but=words(
-        """eden en noben dan teden član plamen pomen namen stan plan roman ekran organ državljan žena cena hrana strana
-        vojna ena nobena zabava država glava trava postava težava težav krava narava sprava odrasla ocena scena kuhinja
-        gospodinja družina vsebina želja volja šola svit vodja vojska debata plata lopata pošta"""
+        """eden en noben dan teden član plamen pomen namen stan plan roman ekran organ državljan žena cena hrana
+        strana vojna ena nobena zabava država glava trava postava težava težav krava narava sprava odrasla ocena scena
+        kuhinja gospodinja družina vsebina želja volja šola svit vodja vojska debata plata lopata pošta"""
     ),
 )
 
@@ -58,11 +59,11 @@ GRAMMAR = AuxiliaryGrammar(
         "[aeiouv]l|rl",
         "la",
         but=words(
-            """šola sila skala hvala vesla zrcala čela stebla model panel tunel motel email mail alkohol idol simbol personal
-            potencial ideal original signal kanal profil stil avtomobil mobil predel stol orel kotel žal ritual kapital
-            arzenal terminal festival material debel vesel gol topel gnil kisel svetel okrogel debela vesela zrela gola
-            topla gnila kisla svetla mala bela zla hala igla obala misel smisel posel del pol dol sol bol čebela tla bordel
-            pitbul pitbula"""
+            """šola sila skala hvala vesla zrcala čela stebla model panel tunel motel email mail alkohol idol simbol
+            personal potencial ideal original signal kanal profil stil avtomobil mobil predel stol orel kotel žal
+            ritual kapital arzenal terminal festival material debel vesel gol topel gnil kisel svetel okrogel debela
+            vesela zrela gola topla gnila kisla svetla mala bela zla hala igla obala misel smisel posel del pol dol
+            sol bol čebela tla bordel pitbul pitbula"""
         ),
     ),
     ambiguous=words("pravila krila dela cela cel števila jedla sedla zrel oblačil"),
@@ -85,8 +86,8 @@ GRAMMAR = AuxiliaryGrammar(
     },
     pronouns=words("jaz"),
     other_subjects=words(
-        """on ona ono oni ti je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči družina
-        nihče nekdo kdo kdor ki"""
+        """on ona ono oni ti je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči
+        družina nihče nekdo kdo kdor ki"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
     demonstratives=words("to"),

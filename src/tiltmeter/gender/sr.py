@@ -5,13 +5,17 @@ from collections.abc import Iterator, Sequence
 from tiltmeter.gender import hr
 from tiltmeter.gender.engine import Cue
 
-_LATIN = dict(
-    zip(
-        map(ord, "абвгдђежзијклљмнњопрстћуфхцчџш"),
-        "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split(),
-        strict=True,
-    )
-)
+_LATIN = str.maketrans("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš")
+_DIGRAPHS = str.maketrans({"љ": "lj", "њ": "nj", "џ": "dž"})
+
+
+def latin(text: str) -> str:
+    """Lower-case Serbian in Latin letters.
+
+    >>> latin("љубав")
+    'ljubav'
+    """
+    return text.translate(_LATIN).translate(_DIGRAPHS)
 
 
 class SerbianGrammar:
@@ -19,7 +23,7 @@ class SerbianGrammar:
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence; its words are in Latin letters."""
-        return hr.GRAMMAR.cues([token.translate(_LATIN) for token in sentence])
+        return hr.GRAMMAR.cues([latin(token) for token in sentence])
 
 
 GRAMMAR = SerbianGrammar()

@@ -11,12 +11,13 @@ Views, each for intrasentence, intersentence and both pooled ("overall"):
     targets     the mean over target terms, for all of them and within a bias type, with both ICATs:
                 macro, the mean of the terms' ICATs, and micro, the ICAT of their mean LMS and mean SS
 
-Intervals are percentile bootstraps, with LMS, SS and ICAT taken from the same resamples. For `targets` the terms are
-resampled, not the items within them: ICAT is bent at SS = 50, so that noise in SS only ever lowers it, and a term has
-some 27 items; resampling those adds their noise a second time, and the interval of a macro ICAT would lie below it.
-For the same reason no interval is BCa, which fails where the estimate is at the end of its bootstrap distribution.
-It also makes the macro ICAT itself come out low: by how much depends on the items per term, so it compares only
-between runs on the same items.
+Intervals are percentile bootstraps, with LMS, SS and ICAT taken from the same resamples. In simulations they cover the
+truth 93 to 97% of the time from 100 items on, and 92 to 97% with 40. For `targets` the terms are resampled, not the
+items within them: ICAT is bent at SS = 50, so that noise in SS only ever lowers it, and a term has some 27 items;
+resampling those adds their noise a second time, and the interval of a macro ICAT would lie below it. For the same
+reason no interval is BCa, which fails where the estimate is at the end of its bootstrap distribution. It also makes the
+macro ICAT itself come out low: by how much depends on the items per term, so it compares only between runs on the same
+items.
 """
 
 from collections.abc import Iterator
@@ -269,7 +270,7 @@ def intervals(values: Floats, resamples: int = RESAMPLES) -> dict[str, Interval]
 
     ICAT is the lesser of two smooth numbers, and each end of its interval is the lesser of theirs; as it is never above
     LMS, neither is its upper end above what LMS might be. That covers the true value 93 to 98% of the time wherever SS
-    lies. The percentiles of the resampled ICAT itself would not do: at SS = 50 ICAT is at its highest, the resamples
+    lies, most often close to 50. The percentiles of the resampled ICAT itself would not do: at SS = 50 ICAT is at its highest, the resamples
     fall short of it, and their interval covers it some 70 to 80% of the time.
     """
     n = values.shape[1]
@@ -279,8 +280,8 @@ def intervals(values: Floats, resamples: int = RESAMPLES) -> dict[str, Interval]
     ends = [widen(mean, pair, n, 0.0, 100.0) for mean, pair in zip(means, plain, strict=True)]
     lms, ss = ends[:2]
     if ends[:2] == plain[:2]:
-        # Not the end of the interval of LMS: a third way to miss would bring the coverage at SS = 50 below 93%.
-        ceiling = float(np.quantile(drawn[0], 0.995))
+        # The 99% interval of LMS, not the 95%: a third way to miss would bring the coverage at SS = 50 below 93%.
+        ((_, ceiling),) = percentile(drawn[:1], level=0.99)
     else:
         # One of the two was widened by hand, so there are no resamples of the product: its ends are made of theirs.
         towards = (lms[0] * ss[0] / 50, lms[1] * ss[1] / 50)

@@ -84,4 +84,9 @@ class VocabularyAnswerer(Answerer):
     def _wanted(self, asks: Sequence[tuple[Ask, int]], normalise: bool) -> Wanted:
         rows, which = np.unique(np.array([row for _, row in asks]), return_inverse=True)
         tokens = np.array([ask.token for ask, _ in asks])
-        return Wanted(*(self.to_device(torch.from_numpy(a)) for a in (rows, which, tokens)), normalise=normalise)
+        return Wanted(
+            rows=self.to_device(torch.from_numpy(rows)),
+            which=self.to_device(torch.from_numpy(which)),
+            tokens=self.to_device(torch.from_numpy(tokens)),
+            normalise=normalise,
+        )

@@ -69,7 +69,9 @@ def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint
         return Checkpoint(name, path.parent, gguf=path.name)
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise ModelError(f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout.")
+            raise ModelError(
+                f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout."
+            )
         return Checkpoint(name, path)
     return _from_hub(name, trust_remote_code)
 

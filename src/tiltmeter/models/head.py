@@ -102,7 +102,9 @@ class VocabularyHead:
         values = torch.zeros(len(wanted.tokens), device=hidden.device)
         for start in range(0, weight.shape[0], slice_size):
             part = weight[start : start + slice_size]
-            logits = torch.nn.functional.linear(hidden, part, None if bias is None else bias[start : start + slice_size])
+            logits = torch.nn.functional.linear(
+                hidden, part, None if bias is None else bias[start : start + slice_size]
+            )
             logits = logits.float()
             # Tokens outside this slice read some logit of it, and drop it again: no device synchronisation.
             inside = wanted.tokens - start

@@ -64,7 +64,7 @@ def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
     if checkpoint.tensor_names is None:
         return "NextSentence" in str(config.architectures) or "PreTraining" in str(config.architectures)
     with torch.device("meta"):
-        model = AutoModelForNextSentencePrediction.from_config(config)
+        model = AutoModelForNextSentencePrediction.from_config(config)  # type: ignore[no-untyped-call]
     backbone = f"{model.base_model_prefix}."
     head = {name for name in model.state_dict() if not name.startswith(backbone)}
     return head <= checkpoint.tensor_names
@@ -84,5 +84,5 @@ def _class_names(kind: Kind, config: Any) -> list[str]:
 
 
 def _pretraining_class_name(config: Any) -> str | None:
-    mapping = AutoModelForPreTraining._model_mapping
-    return mapping[type(config)].__name__ if type(config) in mapping else None
+    mapping: Any = AutoModelForPreTraining._model_mapping
+    return str(mapping[type(config)].__name__) if type(config) in mapping else None

@@ -59,8 +59,8 @@ class Model:
     @cached_property
     def max_length(self) -> int | None:
         """The longest input it can read, in tokens; None where there is no limit."""
-        limits = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
-        limits = [limit for limit in limits if isinstance(limit, int) and limit > 0]
+        named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
+        limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
         if not limits:
             return None
         return max(limits) - _positions_taken_by_padding(self.config)
@@ -92,15 +92,18 @@ class Model:
                 **_gguf_argument(self.checkpoint),
             )
         except Exception as error:  # whatever transformers and the files come up with
-            raise ModelError(f"The weights of {self.name} could not be loaded as {kind}: {_first_line(error)}") from error
+            raise ModelError(
+                f"The weights of {self.name} could not be loaded as {kind}: {_first_line(error)}"
+            ) from error
         missing = sorted(info["missing_keys"])
         if missing:
             raise ModelError(
-                f"{self.name} cannot be used as {kind}: its checkpoint lacks {len(missing)} tensors, {missing[0]} first, "
-                f"so its answers would be random. Models of its type can be used as "
+                f"{self.name} cannot be used as {kind}: its checkpoint lacks {len(missing)} tensors, {missing[0]} "
+                f"first, so its answers would be random. Models of its type can be used as "
                 f"{' or '.join(possible_kinds(self.config)) or 'none of the kinds'}; choose with --kind."
             )
-        return model.to(self.device).eval()
+        ready: nn.Module = model.to(self.device).eval()
+        return ready
 
 
 def open_model(
@@ -117,8 +120,8 @@ def open_model(
     `cache` is where a GGUF file's tokenizer is kept once converted, which takes seconds each time.
     """
     # The bars and notes of transformers would tear our own progress bar.
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     checkpoint = find_checkpoint(name, trust_remote_code=trust_remote_code)
     try:
         config = AutoConfig.from_pretrained(
@@ -191,7 +194,7 @@ def _dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
 def _positions_taken_by_padding(config: Any) -> int:
     """RoBERTa and its kin number positions from after the padding index, so that many fewer tokens fit."""
     with torch.device("meta"):
-        backbone = transformers.AutoModel.from_config(config)
+        backbone = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
     for name, module in backbone.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return module.padding_idx + 1

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ def evaluate(
     trust_remote_code: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda label: nullcontext(lambda progress: None),
+    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
 ) -> Result:
     """Measure how far models lean towards stereotypes.
 
@@ -145,12 +146,14 @@ def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str) 
         portion.part, portion.items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol
     )
     longest = model.max_length
-    for trial in asked.trials if longest else ():
+    if longest is None:
+        return asked
+    for trial in asked.trials:
         length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
         if length > longest:
             raise ModelError(
-                f"Item {trial.item.id} of {portion.name}:{portion.language} has {length} tokens, but {model.name} reads "
-                f"at most {longest}; shorten the item or leave it out."
+                f"Item {trial.item.id} of {portion.name}:{portion.language} has {length} tokens, but {model.name} "
+                f"reads at most {longest}; shorten the item or leave it out."
             )
     return asked
 
@@ -162,17 +165,17 @@ def _scores(
     answers: dict[bytes, Answer] = {}
     for kind in dict.fromkeys(put.asked.kind for put in asked):
         trials = [trial for put in asked if put.asked.kind == kind for trial in put.asked.trials]
-        item_of = {question.digest: trial.item for trial in trials for question in trial.questions}
+        names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
         with watch(f"{model.name} ({kind})") as report:
             answers.update(
                 answer_all(
                     (question for trial in trials for question in trial.questions),
                     kind=kind,
                     fingerprint=model.fingerprint(kind),
-                    load=lambda kind=kind: model.answerer(kind),
+                    load=partial(model.answerer, kind),
                     store=store,
                     batch_tokens=batch_tokens,
-                    name_of=lambda digest, item_of=item_of: item_of[digest].id,
+                    name_of=names.__getitem__,
                     report=report,
                 )
             )

@@ -54,14 +54,12 @@ def portions(text: str) -> Iterator[Portion]:
 def _hashes(spec: Spec) -> dict[str, tuple[str, str | None]]:
     """The SHA-256 of each file, and the language it is in if it is in one."""
     if spec.path is not None:
-        return {spec.path.name: (_sha256(spec.path), None)} if spec.path.is_file() else {}
+        return {spec.path.name: (sha256_of(spec.path), None)} if spec.path.is_file() else {}
     sources = dataset(spec.name).select(spec.part, spec.languages)
-    return {
-        source.file.name: (_sha256(source.path()), source.language)
-        for source in sources
-    }
+    return {source.file.name: (sha256_of(source.path()), source.language) for source in sources}
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()

@@ -49,7 +49,9 @@ class Result:
         """Read a run's folder."""
         folder = Path(folder)
         if not (folder / MANIFEST).is_file():
-            raise UsageError(f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`.")
+            raise UsageError(
+                f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
+            )
         try:
             return cls(
                 scores=pd.read_parquet(folder / SCORES),

@@ -45,7 +45,7 @@ def answer_all(
     store: AnswerStore,
     batch_tokens: int | None = None,
     name_of: Callable[[bytes], str] = bytes.hex,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Callable[[Progress], None] = lambda _progress: None,
 ) -> Mapping[bytes, Answer]:
     """The answers to all questions, by digest.
 
@@ -58,9 +58,7 @@ def answer_all(
     if len(answers) == len(asked):
         return answers
     model = load()
-    batches = plan(
-        asked.values(), kind, batch_tokens or model.batch_tokens, share_prefixes=model.shares_prefixes
-    )
+    batches = plan(asked.values(), kind, batch_tokens or model.batch_tokens, share_prefixes=model.shares_prefixes)
     padding = padding_share(batches)
     for batch in batches:
         unanswered = [row for row in batch if not row.questions <= answers.keys()]
@@ -79,9 +77,7 @@ def answer_all(
     return answers
 
 
-def _by_question(
-    batch: Batch, numbers: NDArray[np.float32], asked: Mapping[bytes, Question]
-) -> dict[bytes, Answer]:
+def _by_question(batch: Batch, numbers: NDArray[np.float32], asked: Mapping[bytes, Question]) -> dict[bytes, Answer]:
     found: dict[bytes, Answer] = {}
     asks = [ask for row in batch for ask in row.asks]
     for ask, value, top in zip(asks, *numbers, strict=True):

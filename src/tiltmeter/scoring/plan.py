@@ -145,9 +145,7 @@ class _Tree:
             self._branches.append(Branch(start, len(self._ids), tuple(self._path)))
         self._path += range(start, len(self._ids))
         self._last = row.ids
-        self._asks += [
-            Ask(self._path[ask.position], ask.token, ask.want, ask.question, ask.pair) for ask in row.asks
-        ]
+        self._asks += [Ask(self._path[ask.position], ask.token, ask.want, ask.question, ask.pair) for ask in row.asks]
 
     def row(self) -> Row:
         return Row(tuple(self._ids), branches=tuple(self._branches), asks=self._asks)

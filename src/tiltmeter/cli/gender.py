@@ -1,0 +1,90 @@
+"""`tiltmeter gender`: the speaker's gender of every sentence of a file."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiltmeter.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.gender import SpeakerGender
+
+SOURCES = ("rules", "stanza", "conllu")
+
+
+def gender(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="One sentence a line, or CoNLL-U; - reads standard input.")
+    ],
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help="be, cs, hr, pl, ru, sk, sl, sr or uk.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also print the words that decided, and the rule.")
+    ] = False,
+    gender_from: Annotated[str, typer.Option("--gender-from", help="rules, stanza or conllu.")] = "rules",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a sentence.")] = False,
+) -> None:
+    """Print masculine, feminine or none for the first person of every sentence.
+
+    The columns are separated by tabs: the gender, with --explain the cue and the rule, and the sentence.
+
+    **Example**
+
+    `tiltmeter gender --language sk translations.txt`
+    """
+    for text, found in _found(file, language, gender_from):
+        if as_json:
+            record = {"text": text, "gender": found.gender}
+            if explain:
+                record |= {"cue": list(found.cue), "rule": found.rule}  # type: ignore[dict-item]
+            print(json.dumps(record, ensure_ascii=False))
+        else:
+            why = (" ".join(found.cue), found.rule or "") if explain else ()
+            print(found.gender or "none", *why, text, sep="\t")
+
+
+def _found(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, "SpeakerGender"]]:
+    """Every sentence of the file with its speaker's gender."""
+    if gender_from not in SOURCES:
+        raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
+    if gender_from == "conllu":
+        from tiltmeter.gender.conllu import read_conllu, speaker_gender_conllu
+
+        for sentence in read_conllu(_lines(file), _name(file)):
+            yield sentence.text, speaker_gender_conllu(sentence.words, explain=True)
+        return
+    if language is None:
+        raise UsageError("--language is missing; only --gender-from conllu does without.")
+    if gender_from == "stanza":
+        from tiltmeter.gender.stanza import StanzaSpeaker
+
+        speaker = StanzaSpeaker(language)
+        for text in _lines(file):
+            yield text, speaker.speaker_gender(text)
+        return
+    from tiltmeter.gender import speaker_gender
+
+    for text in _lines(file):
+        yield text, speaker_gender(text, language, explain=True)
+
+
+def _lines(file: str) -> Iterator[str]:
+    """The lines of the file without their ends, with an error that names the line that is not UTF-8."""
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}") from error
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{_name(file)}, line {number}: not UTF-8 ({error.reason})") from error
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == "-" else file

@@ -1,0 +1,39 @@
+"""The speaker's gender with a parse by Stanza instead of the rules; needs the extra `tiltmeter[stanza]`."""
+
+from importlib import import_module
+from typing import Any
+
+from tiltmeter.errors import UsageError
+from tiltmeter.gender import LANGUAGES, SpeakerGender
+from tiltmeter.gender.conllu import Word, speaker_gender_conllu
+from tiltmeter.gender.engine import clean
+from tiltmeter.gender.sr import latin
+
+
+class StanzaSpeaker:
+    """Parses texts of one language with Stanza's models, which Stanza downloads at its first use."""
+
+    def __init__(self, language: str) -> None:
+        if language not in LANGUAGES:
+            raise UsageError(f"no speaker's gender for {language!r}; there is for {', '.join(LANGUAGES)}")
+        try:
+            stanza: Any = import_module("stanza")
+        except ImportError as error:
+            raise UsageError("Stanza is not installed; install tiltmeter[stanza], or use the rules") from error
+        self.language = language
+        self._pipeline = stanza.Pipeline(language, processors="tokenize,pos,lemma,depparse", verbose=False)
+
+    def speaker_gender(self, text: str) -> SpeakerGender:
+        """The gender of the first person, from the first sentence of `text` that shows one."""
+        if self.language == "sr":
+            text = latin(clean(text))  # the treebank behind the model is in Latin letters
+        for sentence in self._pipeline(text).sentences:
+            found = speaker_gender_conllu([_word(word) for word in sentence.words], explain=True)
+            if found.gender:
+                return found
+        return SpeakerGender(None)
+
+
+def _word(word: Any) -> Word:
+    features = dict(pair.split("=", 1) for pair in word.feats.split("|")) if word.feats else {}
+    return Word(word.id, word.text, word.lemma or word.text, word.upos, word.head, word.deprel or "", features)
