@@ -24,7 +24,12 @@ from pathlib import Path
 import tiltmeter
 from tiltmeter.gender import LANGUAGES, speaker_gender
 
-SYSTEMS = {"deepl": "DeepL", "google_translate": "GoogleTranslate", "amazon_translate": "AmazonTranslate", "nllb_3b": "NLLB"}
+SYSTEMS = {
+    "deepl": "DeepL",
+    "google_translate": "GoogleTranslate",
+    "amazon_translate": "AmazonTranslate",
+    "nllb_3b": "NLLB",
+}
 FEMALE, MALE = range(1, 8), range(8, 17)
 TABLES = Path(tiltmeter.__file__).parent / "published" / "tables"
 
@@ -118,7 +123,7 @@ def speed(everything: list[Pair]) -> str:
 def read(pair: Pair, number: int) -> None:
     """Print sentences of the half that was not read while the rules were written."""
     held_out = [to for source, to, _ in pair.rows if zlib.crc32(source.encode()) % 2]
-    for text in random.Random(5).sample(held_out, min(number, len(held_out))):
+    for text in random.Random(f"{pair.system} {pair.language}").sample(held_out, min(number, len(held_out))):
         found = speaker_gender(text, pair.language, explain=True)
         print(pair.system, pair.language, found.gender or "none", " ".join(found.cue), text, sep="\t")
 

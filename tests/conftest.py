@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# Tiny models are done before a second thread has started.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -290,7 +290,7 @@ def test_intervals_cover_the_truth_19_times_in_20(n: int, ss: float, sense: np.n
     found = covered(n, ss, sense, 1_000)
     for name in ("LMS", "SS"):
         assert 93 <= found[name] <= 97, found
-    # Close to 50, but not at it, the interval of ICAT is a little too wide: 97.5%, and some luck of 1,000 data sets.
+    # Near 50, but not at it, the interval of ICAT is a little too wide: 98%, and the luck of 1,000 data sets.
     assert 93 <= found["ICAT"] <= 99, found
 
 

@@ -17,15 +17,11 @@ SOURCES = ("rules", "stanza", "conllu")
 
 
 def gender(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="One sentence a line, or CoNLL-U; - reads standard input.")
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="One sentence a line, or CoNLL-U; - is standard input.")],
     language: Annotated[
         str | None, typer.Option("--language", "-l", help="be, cs, hr, pl, ru, sk, sl, sr or uk.")
     ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also print the words that decided, and the rule.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Also print the deciding words and the rule.")] = False,
     gender_from: Annotated[str, typer.Option("--gender-from", help="rules, stanza or conllu.")] = "rules",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a sentence.")] = False,
 ) -> None:
@@ -39,9 +35,9 @@ def gender(
     """
     for text, found in _found(file, language, gender_from):
         if as_json:
-            record = {"text": text, "gender": found.gender}
+            record: dict[str, object] = {"text": text, "gender": found.gender}
             if explain:
-                record |= {"cue": list(found.cue), "rule": found.rule}  # type: ignore[dict-item]
+                record |= {"cue": found.cue, "rule": found.rule}
             print(json.dumps(record, ensure_ascii=False))
         else:
             why = (" ".join(found.cue), found.rule or "") if explain else ()

@@ -15,6 +15,9 @@ from tiltmeter.gender.engine import Cue, Gender, Predicates, WordGender, clauses
 _ACROSS_COORDINATOR = 12
 _AMBIGUOUS = 100
 
+# How far from "to be" its adjective may stand: *nechcem byť od nikoho finančne závislý*.
+_INFINITIVE_REACH = 4
+
 _NEVER = re.compile("(?!)")
 
 
@@ -104,17 +107,21 @@ class AuxiliaryGrammar:
         if self._is_copula(sentence, position, start, end) or (
             word in self.infinitives and self._wants(sentence, start, end, other)
         ):
+            reach = _INFINITIVE_REACH if word in self.infinitives else len(sentence)
             adjectives = (
                 found
-                for found in self.predicates.find(sentence, start, end)
-                if not self.predicates.of_other_subject(sentence, position, found, start, self.other_subjects)
+                for found in self.predicates.find(sentence, max(start, position - reach), end)
+                if found[0] <= position + reach
+                and not self.predicates.of_other_subject(sentence, position, found, start, self.other_subjects)
             )
             adjective = min(adjectives, key=lambda found: abs(found[0] - position), default=None)
             if adjective:
                 return self._pair(sentence, position, *adjective, "predicate adjective")
-        elif not own and word in self.agreeing and (speaks or self._wants(sentence, start, end, other)):
-            if speaks or not self._follows_noun(sentence, position, start):
-                return Cue(self.agreeing[word], (word,), "agreeing word", position)
+            return None
+        if own or word not in self.agreeing:
+            return None
+        if speaks or (self._wants(sentence, start, end, other) and not self._follows_noun(sentence, position, start)):
+            return Cue(self.agreeing[word], (word,), "agreeing word", position)
         return None
 
     def _participle(self, sentence: Sequence[str], at: int, start: int, end: int) -> tuple[int, Gender] | None:
@@ -158,7 +165,8 @@ class AuxiliaryGrammar:
 
     def _wants(self, sentence: Sequence[str], start: int, end: int, other: bool) -> bool:
         """Whether the clause has a verb in the first person and no other subject."""
-        return not other and any(self.first_person.search(word) for word in sentence[start:end])
+        small = self.predicates.function_words
+        return not other and any(self.first_person.search(word) and word not in small for word in sentence[start:end])
 
     def _follows_noun(self, sentence: Sequence[str], position: int, start: int) -> bool:
         """Whether a noun that opens the clause right before the agreeing word is its subject: *dcera ráda čte*."""

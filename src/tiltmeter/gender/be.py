@@ -34,7 +34,7 @@ _ROOT = (
 )
 
 PAST = by_endings(
-    rf"[аеёіуыяэ]ў(?:ся)?|шоў(?:ся)?|^{_PREFIX}(?:{_ROOT})(?:ся)?",
+    rf"[аеёіуыэ]ў(?:ся)?|(?<!нн)(?<!цц)(?<!лл)(?<!сс)яў(?:ся)?|(?:ш|бар|кал|пал|мал|пар)оў(?:ся)?|^{_PREFIX}(?:{_ROOT})(?:ся)?",
     "[а-яёіў]ла(?:ся)?",
     but=words(
         """школа сіла скала пчала страла цела пахвала зла шкла чысла масла віла смала акула мала міла цэла светла
@@ -45,7 +45,7 @@ PAST = by_endings(
 )
 
 ADJECTIVE = by_endings(
-    "[нтлрвдбпмсзшжчц]ы|[кгх]і|ні",
+    "[нтлрвдбпмсзшжц]ы|(?<!г)чы|[кгх]і|ні",
     "ая|няя",
     men=words("рад павінен вінен гатоў здароў"),
     women=words("рада павінна вінна гатова здарова"),
@@ -61,12 +61,20 @@ def noun(word: str, gender: Gender) -> bool:
     """A nominative noun: men's end in a consonant, women's in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь")) and not word.endswith(("ць", "цца"))
-    if word.endswith("ень"):
-        return True
-    return word[-1:] not in "аеёіоуыэюяь" and not word.endswith(
-        ("ам", "ем", "ым", "ім", "аў", "оў", "яў", "ах", "ях", "ей")
+    return word[-1:] not in "аеёіоуыэюя" and not word.endswith(
+        ("ам", "ем", "ым", "ім", "аў", "оў", "яў", "ах", "ях", "ей", "ць")
     )
 
+
+# The instrumental of a predicate: буду моцным, буду моцнай.
+INSTRUMENTAL = Predicates(
+    adjective=by_endings("[а-яёіў]ым|[кгх]ім|нім", "[нтлрвдкгхшчжц]ай|няй", but=words("чым тым усім ўсім")),
+    noun=lambda word, gender: word.endswith(("ай", "яй", "ой", "ю") if gender == FEMININE else ("ам", "ем", "ом")),
+    prepositions=PREPOSITIONS,
+    function_words=FUNCTION_WORDS | words("такой такім якой якім самой самім сваёй сваім маёй маім"),
+    coordinators=COORDINATORS,
+    adverbs=("на", "ва", "ла", "та", "ка", "ша", "ча", "о"),
+)
 
 GRAMMAR = PronounGrammar(
     past=PAST,
@@ -82,6 +90,8 @@ GRAMMAR = PronounGrammar(
         ),
         adverbs=("на", "ва", "ла", "та", "ка", "ша", "ча", "о"),
     ),
+    copulas=words("буду"),
+    instrumental=INSTRUMENTAL,
     first_person=re.compile("^(?:я|мяне|мне|мной)$|[ую](?:ся)?$"),
     light_words=LIGHT_WORDS,
     objects=words("мяне мне мной мною"),
@@ -90,6 +100,10 @@ GRAMMAR = PronounGrammar(
         мама маці бацька сын дачка"""
     ),
     not_subject_after=words("чым як за ў у на"),
+    # Genitive plurals in -аў look like past verbs: шмат рэсурсаў, сваіх калегаў.
+    noun_after=re.compile(
+        "[аіыую]х$|^(?:шмат|многа|мала|больш|менш|колькі|некалькі|пяць|шэсць|сем|восем|дзевяць|дзесяць)$"
+    ),
     # Unstressed -о is written -а, so the neuter looks like the feminine.
     neuter=("лася", "хапіла", "хапала", "бракавала", "шанцавала"),
     infinitive_endings=("ць", "цца", "чы", "чыся", "ці"),

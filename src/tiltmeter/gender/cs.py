@@ -12,10 +12,10 @@ PREPOSITIONS = words(
 
 FUNCTION_WORDS = words(
     """a aby abych ale anebo ani asi až ať bude budu by bych byl byla bylo být celá celý co často dnes docela doma
-    dost ho i ihned já jak jako je jeho její jen jenom jestli ještě jí jsem jsou kde kdo když která který mě mi mně
-    mnou mu můj má moje naprosto nás ne nebo nejen nejsem než nic nikdy někdy okamžitě opravdu pořád protože proto
-    příliš se si sám sama sebe sobě spíš stále ta tady tak také takže tam tě ten teď ti to tobě tolik tu tím úplně už
-    vám vás velmi více však vždy vždycky zase že"""
+    dost ho i ihned já jak jako je jeho její jen jenom jim nim ním čím jestli ještě jí jsem jsou kde kdo když která
+    který mě mi mně mnou mu můj má moje naprosto nás ne nebo nejen nejsem než nic nikdy někdy okamžitě opravdu pořád
+    protože proto příliš se si sám sama sebe sobě spíš stále ta tady tak také takže tam tě ten teď ti to tobě tolik tu
+    tím úplně už vám vás velmi více však vždy vždycky zase že"""
 )
 
 # -í (jarní, lepší) is the same for both genders. Short forms: unaven, vychována, schopen, zdráva.

@@ -12,10 +12,10 @@ PREPOSITIONS = words(
 
 FUNCTION_WORDS = words(
     """a ako ali bar barem baš bi bih bila bio bilo biti budem čak čega čim često čovek čovjek da danas dakle dok
-    dosta dovoljno ga gdje gde i iako ih ili ja jako je jer još kad kada kako kao koja koji li malo me mene meni mi
-    mnogo mnom moj moja možda mu ne nego neka ni nije nikad nikada ništa nisam niti no odmah on ona opet pa ponekad
-    potpuno previše prilično sad sada sam sama samo se sebe si stvarno su što šta sve svi ta tada taj tako također
-    takođe tamo te ti to toga toliko tu uvek uvijek veoma vrlo već vi više zaista zar zato puno kod kuće"""
+    dosta dovoljno ga gdje gde i iako ih im njim njom ili ja jako je jer još kad kada kako kao koja koji li malo me
+    mene meni mi mnogo mnom moj moja možda mu ne nego neka ni nije nikad nikada ništa nisam niti no odmah on ona opet
+    pa ponekad potpuno previše prilično sad sada sam sama samo se sebe si stvarno su što šta sve svi ta tada taj tako
+    također takođe tamo te ti to toga toliko tu uvek uvijek veoma vrlo već vi više zaista zar zato puno kod kuće"""
 )
 
 ADJECTIVE = by_endings(

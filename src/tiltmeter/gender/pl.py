@@ -18,7 +18,7 @@ PAST = by_endings(
         szałem zapałem kawałem upałem sygnałem działem udziałem podziałem rozdziałem wydziałem przedziałem ciałem
         dziełem krzesłem hasłem źródłem światłem masłem mydłem szkłem tłem złem kołem czołem dołem gardłem skrzydłem
         pudłem rzemiosłem popiołem diabłem osłem orłem kotłem ideałem strzałem finałem rytuałem wałem protokołem
-        kryształem dzięciołem zawałem wężłem"""
+        kryształem dzięciołem zawałem"""
         # presents in -łam
         """ działam oddziałam wysyłam przesyłam posyłam nasyłam odsyłam zsyłam dosyłam rozsyłam wołam zwołam powołam
         odwołam przywołam wywołam pałam kłam złam załam"""
@@ -106,7 +106,7 @@ class PolishGrammar:
         for start, end in clauses(sentence, OPENERS):
             clause = sentence[start:end]
             other = any(word in OTHER_SUBJECTS or OTHER_PERSONS.search(word) for word in clause)
-            wants = not other and any(FIRST_PERSON.search(word) for word in clause)
+            wants = not other and any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause)
             for position in range(start, end):
                 cue = self._cue(sentence, position, start, end, wants=wants)
                 if cue:

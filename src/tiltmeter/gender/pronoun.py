@@ -59,10 +59,14 @@ class PronounGrammar:
     neuter: tuple[str, ...] = ()
     """Endings of past verbs that may as well be neuter, and so need no subject: Belarusian *хацелася*."""
 
-    infinitives: frozenset[str] = frozenset()
-    """"To be", with an adjective in the instrumental said of the speaker: *хочу быть сильной*."""
+    noun_after: re.Pattern[str] = re.compile("(?!)")
+    """Words, besides prepositions, after which what looks like a past verb is a noun."""
+
+    copulas: frozenset[str] = frozenset()
+    """Forms of "be" with an adjective said of the speaker: *буду рад*, *хочу быть сильной*."""
 
     instrumental: Predicates | None = None
+    """For adjectives in the instrumental beside a copula."""
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence, clause by clause."""
@@ -92,6 +96,8 @@ class PronounGrammar:
         best: tuple[int, int, Gender] | None = None
         for position in range(start, end):
             gender = self.past(sentence[position])
+            if position > start and self._opens_noun(sentence[position - 1]):
+                continue
             if gender is None or self.predicates.of_other_subject(
                 sentence, at, (position, gender), start, self.other_subjects
             ):
@@ -106,9 +112,13 @@ class PronounGrammar:
                 best = cost, position, gender
         if best:
             return _pair(sentence, at, best[1], best[2], "past tense")
-        if start <= at < end and (found := self.predicates.beside(sentence, at, start, end)):
+        # In a clause that goes on after something inserted, the adjective is beside its start.
+        if found := self.predicates.beside(sentence, at if start <= at < end else start - 1, start, end):
             return _pair(sentence, at, *found, "predicate adjective")
         return None
+
+    def _opens_noun(self, word: str) -> bool:
+        return word in self.predicates.prepositions or (len(word) > 2 and self.noun_after.search(word) is not None)
 
     def _dropped(self, sentence: Sequence[str], start: int, end: int) -> Cue | None:
         """The past verb of a clause that opens with it and has no word that could be its subject."""
@@ -120,13 +130,21 @@ class PronounGrammar:
         gender = self.past(word)
         if gender is None or word in self.ambiguous or word.endswith(self.neuter):
             return None
-        if any(word in self.objects or word in self.other_subjects for word in sentence[start:end]):
+        if any(near in self.objects or near in self.other_subjects for near in sentence[start:end]):
             return None
+        # "Was" alone tells of what there was; the speaker is meant if it has an adjective: *была рада*.
+        adjective = None
+        if word in self.predicates.function_words:
+            adjective = self.predicates.beside(sentence, verb, start, end)
+            if adjective is None:
+                return None
         prepositions = self.predicates.prepositions
         for position in range(verb + 1, end):
             word = sentence[position]
             if word.endswith(self.infinitive_endings):
                 break
+            if adjective and position == adjective[0]:
+                continue
             if word in self.predicates.function_words or word in prepositions or word.endswith(self.oblique_endings):
                 continue
             in_phrase = any(near in prepositions for near in sentence[max(verb, position - 2) : position])
@@ -137,7 +155,7 @@ class PronounGrammar:
     def _other_cue(self, sentence: Sequence[str], position: int, start: int, end: int) -> Cue | None:
         """A word that agrees with the speaker, or an adjective of "to be", in a clause about the speaker."""
         word = sentence[position]
-        if word not in self.agreeing and word not in self.infinitives:
+        if word not in self.agreeing and word not in self.copulas:
             return None
         clause = sentence[start:end]
         if any(near in self.other_subjects for near in clause):
@@ -156,10 +174,10 @@ class PronounGrammar:
             )
             same = any(near in ("той", "тот") for near in sentence[position + 1 : position + 3])  # "one and the same"
             return None if numeral or same else Cue(gender, (word,), "agreeing word", position)
-        if self.instrumental:
-            adjective = self.instrumental.beside(sentence, position, start, end)
+        for predicates in filter(None, (self.instrumental, self.predicates)):
+            adjective = predicates.beside(sentence, position, start, end)
             if adjective:
-                return Cue(adjective[1], (word, sentence[adjective[0]]), "predicate of an infinitive", adjective[0])
+                return _pair(sentence, position, *adjective, "predicate adjective")
         return None
 
 

@@ -12,9 +12,9 @@ PREPOSITIONS = words(
 
 FUNCTION_WORDS = words(
     """a aby ak ako akoby ale alebo ani asi až by budem byť bol bola bolo celkom často dnes doma dosť ešte ho ich iba
-    ja je jej jeho jemu keď keby ktorá ktorý lebo len mi mne mňa mnou mu môj moja naozaj nás nech než nie niekedy nič
-    nikdy preto pretože príliš sa sám sama seba sebe si skôr som stále sú ta tak takže tam teba tebe teraz ti ťa tiež
-    to toľko tu tým už vám vás veľmi však vtedy vždy že akejkoľvek akémukoľvek"""
+    ja je jej jeho jemu im nim ním kým čím mojím svojím keď keby ktorá ktorý lebo len mi mne mňa mnou mu môj moja
+    naozaj nás nech než nie niekedy nič nikdy preto pretože príliš sa sám sama seba sebe si skôr som stále sú ta tak
+    takže tam teba tebe teraz ti ťa tiež to toľko tu tým už vám vás veľmi však vtedy vždy že akejkoľvek akémukoľvek"""
 )
 
 _LONG = "(?:[áéíóúýôĺŕ]|i[aeu])"

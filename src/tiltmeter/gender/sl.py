@@ -10,11 +10,11 @@ PREPOSITIONS = words(
 )
 
 FUNCTION_WORDS = words(
-    """a ali ampak bi bila bil biti bolj bom celo čeprav če da danes dovolj ga in jaz je jih jo kadar kako kaj kakor
-    kakšen kakšna ker ki ko kot le lahko me mene meni mi mano menoj moj moja mora naj najbolj ne nekoliko ni nič
-    nikoli nisem niti pa popolnoma potem pravi precej preveč res sam sama saj se sebe sem si skoraj še ta tako tam te
-    ti tista tisti to tu tudi vam vas vedno ves vsa vse vsi takrat jutri včeraj raje morda mogoče zlahka nikakor zato
-    zdaj zelo že doma"""
+    """a ali ampak bi bila bil biti bolj bom celo čeprav če da danes dovolj ga in jaz je jih jim njim jo kadar kako
+    kaj kakor kakšen kakšna ker ki ko kot le lahko me mene meni mi mano menoj moj moja mora naj najbolj ne nekoliko ni
+    nič nikoli nisem niti pa popolnoma potem pravi precej preveč res sam sama saj se sebe sem si skoraj še ta tako tam
+    te ti tista tisti to tu tudi vam vas vedno ves vsa vse vsi takrat jutri včeraj raje morda mogoče zlahka nikakor
+    zato zdaj zelo že doma"""
 )
 
 ADJECTIVE = by_endings(

@@ -41,7 +41,7 @@ _ROOT = (
 )
 
 PAST = by_endings(
-    rf"[аеиуяюїє]в(?:ся|сь)?|шов(?:ся)?|[св]ів(?:ся)?|{_IV}(?:ся|сь)?|^{_PREFIX}(?:{_ROOT})(?:ся|сь)?",
+    rf"[аеиуяюїє]в(?:ся|сь)?|(?:ш|бор|кол|пол|мол|пор)ов(?:ся|сь)?|[св]ів(?:ся)?|{_IV}(?:ся|сь)?|^{_PREFIX}(?:{_ROOT})(?:ся|сь)?",
     "[а-яґєії]ла(?:ся|сь)?",
     but=words(
         """школа сила скала бджола стріла тіла похвала горила зла скла числа масла вілла смола акула ціла світла
@@ -52,7 +52,7 @@ PAST = by_endings(
 
 ADJECTIVE = by_endings(
     "ий|[^аеиоуіїєюя]ій",
-    "[нтлрвдбпмсзкгхжшщч]а|ня",
+    "[нтлрвдбпмсзкгхжшщч]а|(?<!н)ня",
     men=words("рад винен повинен певен готов здоров ладен згоден"),
     but=words(
         """свій мій твій людина дитина жінка дружина мама голова справа робота родина країна сторона ціна вина війна
@@ -68,10 +68,20 @@ def noun(word: str, gender: Gender) -> bool:
     """A nominative noun: men's end in a consonant, women's in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь"))
-    if word.endswith(("ець", "тель", "ень")):
-        return True
-    return word[-1:] not in "аеиоуіїєюяь" and not word.endswith(("ом", "ем", "им", "ім", "ів", "ах", "ях", "ей"))
+    return word[-1:] not in "аеиоуіїєюя" and not word.endswith(("ом", "ем", "им", "ім", "ів", "ах", "ях", "ей"))
 
+
+# The instrumental of a predicate: буду сильним, буду сильною.
+INSTRUMENTAL = Predicates(
+    adjective=by_endings(
+        "[а-яґєії]им|[^аеиоуіїєюя]ім", "[нтлрвдкгхшщчж]ою|ньою", but=words("чим тим цим всім усім нею")
+    ),
+    noun=lambda word, gender: word.endswith(("ою", "ею", "єю", "ю") if gender == FEMININE else ("ом", "ем", "єм")),
+    prepositions=PREPOSITIONS,
+    function_words=FUNCTION_WORDS | words("такою таким якою яким самою самим своєю своїм моєю моїм"),
+    coordinators=COORDINATORS,
+    adverbs=("о", "е", "ськи", "цьки"),
+)
 
 GRAMMAR = PronounGrammar(
     past=PAST,
@@ -85,6 +95,8 @@ GRAMMAR = PronounGrammar(
         with_complement=words("повен повна гідний гідна здатний здатна вдячний вдячна вірний вірна відданий віддана"),
         adverbs=("о", "е", "ськи", "цьки"),
     ),
+    copulas=words("буду"),
+    instrumental=INSTRUMENTAL,
     first_person=re.compile("^(?:я|мене|мені|мною)$|[ую](?:ся|сь)?$"),
     light_words=LIGHT_WORDS,
     objects=words("мене мені мною"),

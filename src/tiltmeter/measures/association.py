@@ -11,13 +11,13 @@ Views, each for intrasentence, intersentence and both pooled ("overall"):
     targets     the mean over target terms, for all of them and within a bias type, with both ICATs:
                 macro, the mean of the terms' ICATs, and micro, the ICAT of their mean LMS and mean SS
 
-Intervals are percentile bootstraps, with LMS, SS and ICAT taken from the same resamples. In simulations they cover the
-truth 93 to 97% of the time from 100 items on, and 92 to 97% with 40. For `targets` the terms are resampled, not the
-items within them: ICAT is bent at SS = 50, so that noise in SS only ever lowers it, and a term has some 27 items;
-resampling those adds their noise a second time, and the interval of a macro ICAT would lie below it. For the same
-reason no interval is BCa, which fails where the estimate is at the end of its bootstrap distribution. It also makes the
-macro ICAT itself come out low: by how much depends on the items per term, so it compares only between runs on the same
-items.
+Intervals are percentile bootstraps, with LMS, SS and ICAT taken from the same resamples. In simulations of 100 items
+and more they cover the truth 93 to 97% of the time (ICAT 93 to 98%, most where SS is near 50 but not at it); with the
+27 items of a target term, 91 to 97%. For `targets` the terms are resampled, not the items within them: ICAT is bent at
+SS = 50, so that noise in SS only ever lowers it, and a term has some 27 items; resampling those adds their noise a
+second time, and the interval of a macro ICAT would lie below it. For the same reason no interval is BCa, which fails
+where the estimate is at the end of its bootstrap distribution. It also makes the macro ICAT itself come out low: by how
+much depends on the items per term, so it compares only between runs on the same items.
 """
 
 from collections.abc import Iterator
@@ -269,9 +269,9 @@ def intervals(values: Floats, resamples: int = RESAMPLES) -> dict[str, Interval]
     A third row holds the ICATs of terms; the interval of its mean is that of the macro ICAT.
 
     ICAT is the lesser of two smooth numbers, and each end of its interval is the lesser of theirs; as it is never above
-    LMS, neither is its upper end above what LMS might be. That covers the true value 93 to 98% of the time wherever SS
-    lies, most often close to 50. The percentiles of the resampled ICAT itself would not do: at SS = 50 ICAT is at its highest, the resamples
-    fall short of it, and their interval covers it some 70 to 80% of the time.
+    LMS, neither is its upper end above what LMS might be. The percentiles of the resampled ICAT itself would not do:
+    at SS = 50 ICAT is at its highest, the resamples fall short of it, and their interval covers it 70 to 85% of the
+    time.
     """
     n = values.shape[1]
     means = values.mean(axis=1).tolist()

@@ -60,8 +60,9 @@ class VocabularyHead:
             values = logits[wanted.which, wanted.tokens]
             if not wanted.normalise:
                 return values, None
-            normaliser = torch.logsumexp(logits, dim=-1)
-            return values - normaliser[wanted.which], (logits.amax(dim=-1) - normaliser)[wanted.which]
+            normaliser = _Normaliser(logits)
+            normaliser.add(logits)
+            return normaliser.log_probs(values, wanted.which)
         hidden = self._hidden(inputs)
         hidden = hidden.reshape(-1, hidden.shape[-1])[wanted.rows]
         if wanted.normalise:
@@ -97,8 +98,7 @@ class VocabularyHead:
         assert self._projection is not None
         weight, bias = self._projection.weight, self._projection.bias
         slice_size = max(1024, _LOGITS_AT_ONCE // max(1, len(hidden)))
-        largest = torch.full((len(hidden),), -torch.inf, device=hidden.device)
-        total = torch.zeros(len(hidden), device=hidden.device)
+        normaliser = _Normaliser(hidden)
         values = torch.zeros(len(wanted.tokens), device=hidden.device)
         for start in range(0, weight.shape[0], slice_size):
             part = weight[start : start + slice_size]
@@ -111,9 +111,33 @@ class VocabularyHead:
             here = (inside >= 0) & (inside < len(part))
             read = logits[wanted.which, inside.clamp(0, len(part) - 1)]
             values = torch.where(here, read, values)
-            new_largest = torch.maximum(largest, logits.amax(dim=-1))
-            total = total * torch.exp(largest - new_largest)
-            total += torch.exp(logits.sub_(new_largest[:, None])).sum(dim=-1)
-            largest = new_largest
-        normaliser = largest + torch.log(total)
-        return values - normaliser[wanted.which], (largest - normaliser)[wanted.which]
+            normaliser.add(logits)
+        return normaliser.log_probs(values, wanted.which)
+
+
+class _Normaliser:
+    """The logarithm of a sum of exponentials that grows slice by slice, with a row for each row of `like`.
+
+    The largest term is kept apart from the sum of all others. A probability near 1 is that term's, and its logarithm
+    is as small as the others' sum: in one float32 sum next to a 1 it would be lost, and with it how sure a model is.
+    """
+
+    def __init__(self, like: Tensor) -> None:
+        self._largest = torch.full((len(like),), -torch.inf, device=like.device)
+        self._others = torch.zeros(len(like), device=like.device)  # in units of the largest
+
+    def add(self, logits: Tensor) -> None:
+        """Take in more columns; they are overwritten."""
+        top, place = logits.max(dim=-1)
+        largest = torch.maximum(self._largest, top)
+        terms = logits.sub_(largest[:, None]).exp_()
+        terms.scatter_(1, place[:, None], 0.0)
+        # Of the two largest terms, the old one and that of these columns, the lesser is now one of the others.
+        lesser = torch.exp(torch.minimum(self._largest, top) - largest)
+        self._others = self._others * torch.exp(self._largest - largest) + lesser + terms.sum(dim=-1)
+        self._largest = largest
+
+    def log_probs(self, logits: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
+        """The log-probabilities of some logits, each at the row `which` says, and the largest one at that row."""
+        log_total = torch.log1p(self._others)[which]
+        return (logits - self._largest[which]) - log_total, -log_total

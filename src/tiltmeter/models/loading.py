@@ -1,8 +1,10 @@
 """From a model's name to something that answers questions."""
 
 import hashlib
+from contextlib import nullcontext, redirect_stderr
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +85,16 @@ class Model:
 
     def _load(self, kind: Kind) -> nn.Module:
         try:
-            model, info = AUTO_CLASSES[kind].from_pretrained(
-                str(self.checkpoint.folder),
-                config=self.config,
-                dtype=self.dtype,
-                trust_remote_code=self.trust_remote_code,
-                output_loading_info=True,
-                **_gguf_argument(self.checkpoint),
-            )
+            # The bar that comes with reading GGUF files cannot be turned off, and would tear our own.
+            with redirect_stderr(StringIO()) if self.checkpoint.gguf else nullcontext():
+                model, info = AUTO_CLASSES[kind].from_pretrained(
+                    str(self.checkpoint.folder),
+                    config=self.config,
+                    dtype=self.dtype,
+                    trust_remote_code=self.trust_remote_code,
+                    output_loading_info=True,
+                    **_gguf_argument(self.checkpoint),
+                )
         except Exception as error:  # whatever transformers and the files come up with
             raise ModelError(
                 f"The weights of {self.name} could not be loaded as {kind}: {_first_line(error)}"

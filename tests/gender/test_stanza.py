@@ -1,0 +1,60 @@
+"""The Stanza back-end, with a stand-in for Stanza itself."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tiltmeter.errors import UsageError
+from tiltmeter.gender.stanza import StanzaSpeaker
+
+
+def word(number: int, text: str, upos: str, feats: str | None, head: int, deprel: str) -> SimpleNamespace:
+    return SimpleNamespace(id=number, text=text, lemma=None, upos=upos, feats=feats, head=head, deprel=deprel)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that the stand-in was asked to parse; it answers two sentences, the second with a gender."""
+    texts: list[str] = []
+
+    def pipeline(language: str, processors: str, verbose: bool) -> object:
+        def run(text: str) -> SimpleNamespace:
+            texts.append(text)
+            silent = SimpleNamespace(words=[word(1, "Da", "PART", None, 0, "root")])
+            gendered = SimpleNamespace(
+                words=[
+                    word(1, "došla", "VERB", "Gender=Fem|Number=Sing", 0, "root"),
+                    word(2, "sam", "AUX", "Number=Sing|Person=1", 1, "aux"),
+                ]
+            )
+            return SimpleNamespace(sentences=[silent, gendered])
+
+        return run
+
+    module = ModuleType("stanza")
+    module.Pipeline = pipeline  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "stanza", module)
+    return texts
+
+
+def test_the_first_sentence_with_a_gender_counts(seen: list[str]) -> None:
+    found = StanzaSpeaker("hr").speaker_gender("Da. Došla sam.")
+    assert (found.gender, found.cue) == ("feminine", ("došla",))
+    assert seen == ["Da. Došla sam."]
+
+
+def test_serbian_is_parsed_in_latin_letters(seen: list[str]) -> None:
+    StanzaSpeaker("sr").speaker_gender("Дошла сам.")
+    assert seen == ["došla sam."]
+
+
+def test_without_stanza_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stanza", None)
+    with pytest.raises(UsageError, match=r"tiltmeter\[stanza\]"):
+        StanzaSpeaker("sk")
+
+
+def test_an_unknown_language_is_refused(seen: list[str]) -> None:
+    with pytest.raises(UsageError, match="'de'"):
+        StanzaSpeaker("de")

@@ -1,0 +1,61 @@
+"""The same sentence, written otherwise, has the same gender."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from labelled import Labelled, labelled
+
+from tiltmeter.gender import LANGUAGES, speaker_gender
+from tiltmeter.gender.sr import latin
+
+ALL = [sentence for language in LANGUAGES for sentence in labelled(language)]
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+sentences = st.sampled_from(ALL)
+
+
+@given(sentences, st.sampled_from(FORMS), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_normal_forms_and_capitals(sentence: Labelled, form: str, capitals: bool) -> None:
+    text = sentence.text.upper() if capitals else sentence.text
+    written = unicodedata.normalize(form, text)
+    assert speaker_gender(written, sentence.language) == speaker_gender(sentence.text, sentence.language)
+
+
+@given(sentences, st.data())
+@settings(max_examples=300, deadline=None)
+def test_invisible_characters(sentence: Labelled, data: st.DataObject) -> None:
+    text = sentence.text
+    for _ in range(3):
+        place = data.draw(st.integers(0, len(text)))
+        text = text[:place] + data.draw(st.sampled_from(INVISIBLE)) + text[place:]
+    assert speaker_gender(text, sentence.language) == speaker_gender(sentence.text, sentence.language)
+
+
+@pytest.mark.parametrize("apostrophe", "'’ʼ‘`´′＇")
+def test_apostrophes(apostrophe: str) -> None:
+    text = "Через п'ять хвилин я з'їла м'який хліб.".replace("'", apostrophe)
+    assert speaker_gender(text, "uk", explain=True).cue == ("я", "з'їла")
+
+
+def test_stress_marks() -> None:
+    assert speaker_gender("Я уста\u0301ла.", "ru") == "feminine"
+    assert speaker_gender("Я купи\u0301в хліб.", "uk") == "masculine"
+
+
+@pytest.mark.parametrize("sentence", labelled("sr"), ids=lambda sentence: sentence.text)
+def test_serbian_is_the_same_in_both_scripts(sentence: Labelled) -> None:
+    assert speaker_gender(latin(sentence.text.lower()), "sr") == speaker_gender(sentence.text, "sr")
+
+
+def test_serbian_latin_with_ligatures() -> None:
+    assert speaker_gender("Volela sam Ǉubǉanu.", "sr") == "feminine"
+
+
+@given(st.text(max_size=60), st.sampled_from(LANGUAGES))
+@settings(max_examples=300, deadline=None)
+def test_any_text_has_an_answer(text: str, language: str) -> None:
+    assert speaker_gender(text, language) in ("masculine", "feminine", None)

@@ -1,0 +1,191 @@
+"""Models by name: what kind they are, what they can do, and what is said where they cannot."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as t
+from safetensors.torch import load_file, save_file
+
+from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
+from tests.models.tiny_tokenizers import word_level, word_piece
+from tiltmeter.errors import ModelError
+from tiltmeter.models.checkpoint import find_checkpoint
+from tiltmeter.models.loading import open_model
+
+BERT = t.BertConfig(
+    vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24
+)
+
+
+def saved(model: Any, folder: Path, tokenizer: Any = None) -> str:
+    model.save_pretrained(folder)
+    (tokenizer or word_level(mask_token="[MASK]", pad_token="[PAD]", eos_token="</s>")).save_pretrained(folder)
+    return str(folder)
+
+
+def change_config(folder: Path, **changes: Any) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config.update(changes)
+    (folder / "config.json").write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [*((n, "masked") for n in MASKED), *((n, "causal") for n in CAUSAL), *((n, "seq2seq") for n in SEQ2SEQ)]
+)
+def test_the_kind_is_told_by_the_config(name: str, kind: str, tmp_path: Path) -> None:
+    # The name of the folder must not matter: it says the opposite.
+    folder = tmp_path / ("gpt2-llama" if kind == "masked" else "bert-t5")
+    model = open_model(saved(made({**MASKED, **CAUSAL, **SEQ2SEQ}[name]), folder))
+    assert model.kind == kind
+    assert not model.has_next_sentence_head
+
+
+def test_a_next_sentence_head_is_told_by_the_tensors(tmp_path: Path) -> None:
+    both = open_model(saved(made(lambda: t.BertForPreTraining(BERT)), tmp_path / "both"))
+    assert (both.kind, both.has_next_sentence_head) == ("masked", True)
+    # A checkpoint may name the masked model alone and hold the head all the same, as those of Google's BERT do.
+    change_config(tmp_path / "both", architectures=["BertForMaskedLM"])
+    assert open_model(str(tmp_path / "both")).has_next_sentence_head
+    masked = open_model(saved(made(lambda: t.BertForMaskedLM(BERT)), tmp_path / "masked"))
+    assert (masked.kind, masked.has_next_sentence_head) == ("masked", False)
+
+
+def test_both_heads_of_one_checkpoint_answer(tmp_path: Path) -> None:
+    model = open_model(saved(made(lambda: t.BertForPreTraining(BERT)), tmp_path / "m", word_piece()))
+    assert type(model.answerer("masked").model).__name__ == "BertForMaskedLM"
+    assert type(model.answerer("next-sentence").model).__name__ == "BertForNextSentencePrediction"
+
+
+def test_a_model_without_a_language_model_head_is_told_what_it_could_be(tmp_path: Path) -> None:
+    folder = saved(made(lambda: t.BertForSequenceClassification(BERT)), tmp_path / "m")
+    with pytest.raises(ModelError, match="masked or causal: choose with --kind"):
+        open_model(folder)
+    with pytest.raises(ModelError, match=r"lacks \d+ tensors.*random"):
+        open_model(folder, kind="masked").answerer("masked")
+
+
+def test_a_type_that_no_kind_fits_is_told_so(tmp_path: Path) -> None:
+    vit = t.ViTModel(t.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24))
+    with pytest.raises(ModelError, match="none of the kinds masked, causal or seq2seq"):
+        open_model(saved(vit, tmp_path / "m"))
+
+
+def test_a_kind_can_be_chosen_but_not_invented(tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    assert open_model(folder, kind="causal").kind == "causal"
+    with pytest.raises(ModelError, match="cannot be used as seq2seq; it can be used as masked or causal"):
+        open_model(folder, kind="seq2seq")
+
+
+def test_a_config_without_architectures_is_enough_where_one_kind_fits(tmp_path: Path) -> None:
+    saved(made(CAUSAL["llama"]), tmp_path / "m")
+    change_config(tmp_path / "m", architectures=None)
+    assert open_model(str(tmp_path / "m")).kind == "causal"
+
+
+@pytest.mark.parametrize(("name", "limit"), [("bert", 64), ("roberta", 62), ("xlm-roberta", 62), ("gpt2", 64), ("t5", None)])
+def test_the_longest_input(name: str, limit: int | None, tmp_path: Path) -> None:
+    model = open_model(saved(made({**MASKED, **CAUSAL, **SEQ2SEQ}[name]), tmp_path / "m"))
+    assert model.max_length == limit
+    if limit:
+        ids = torch.full((1, limit), 5)
+        model.answerer(model.kind).model(ids)  # that many fit
+        with pytest.raises((IndexError, RuntimeError)):
+            model.answerer(model.kind).model(torch.full((1, limit + 1), 5))
+
+
+def test_the_fingerprint_follows_weights_config_kind_and_dtype(tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    first = open_model(folder)
+    assert open_model(folder).fingerprint("masked") == first.fingerprint("masked")
+    assert open_model(folder, dtype="float16").fingerprint("masked") != first.fingerprint("masked")
+    assert first.fingerprint("next-sentence") != first.fingerprint("masked")
+    weights = load_file(tmp_path / "m/model.safetensors")
+    name = sorted(weights)[0]
+    weights[name].view(-1)[0] += 1
+    save_file(weights, tmp_path / "m/model.safetensors", metadata={"format": "pt"})
+    assert open_model(folder).fingerprint("masked") != first.fingerprint("masked")
+
+
+def test_safetensors_come_before_pickles(tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    (tmp_path / "m/pytorch_model.bin").write_bytes(b"not to be read")
+    assert [file.name for file in find_checkpoint(folder).weight_files] == ["model.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.gguf", "There is no file missing.gguf"),
+        ("no such model!", "neither a folder"),
+        ("EMPTY", "holds no config.json"),
+    ],
+)
+def test_names_that_lead_nowhere(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=message):
+        open_model(str(tmp_path) if name == "EMPTY" else name)
+
+
+def test_a_hub_that_cannot_be_reached_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(*args: object, **kwargs: object) -> str:
+        raise ConnectionError("Name or service not known\nand a long trace")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", no_network)
+    with pytest.raises(ModelError, match=r"'some/model' is no folder.*Name or service not known.*give the folder"):
+        open_model("some/model")
+
+
+def test_a_model_comes_from_the_hub_with_its_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(made(MASKED["bert"]), tmp_path / "0123abc")
+    asked: list[dict[str, Any]] = []
+
+    def hub(model_id: str, **options: Any) -> str:
+        asked.append({"id": model_id, **options})
+        return str(tmp_path / "0123abc")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", hub)
+    model = open_model("some/model@v2")
+    assert (model.name, model.checkpoint.revision) == ("some/model@v2", "0123abc")
+    assert (asked[0]["id"], asked[0]["revision"]) == ("some/model", "v2")
+    assert "*.py" not in asked[0]["allow_patterns"]
+
+
+def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    saved(made(MASKED["bert"]), folder)
+    change_config(folder, model_type="mine", auto_map={"AutoConfig": "mine.Config"}, architectures=["Mine"])
+    trace = tmp_path / "ran"
+    (folder / "mine.py").write_text(f"import pathlib\npathlib.Path({str(trace)!r}).touch()\nclass Config: pass\n")
+    with pytest.raises(ModelError, match="--trust-remote-code"):
+        open_model(str(folder))
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("option", [{"device": "tpu:9"}, {"device": "cuda:77"}, {"dtype": "int8"}, {"dtype": "x"}])
+def test_devices_and_dtypes_that_are_not_there(option: dict[str, str], tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    with pytest.raises(ModelError, match=r"cannot be used here|is not known"):
+        open_model(folder, **option)
+
+
+def test_half_precision_stays_float32_on_a_processor_unless_asked_for(tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]).half(), tmp_path / "m")
+    assert open_model(folder, device="cpu").dtype == torch.float32
+    assert open_model(folder, device="cpu", dtype="bfloat16").dtype == torch.bfloat16
+
+
+def test_damaged_weights_are_named(tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    (tmp_path / "m/model.safetensors").write_bytes(b"\x00" * 40)
+    with pytest.raises(ModelError, match=r"model\.safetensors is not a sound safetensors file"):
+        open_model(folder)
+
+
+def test_a_folder_without_weights_is_named(tmp_path: Path) -> None:
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    (tmp_path / "m/model.safetensors").unlink()
+    with pytest.raises(ModelError, match="has no weights"):
+        open_model(folder)
