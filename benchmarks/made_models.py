@@ -6,7 +6,7 @@ python -m benchmarks.made_models bert-29k --items-from stereoset
 import argparse
 import hashlib
 import json
-import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,7 +34,7 @@ def ensure(name: str, source: str, root: Path) -> str:
         print(f"Making {name} …", file=sys.stderr, flush=True)
         # In a process of its own, so that what it takes does not count as memory of a measurement.
         command = [sys.executable, "-m", __spec__.name, name, "--items-from", source, "--models-dir", str(root)]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return str(folder)
 
 
@@ -49,13 +49,15 @@ def make(name: str, source: str, root: Path) -> Path:
     torch.manual_seed(0)
     folder = _folder(name, source, root)
     root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root) as temporary:
-        model, tokenizer = RECIPES[name](texts(source))
-        model.save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
+    model, tokenizer = RECIPES[name](texts(source))
+    unfinished = Path(tempfile.mkdtemp(dir=root))
+    try:
+        model.save_pretrained(unfinished)
+        tokenizer.save_pretrained(unfinished)
         if not folder.exists():
-            Path(temporary).rename(folder)
-            os.makedirs(temporary)  # noqa: PTH103 - for the context manager to remove
+            unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
     return folder
 
 

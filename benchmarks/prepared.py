@@ -72,7 +72,7 @@ class Prepared:
     @cached_property
     def kind(self) -> Kind:
         """The head that answers."""
-        return self.workload.way(self.model)[0]
+        return self.workload.ask(self.items[:1], self.model).kind
 
     @cached_property
     def module(self) -> nn.Module:
@@ -87,7 +87,7 @@ class Prepared:
         model = self._published_model
         model.tokens = model.sent = 0
         with nullcontext() if self.published_gradients else torch.inference_mode():
-            return self.workload.way(self.model)[1](self.items if items is None else items, model)
+            return self.workload.published[self.model.kind](self.items if items is None else items, model)
 
     def tiltmeter(self, items: Sequence[Item] | None = None) -> Outcome:
         """Score the items as a run does."""
@@ -123,7 +123,7 @@ def prepare(options: argparse.Namespace) -> Prepared:
     workload = WORKLOADS[options.workload]
     source = workload.starter if options.items_from == STARTER else options.items_from or workload.dataset
     name = ensure(options.model, source, options.models_dir)
-    return Prepared(
+    prepared = Prepared(
         workload,
         load_items(source, workload.part, options.items),
         open_model(name, device=options.device, dtype=options.dtype, cache=options.models_dir),
@@ -131,3 +131,6 @@ def prepare(options: argparse.Namespace) -> Prepared:
         options.published_batch,
         options.published_gradients,
     )
+    if prepared.model.kind not in workload.published:
+        raise SystemExit(f"{workload.name} is asked of {', '.join(workload.published)} models alone.")
+    return prepared

@@ -19,7 +19,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         grid.add_column(column, justify="right" if number else "left")
     for row in rows:
         grid.add_row(*row)
-    Console().print(grid)
+    console = Console()
+    # A file or a pipe has no width of its own.
+    console.print(grid, width=None if console.is_terminal else 140)
 
 
 def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,14 +1,14 @@
 """The workloads: for each, what is asked, and the published and Tiltmeter's way to answer it.
 
 A new benchmark adds its published way in a file like `published_way.py` and one entry here: the data sets its items
-come from, Tiltmeter's `Benchmark`, and for each kind of model the head that answers and the published way.
+come from, Tiltmeter's `Benchmark`, and the published way for each kind of model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from benchmarks import published_way as published
+from benchmarks import published_way
 from benchmarks.items import STARTER
 from benchmarks.outcome import Outcome
 from benchmarks.published_way import PublishedModel
@@ -23,7 +23,7 @@ PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One part of a benchmark. `ways` gives, for each kind of model, the head that answers and the published way."""
+    """One part of a benchmark, with the published way for each kind of model that it is asked of."""
 
     name: str
     dataset: str
@@ -31,22 +31,13 @@ class Workload:
     part: str | None
     protocol: str
     benchmark: Benchmark
-    ways: Mapping[Kind, tuple[Kind, PublishedWay]]
+    published: Mapping[Kind, PublishedWay]
 
     def ask(self, items: Sequence[Item], model: Model) -> Asked:
         """Tiltmeter's questions about the items."""
         return self.benchmark.ask(
             self.part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=self.protocol
         )
-
-    def way(self, model: Model) -> tuple[Kind, PublishedWay]:
-        """The head that answers for a model, and the published way."""
-        try:
-            return self.ways[model.kind]
-        except KeyError:
-            raise SystemExit(
-                f"{self.name} is not asked of {model.kind} models; it is of {', '.join(self.ways)}."
-            ) from None
 
 
 _INTRA = Workload(
@@ -56,10 +47,10 @@ _INTRA = Workload(
     part="intrasentence",
     protocol="published",
     benchmark=stereoset.BENCHMARK,
-    ways={
-        "masked": ("masked", published.intrasentence_masked),
-        "causal": ("causal", published.intrasentence_causal),
-        "seq2seq": ("seq2seq", published.intrasentence_seq2seq),
+    published={
+        "masked": published_way.intrasentence_masked,
+        "causal": published_way.intrasentence_causal,
+        "seq2seq": published_way.intrasentence_seq2seq,
     },
 )
 
@@ -70,7 +61,7 @@ def _intersentence(case: str) -> Workload:
         name=f"stereoset-inter/{case}",
         part="intersentence",
         protocol=f"published/{case}",
-        ways={"causal": ("causal", partial(published.intersentence_causal, case=case))},
+        published={"causal": partial(published_way.intersentence_causal, case=case)},
     )
 
 
@@ -78,10 +69,10 @@ _CASES = {f"stereoset-inter/{case}": _intersentence(case) for case in ("orig", "
 _INTER = replace(
     _CASES["stereoset-inter/d"],
     name="stereoset-inter",
-    ways={
-        "masked": ("next-sentence", published.intersentence_next_sentence),
-        "causal": _CASES["stereoset-inter/d"].ways["causal"],
-        "seq2seq": ("seq2seq", published.intersentence_seq2seq),
+    published={
+        "masked": published_way.intersentence_next_sentence,
+        "causal": _CASES["stereoset-inter/d"].published["causal"],
+        "seq2seq": published_way.intersentence_seq2seq,
     },
 )
 

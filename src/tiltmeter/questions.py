@@ -25,7 +25,13 @@ class Want(enum.Enum):
 
     LOG_PROB = "log-probability"
     LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
+    LOG_PROB_AND_ATTENTION = "log-probability, and how much attention the position gets (masked models)"
     LOGIT = "logit: enough where only differences at one position count, and needs no normaliser"
+
+    @property
+    def rows(self) -> int:
+        """How many numbers answer each pair."""
+        return 2 if self in (Want.LOG_PROB_AND_TOP, Want.LOG_PROB_AND_ATTENTION) else 1
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,8 @@ class Question:
         return hasher.digest()
 
 
-# One float per wanted pair. With LOG_PROB_AND_TOP a second row holds 1 where the token is the most probable one.
+# One float per wanted pair, and after these, where two things are wanted, one more per pair: with LOG_PROB_AND_TOP 1
+# where the token is the most probable one, with LOG_PROB_AND_ATTENTION the mean attention its position gets.
 Answer = NDArray[np.float32]
 
 
@@ -88,6 +95,9 @@ class Text(Protocol):
 
     def encode_whole(self, texts: Sequence[str]) -> list[Encoded]:
         """The texts with the special tokens the model expects around an input."""
+
+    def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
+        """The number of the word that each token of `encode_whole` belongs to; None for a special token."""
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """Two sentences as one input, with token types where the model has them."""

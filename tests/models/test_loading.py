@@ -15,9 +15,7 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.loading import open_model
 
-BERT = t.BertConfig(
-    vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24
-)
+BERT = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
 
 
 def saved(model: Any, folder: Path, tokenizer: Any = None) -> str:
@@ -33,7 +31,8 @@ def change_config(folder: Path, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [*((n, "masked") for n in MASKED), *((n, "causal") for n in CAUSAL), *((n, "seq2seq") for n in SEQ2SEQ)]
+    ("name", "kind"),
+    [*((n, "masked") for n in MASKED), *((n, "causal") for n in CAUSAL), *((n, "seq2seq") for n in SEQ2SEQ)],
 )
 def test_the_kind_is_told_by_the_config(name: str, kind: str, tmp_path: Path) -> None:
     # The name of the folder must not matter: it says the opposite.
@@ -86,7 +85,9 @@ def test_a_config_without_architectures_is_enough_where_one_kind_fits(tmp_path: 
     assert open_model(str(tmp_path / "m")).kind == "causal"
 
 
-@pytest.mark.parametrize(("name", "limit"), [("bert", 64), ("roberta", 62), ("xlm-roberta", 62), ("gpt2", 64), ("t5", None)])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("bert", 64), ("roberta", 62), ("xlm-roberta", 62), ("gpt2", 64), ("t5", None)]
+)
 def test_the_longest_input(name: str, limit: int | None, tmp_path: Path) -> None:
     model = open_model(saved(made({**MASKED, **CAUSAL, **SEQ2SEQ}[name]), tmp_path / "m"))
     assert model.max_length == limit

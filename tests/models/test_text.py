@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.models.tiny_tokenizers import byte_level, word_level, word_piece, with_template
+from tests.models.tiny_tokenizers import byte_level, with_template, word_level, word_piece
 from tiltmeter.models.text import TokenizerText
 
 NO_CONFIG = SimpleNamespace()
@@ -23,7 +23,9 @@ def test_a_config_may_name_several_start_tokens() -> None:
     assert TokenizerText(word_level(), SimpleNamespace(bos_token_id=[]), "causal").start is None
 
 
-@pytest.mark.parametrize(("template", "special"), [("<s> $A", ["<s>"]), ("$A </s>", ["</s>"]), ("<s> $A </s>", ["<s>", "</s>"])])
+@pytest.mark.parametrize(
+    ("template", "special"), [("<s> $A", ["<s>"]), ("$A </s>", ["</s>"]), ("<s> $A </s>", ["<s>", "</s>"])]
+)
 def test_tokens_that_a_tokenizer_adds_by_itself_are_not_part_of_a_text(template: str, special: list[str]) -> None:
     plain = TokenizerText(word_level(bos_token="<s>", eos_token="</s>"), NO_CONFIG, "causal")
     adding = with_template(word_level(bos_token="<s>", eos_token="</s>"), template, *special)

@@ -1,6 +1,6 @@
 """What every benchmark gives: trials, and the items it could not ask about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,12 +51,18 @@ class Asked:
     skipped: list[Skipped] = field(default_factory=list)
 
 
+def _undivided(_kind: Kind) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """How items of one form are put to models, and which measures their scores go to.
 
     `ask(part, items, text, next_sentence=…, protocol=…)` makes the trials; `attributes(item)` are the columns that
-    an item adds to the table of scores.
+    an item adds to the table of scores. `parts(kind)` are the parts in which all items are put to a model of that
+    kind, where it is the benchmark that is divided; where it is the data, or nothing, there are none. `perturbations` are
+    changes of an item, by name, that should not change what is measured.
     """
 
     form: str
@@ -64,6 +70,8 @@ class Benchmark:
     measures: str
     ask: Callable[..., Asked]
     attributes: Callable[[Any], dict[str, Any]]
+    parts: Callable[[Kind], tuple[str, ...]] = _undivided
+    perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
 def log_mean(answers: Sequence[Answer]) -> float:

@@ -11,7 +11,7 @@ import typer
 from tiltmeter.cli.output import spell
 from tiltmeter.data.datasets import DATASETS, dataset, examine_spec, load_spec
 from tiltmeter.data.findings import ERRORS, WARNINGS, Finding
-from tiltmeter.data.items import AssociationItem, Item, PairItem
+from tiltmeter.data.items import AssociationItem, GestItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.readers import FORMATS, examine_file
 from tiltmeter.data.readers.jsonl import write_jsonl
 from tiltmeter.data.spec import Spec, parse_spec
@@ -73,7 +73,8 @@ def get(spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]"
     if asked.path is not None:
         raise UsageError(f"{spec} is a file of your own; there is nothing to get.")
     for source in dataset(asked.name).select(asked.part, asked.languages):
-        typer.echo(source.path())
+        for path in source.paths():
+            typer.echo(path)
 
 
 @app.command()
@@ -100,7 +101,7 @@ def show(
             raise UsageError(f"{spec} has no item with the id {item!r}.")
     shown: defaultdict[tuple[str, ...], int] = defaultdict(int)
     for one in items:
-        group = (one.language, one.part if isinstance(one, AssociationItem) else "")
+        group = (one.language, one.part if isinstance(one, AssociationItem | WinoBiasItem) else "")
         shown[group] += 1
         if item is not None or shown[group] <= limit:
             typer.echo("\n".join(_lines(one)) + "\n")
@@ -198,8 +199,9 @@ def _describe(name: str) -> None:
             typer.echo(f"{key:<10} {value}")
     typer.echo("")
     for source in data.sources:
-        name = str(source.file) if isinstance(source.file, Path) else source.file.name
-        typer.echo(f"{'here' if source.is_here() else '-':<10} {name}")
+        for file in source.files:
+            name = str(file) if isinstance(file, Path) else file.name
+            typer.echo(f"{'here' if source.is_here() else '-':<10} {name}")
 
 
 def _lines(item: Item) -> list[str]:
@@ -211,7 +213,13 @@ def _lines(item: Item) -> list[str]:
     if isinstance(item, PairItem):
         head = " · ".join((item.language, item.bias_type, item.direction, item.id))
         return [head, f"    more  {item.more}", f"    less  {item.less}"]
-    return [f"{item.language} · stereotype {item.stereotype} · {item.id}", f"    {item.sentence}"]
+    if isinstance(item, GestItem):
+        return [f"{item.language} · stereotype {item.stereotype} · {item.id}", f"    {item.sentence}"]
+    if isinstance(item, WinoBiasItem):
+        head = " · ".join((item.part, item.language, f"{item.occupation} ({item.gender})", item.id))
+    else:
+        head = " · ".join(filter(None, (item.language, f"stereotype {item.stereotype}", item.translator, item.id)))
+    return [head, f"    male    {item.male}", f"    female  {item.female}"]
 
 
 def _report(examination: Examination) -> None:

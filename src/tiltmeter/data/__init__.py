@@ -7,7 +7,7 @@
 
 from tiltmeter.data.dataset import Dataset
 from tiltmeter.data.datasets import DATASETS, load, load_file, load_spec
-from tiltmeter.data.items import AssociationItem, Candidate, GestItem, Item, PairItem
+from tiltmeter.data.items import AssociationItem, Candidate, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.spec import Spec, parse_spec
 
 __all__ = [
@@ -16,9 +16,11 @@ __all__ = [
     "Candidate",
     "Dataset",
     "GestItem",
+    "GestPairItem",
     "Item",
     "PairItem",
     "Spec",
+    "WinoBiasItem",
     "load",
     "load_file",
     "load_spec",

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from tiltmeter.data.blank import fill
-from tiltmeter.data.items import BLANK, AssociationItem, GestItem, Item, PairItem
+from tiltmeter.data.items import BLANK, AssociationItem, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.records import Problem
 
 _JOINT = "['’-]?"
@@ -23,6 +23,8 @@ def blemishes(item: Item) -> Iterator[Problem]:
         yield from _of_association(item)
     elif isinstance(item, PairItem) and item.more == item.less:
         yield Problem("identical-pair", "less", "the two sentences are the same")
+    elif isinstance(item, GestPairItem | WinoBiasItem) and item.male == item.female:
+        yield Problem("identical-pair", "female", "the two sentences are the same")
 
 
 def _texts(item: Item) -> Iterator[tuple[str, str]]:
@@ -39,6 +41,9 @@ def _texts(item: Item) -> Iterator[tuple[str, str]]:
             yield "less", item.less
         case GestItem():
             yield "sentence", item.sentence
+        case GestPairItem() | WinoBiasItem():
+            yield "male", item.male
+            yield "female", item.female
 
 
 def _of_text(field: str, text: str) -> Iterator[Problem]:

@@ -1,10 +1,10 @@
 """The data sets there are."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tiltmeter.data.dataset import Dataset, Form, Source
-from tiltmeter.data.items import PARTS, Part
+from tiltmeter.data.items import PARTS, TEMPLATES, WINOBIAS_PARTS
 from tiltmeter.data.readers import Format
 from tiltmeter.data.upstream import repositories, upstream_file
 
@@ -17,18 +17,27 @@ def _upstream(
     form: Form,
     description: str,
     limits: tuple[str, ...],
-    files: Iterable[tuple[str, Part | None, Format, str]],
-    parts: tuple[Part, ...] = (),
+    files: Iterable[tuple[str, str | None, Format, str]],
+    parts: tuple[str, ...] = (),
+    beside: Callable[[str], str] | None = None,
 ) -> Dataset:
+    """`beside` gives the path of the file that goes with the one at a path, where two belong together."""
     about = repositories()[repository]
     sources = tuple(
-        Source(language, part, format, upstream_file(repository, path)) for language, part, format, path in files
+        Source(
+            language,
+            part,
+            format,
+            upstream_file(repository, path),
+            upstream_file(repository, beside(path)) if beside else None,
+        )
+        for language, part, format, path in files
     )
     return Dataset(name, form, description, about.licence, about.citation, about.warning, limits, sources, parts)
 
 
 def _starter(
-    name: str, form: Form, description: str, files: Iterable[tuple[str, Part | None, str]], parts: tuple[Part, ...] = ()
+    name: str, form: Form, description: str, files: Iterable[tuple[str, str | None, str]], parts: tuple[str, ...] = ()
 ) -> Dataset:
     return Dataset(
         name=name,
@@ -71,6 +80,7 @@ DATASETS: dict[str, Dataset] = {
             "gest",
             "Tiltmeter's own first-person sentences, to try things out with",
             [("en", None, "gest.en.jsonl")],
+            TEMPLATES,
         ),
         _upstream(
             "slds-lmu/stereotypes-multi",
@@ -125,6 +135,7 @@ DATASETS: dict[str, Dataset] = {
             "GEST, edition 1.1: 3,565 sentences for sixteen gender stereotypes, 244 of them corrected since 1.0",
             ("gender is taken as binary", "the published results are for edition 1.0"),
             [("en", None, "gest-csv", "data/gest_1.1.csv")],
+            TEMPLATES,
         ),
         _upstream(
             "kinit-sk/gest",
@@ -133,6 +144,39 @@ DATASETS: dict[str, Dataset] = {
             "GEST, edition 1.0: what the published results were made with",
             ("gender is taken as binary", "some sentences have slips that edition 1.1 corrects"),
             [("en", None, "gest-csv", "data/gest.csv")],
+            TEMPLATES,
+        ),
+        _upstream(
+            "kinit-sk/gest",
+            "gest-pairs",
+            "gest-pairs",
+            "GEST's sentences in nine Slavic languages, each as a man and as a woman would say it",
+            (
+                "gender is taken as binary",
+                "machine translations, paired by rule: some pairs differ in more than gender",
+                "which pairs are asked depends on the model's tokenizer, so models are not asked the same ones",
+            ),
+            (
+                (language, None, "gest-pairs-csv", "data/gender_variants.csv")
+                for language in ("be", "cs", "hr", "pl", "ru", "sk", "sl", "sr", "uk")
+            ),
+        ),
+        _upstream(
+            "uclanlp/corefBias",
+            "winobias",
+            "winobias",
+            "WinoBias: sentences about two occupations, with a pronoun for one of them",
+            (
+                "gender is taken as binary",
+                "what counts as stereotypical comes from American labour statistics",
+                "in 20 of the 1,584 lines the two halves differ in more than their pronouns; they are not asked",
+            ),
+            (
+                ("en", part, "winobias", f"WinoBias/wino/data/pro_stereotyped_{part.replace('-', '.txt.')}")
+                for part in WINOBIAS_PARTS
+            ),
+            WINOBIAS_PARTS,
+            beside=lambda path: path.replace("pro_", "anti_"),
         ),
     )
 }

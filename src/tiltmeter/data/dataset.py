@@ -6,36 +6,44 @@ from pathlib import Path
 from typing import Literal
 
 from tiltmeter.data.fetch import fetch, is_here
-from tiltmeter.data.items import Part
 from tiltmeter.data.readers import Format, examine_file
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.data.upstream import UpstreamFile
 from tiltmeter.data.validate import Examination
 from tiltmeter.errors import UsageError
 
-Form = Literal["association", "pairs", "gest"]
+Form = Literal["association", "pairs", "gest", "gest-pairs", "winobias"]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file of a data set. `part` is None if the file holds all parts, or the data set has none."""
+    """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
+
+    `beside` is the other half of a file that is no use alone: it lies in the same folder, and the reader finds it.
+    """
 
     language: str
-    part: Part | None
+    part: str | None
     format: Format
     file: UpstreamFile | Path
+    beside: UpstreamFile | None = None
 
-    def path(self) -> Path:
-        """Where the file is on this machine; it is downloaded if it is not here yet."""
-        return self.file if isinstance(self.file, Path) else fetch(self.file)
+    @property
+    def files(self) -> tuple[UpstreamFile | Path, ...]:
+        """The file, and the other half if it has one."""
+        return (self.file,) if self.beside is None else (self.file, self.beside)
+
+    def paths(self) -> list[Path]:
+        """Where the files are on this machine; they are downloaded if they are not here yet."""
+        return [file if isinstance(file, Path) else fetch(file) for file in self.files]
 
     def is_here(self) -> bool:
-        """Whether the file can be had without a download."""
-        return isinstance(self.file, Path) or is_here(self.file)
+        """Whether the files can be had without a download."""
+        return all(isinstance(file, Path) or is_here(file) for file in self.files)
 
     def examine(self) -> Examination:
         """The items of the file, and everything found in it."""
-        return examine_file(self.path(), self.format, self.language)
+        return examine_file(self.paths()[0], self.format, self.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class Dataset:
     warning: str
     limits: tuple[str, ...]
     sources: tuple[Source, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def languages(self) -> tuple[str, ...]:

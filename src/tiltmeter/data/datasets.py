@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tiltmeter.data.catalogue import DATASETS
 from tiltmeter.data.dataset import Dataset
-from tiltmeter.data.items import AssociationItem, Item
+from tiltmeter.data.items import Item, belongs_to
 from tiltmeter.data.readers import jsonl
 from tiltmeter.data.spec import Spec
 from tiltmeter.data.suggest import did_you_mean
@@ -60,4 +60,4 @@ def examine_spec(spec: Spec) -> list[Examination]:
 
 
 def _of_part(items: Iterable[Item], part: str | None) -> list[Item]:
-    return [item for item in items if part is None or (isinstance(item, AssociationItem) and item.part == part)]
+    return [item for item in items if part is None or belongs_to(item, part)]

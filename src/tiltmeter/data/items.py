@@ -10,6 +10,10 @@ PARTS: tuple[Part, ...] = ("intrasentence", "intersentence")
 ROLES: tuple[Role, ...] = ("stereotype", "anti-stereotype", "unrelated")
 BLANK = "BLANK"
 
+# The ways to ask about a GEST sentence. They divide what is asked, not the data: every sentence belongs to all four.
+TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
+WINOBIAS_PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -65,4 +69,47 @@ class GestItem:
     sentence: str
 
 
-Item = AssociationItem | PairItem | GestItem
+@dataclass(frozen=True, slots=True)
+class GestPairItem:
+    """A translation of a GEST sentence, once as a man and once as a woman would say it.
+
+    `original` is the English sentence, `translator` what translated it; both may be unknown.
+    """
+
+    id: str
+    language: str
+    stereotype: int
+    male: str
+    female: str
+    original: str = ""
+    translator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WinoBiasItem:
+    """A sentence about two occupations, with the pronouns for one of them once masculine and once feminine.
+
+    `occupation` is the one that the pronouns stand for, and `gender` the one that it is stereotypically of.
+    """
+
+    id: str
+    part: str
+    language: str
+    occupation: str
+    gender: Literal["male", "female"]
+    male: str
+    female: str
+
+
+Item = AssociationItem | PairItem | GestItem | GestPairItem | WinoBiasItem
+
+
+def belongs_to(item: Item, part: str) -> bool:
+    """Whether the item is asked in this part of its data set."""
+    match item:
+        case AssociationItem() | WinoBiasItem():
+            return item.part == part
+        case GestItem():
+            return part in TEMPLATES
+        case _:
+            return False

@@ -10,7 +10,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tiltmeter.data.blank import fill, word_in
-from tiltmeter.data.items import BLANK, PARTS, ROLES, AssociationItem, Candidate, GestItem, Item, PairItem, Part, Role
+from tiltmeter.data.items import (
+    BLANK,
+    PARTS,
+    ROLES,
+    WINOBIAS_PARTS,
+    AssociationItem,
+    Candidate,
+    GestItem,
+    GestPairItem,
+    Item,
+    PairItem,
+    Part,
+    Role,
+    WinoBiasItem,
+)
 
 STEREOTYPES: Final = range(1, 17)
 
@@ -56,7 +70,11 @@ def build(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
     """
     fields = _Fields(values)
     item: Item | None
-    if {"context", "candidates", "part"} & values.keys():
+    if "occupation" in values:
+        item = _winobias(fields)
+    elif {"male", "female"} & values.keys():
+        item = _gest_pair(fields)
+    elif {"context", "candidates", "part"} & values.keys():
         item = _association(fields)
     elif {"more", "less"} & values.keys():
         item = _pair(fields)
@@ -64,7 +82,9 @@ def build(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
         item = _gest(fields)
     else:
         fields.note(
-            "unknown-form", "", "should have context and candidates, or more and less, or stereotype and sentence"
+            "unknown-form",
+            "",
+            "should have context and candidates, or more and less, or stereotype and sentence, or male and female",
         )
         item = None
     return (None if fields.problems else item), fields.problems
@@ -198,11 +218,37 @@ def _pair(fields: _Fields) -> PairItem | None:
 
 def _gest(fields: _Fields) -> GestItem | None:
     id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
+    stereotype = _stereotype(fields)
+    return None if stereotype is None else GestItem(id_, language, stereotype, sentence)
+
+
+def _gest_pair(fields: _Fields) -> GestPairItem | None:
+    id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
+    known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
+    stereotype = _stereotype(fields)
+    return None if stereotype is None else GestPairItem(id_, language, stereotype, male, female, **known)
+
+
+def _stereotype(fields: _Fields) -> int | None:
     stereotype = fields.values.get("stereotype")
     if isinstance(stereotype, int) and not isinstance(stereotype, bool) and stereotype in STEREOTYPES:
-        return GestItem(id_, language, stereotype, sentence)
+        return stereotype
     shown = "missing" if stereotype is None else repr(stereotype)
     fields.note("bad-stereotype", "stereotype", f"the stereotype should be a number from 1 to 16, and is {shown}")
+    return None
+
+
+def _winobias(fields: _Fields) -> WinoBiasItem | None:
+    id_, language, occupation = fields.text("id"), fields.language(), fields.text("occupation")
+    male, female, part, gender = (fields.text(key) for key in ("male", "female", "part", "gender"))
+    if part and part not in WINOBIAS_PARTS:
+        fields.note("unknown-part", "part", f"should be one of {', '.join(WINOBIAS_PARTS)}, and is {part!r}")
+    if gender in ("male", "female"):
+        return WinoBiasItem(
+            id_, part, language, occupation, "male" if gender == "male" else "female", male, female
+        )
+    if gender:
+        fields.note("unknown-gender", "gender", f"should be male or female, and is {gender!r}")
     return None
 
 

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.data.items import PARTS
+from tiltmeter.data.items import PARTS, TEMPLATES, WINOBIAS_PARTS
 from tiltmeter.errors import UsageError
 
 
@@ -39,7 +39,7 @@ def parse_spec(text: str) -> Spec:
     if _is_path(name):
         return Spec(name, None, languages, _path(name))
     before, slash, part = name.rpartition("/")
-    if slash and part in PARTS and _is_path(before):
+    if slash and part in (*PARTS, *TEMPLATES, *WINOBIAS_PARTS) and _is_path(before):
         return Spec(before, part, languages, _path(before))
     if slash and ("/" in before or before in ("", ".", "..", "~")):
         raise UsageError(f"There is no file {name}.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tiltmeter.data.blemishes import blemishes
 from tiltmeter.data.findings import Finding, severity_of
-from tiltmeter.data.items import AssociationItem, GestItem, Item, PairItem
+from tiltmeter.data.items import AssociationItem, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.records import BrokenFileError, Problem, Record, build
 from tiltmeter.errors import DataError
 
@@ -97,3 +97,5 @@ def _unique(item: Item) -> Iterator[tuple[str, str, object]]:
             yield "duplicate-pair", "more", (item.more, item.less)
         case GestItem():
             yield "duplicate-sentence", "sentence", item.sentence
+        case GestPairItem() | WinoBiasItem():
+            yield "duplicate-pair", "male", (item.male, item.female)

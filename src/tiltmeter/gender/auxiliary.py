@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.gender.engine import Cue, Gender, Predicates, WordGender, clauses
+from tiltmeter.gender.engine import Clause, Cue, Gender, Predicates, WordGender, clauses
 
 # A participle across "and" belongs to the auxiliary only if its own half of the clause has none,
 # and a word that is a noun as well only if the clause has no other.
@@ -34,12 +34,14 @@ class AuxiliaryGrammar:
     copulas: frozenset[str]
     """First person singular forms of "be" that take a predicate adjective, in the present."""
 
-    futures: frozenset[str]
-    """Its future forms, which with an infinitive are no copula: *budem čítať*."""
-
-    infinitive: re.Pattern[str]
     first_person: re.Pattern[str]
     """Verbs in the first person singular of the present."""
+
+    futures: frozenset[str] = frozenset()
+    """Its future forms, which with an infinitive are no copula: *budem čítať*."""
+
+    infinitive: re.Pattern[str] = _NEVER
+    """Infinitives of any verb."""
 
     infinitives: frozenset[str] = frozenset()
     """"To be", with an adjective said of the speaker if the verb before it is in the first person."""
@@ -78,116 +80,104 @@ class AuxiliaryGrammar:
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence, clause by clause."""
         told_by_other = False
-        for start, end in clauses(sentence, self.openers):
-            clause = sentence[start:end]
-            speaks = any(word in self.auxiliaries or word in self.pronouns for word in clause)
-            other = any(word in self.other_subjects or self.other_persons.search(word) for word in clause)
+        for clause in clauses(sentence, self.openers):
+            speaks = clause.has(self.auxiliaries) or clause.has(self.pronouns)
             # "Mother said that she would come", but not "mother told me that ...":
             # a clause opened by "that" goes on with the subject before it.
-            other = other or (told_by_other and clause[0] in self.openers)
-            for position in range(start, end):
-                cue = self._cue(sentence, position, start, end, speaks=speaks, other=other)
+            goes_on = told_by_other and clause.words[0] in self.openers
+            other = goes_on or self._has_other_subject(clause)
+            for position in clause.positions:
+                cue = self._cue(clause, position, speaks=speaks, other=other)
                 if cue:
                     yield cue
-            told_by_other = other and not speaks and not any(word in self.objects for word in clause)
+            told_by_other = other and not speaks and not clause.has(self.objects)
 
-    def _cue(
-        self, sentence: Sequence[str], position: int, start: int, end: int, *, speaks: bool, other: bool
-    ) -> Cue | None:
-        word = sentence[position]
+    def _cue(self, clause: Clause, position: int, *, speaks: bool, other: bool) -> Cue | None:
+        word = clause.sentence[position]
         own = word in self.auxiliaries
-        if not own and position > start and sentence[position - 1] in self.not_subject_after:
+        if not own and clause.before(position) in self.not_subject_after:
             return None
-        if own and word in self.agreeing and self._is_adjective(sentence, position, start, end):
-            return Cue(self.agreeing[word], (word,), "agreeing word", position)
-        if own or (word in self.shared_auxiliaries and self._may_be_first(sentence, start, end, speaks, other)):
-            participle = self._participle(sentence, position, start, end)
-            if participle and (own or speaks or not self._has_subject(sentence, position, participle, start)):
-                return self._pair(sentence, position, *participle, "participle")
-        if self._is_copula(sentence, position, start, end) or (
-            word in self.infinitives and self._wants(sentence, start, end, other)
-        ):
-            reach = _INFINITIVE_REACH if word in self.infinitives else len(sentence)
-            adjectives = (
-                found
-                for found in self.predicates.find(sentence, max(start, position - reach), end)
-                if found[0] <= position + reach
-                and not self.predicates.of_other_subject(sentence, position, found, start, self.other_subjects)
-            )
-            adjective = min(adjectives, key=lambda found: abs(found[0] - position), default=None)
-            if adjective:
-                return self._pair(sentence, position, *adjective, "predicate adjective")
-            return None
-        if own or word not in self.agreeing:
-            return None
-        if speaks or (self._wants(sentence, start, end, other) and not self._follows_noun(sentence, position, start)):
-            return Cue(self.agreeing[word], (word,), "agreeing word", position)
+        if own and word in self.agreeing and self._is_adjective(clause, position):
+            return clause.cue("agreeing word", self.agreeing[word], position)
+        if own or (word in self.shared_auxiliaries and (speaks or not (other or clause.has(self.objects)))):
+            found = self._participle(clause, position)
+            if found and (own or speaks or not self._is_of_noun(clause, position, found)):
+                return clause.cue("participle", found[1], found[0], position)
+        wants = not other and self._has_first_person(clause)
+        if self._is_copula(clause, position) or (wants and word in self.infinitives):
+            found = self._adjective(clause, position)
+            return clause.cue("predicate adjective", found[1], found[0], position) if found else None
+        if word in self.agreeing and not own and (speaks or (wants and not self._follows_noun(clause, position))):
+            return clause.cue("agreeing word", self.agreeing[word], position)
         return None
 
-    def _participle(self, sentence: Sequence[str], at: int, start: int, end: int) -> tuple[int, Gender] | None:
+    def _participle(self, clause: Clause, at: int) -> tuple[int, Gender] | None:
+        """The participle that goes with the auxiliary at `at`: the nearest, but rather in the same half."""
         best: tuple[int, int, Gender] | None = None
-        for position in range(start, end):
-            gender = self.participle(sentence[position])
-            if gender is None or self.predicates.of_other_subject(
-                sentence, at, (position, gender), start, self.other_subjects
-            ):
+        for position in clause.positions:
+            word = clause.sentence[position]
+            gender = self.participle(word)
+            if gender is None or self._is_of_other(clause, at, (position, gender)):
                 continue
-            between = sentence[min(position, at) : max(position, at)]
+            between = clause.sentence[min(position, at) : max(position, at)]
             cost = abs(position - at)
-            cost += _ACROSS_COORDINATOR * any(word in self.predicates.coordinators for word in between)
-            cost += _AMBIGUOUS * (sentence[position] in self.ambiguous)
+            cost += _ACROSS_COORDINATOR * (not self.predicates.coordinators.isdisjoint(between))
+            cost += _AMBIGUOUS * (word in self.ambiguous)
             if best is None or cost < best[0]:
                 best = cost, position, gender
         return best and (best[1], best[2])
 
-    def _may_be_first(self, sentence: Sequence[str], start: int, end: int, speaks: bool, other: bool) -> bool:
-        return speaks or not (other or any(word in self.objects for word in sentence[start:end]))
+    def _adjective(self, clause: Clause, at: int) -> tuple[int, Gender] | None:
+        """The adjective that goes with the copula at `at`: the nearest, and near an infinitive."""
+        reach = _INFINITIVE_REACH if clause.sentence[at] in self.infinitives else len(clause.sentence)
+        adjectives = (
+            found
+            for found in self.predicates.find(clause)
+            if abs(found[0] - at) <= reach and not self._is_of_other(clause, at, found)
+        )
+        return min(adjectives, key=lambda found: abs(found[0] - at), default=None)
 
-    def _is_copula(self, sentence: Sequence[str], position: int, start: int, end: int) -> bool:
+    def _is_copula(self, clause: Clause, position: int) -> bool:
         """Whether a form of "be" is a copula here, and not the auxiliary of a future with an infinitive."""
-        word = sentence[position]
+        word = clause.sentence[position]
         if word not in self.futures:
             return word in self.copulas
-        return not any(self.infinitive.search(near) and near not in self.infinitives for near in sentence[start:end])
+        return not any(self.infinitive.search(near) and near not in self.infinitives for near in clause.words)
 
-    def _has_subject(self, sentence: Sequence[str], position: int, participle: tuple[int, Gender], start: int) -> bool:
-        """Whether a noun that agrees opens the clause right before a shared auxiliary: *sosed bi bil vesel*."""
-        opening = sentence[start]
-        if opening in self.demonstratives:
-            return sentence[participle[0]] in self.demonstratives_with
-        return (
-            position == start + 1
-            and participle[0] != start
-            and opening not in self.agreeing
-            and opening not in self.predicates.function_words
-            and self.predicates.noun(opening, participle[1])
-        )
-
-    def _wants(self, sentence: Sequence[str], start: int, end: int, other: bool) -> bool:
-        """Whether the clause has a verb in the first person and no other subject."""
-        small = self.predicates.function_words
-        return not other and any(self.first_person.search(word) and word not in small for word in sentence[start:end])
-
-    def _follows_noun(self, sentence: Sequence[str], position: int, start: int) -> bool:
-        """Whether a noun that opens the clause right before the agreeing word is its subject: *dcera ráda čte*."""
-        if position != start + 1:
-            return False
-        noun = sentence[start]
-        return noun not in self.predicates.function_words and self.predicates.noun(
-            noun, self.agreeing[sentence[position]]
-        )
-
-    def _is_adjective(self, sentence: Sequence[str], position: int, start: int, end: int) -> bool:
+    def _is_adjective(self, clause: Clause, position: int) -> bool:
         """Whether a form that is both "am" and "alone" is the adjective: the first *sam* in *sam sam to napravio*.
 
         The auxiliary is never the first word of its clause, and there is one of it.
         """
-        if position == start:
+        if position == clause.start:
             return True
-        others = [other for other in range(start, end) if sentence[other] in self.auxiliaries and other != position]
-        return bool(others) and (position + 1 == end or position + 1 in others)
+        others = [near for near in clause.positions if clause.sentence[near] in self.auxiliaries and near != position]
+        return bool(others) and (position + 1 == clause.end or position + 1 in others)
 
-    @staticmethod
-    def _pair(sentence: Sequence[str], at: int, position: int, gender: Gender, rule: str) -> Cue:
-        first, second = sorted((at, position))
-        return Cue(gender, (sentence[first], sentence[second]), rule, position)
+    def _is_of_other(self, clause: Clause, at: int, found: tuple[int, Gender]) -> bool:
+        return self.predicates.of_other_subject(clause, at, found, self.other_subjects)
+
+    def _is_of_noun(self, clause: Clause, position: int, participle: tuple[int, Gender]) -> bool:
+        """Whether the subject of a shared auxiliary opens the clause right before it: *sosed bi bil vesel*."""
+        place, gender = participle
+        opening = clause.sentence[clause.start]
+        if opening in self.demonstratives:
+            return clause.sentence[place] in self.demonstratives_with
+        if place == clause.start or opening in self.agreeing:
+            return False
+        return position == clause.start + 1 and self._is_noun(opening, gender)
+
+    def _follows_noun(self, clause: Clause, position: int) -> bool:
+        """Whether a noun that opens the clause right before the agreeing word is its subject: *dcera ráda čte*."""
+        gender = self.agreeing[clause.sentence[position]]
+        return position == clause.start + 1 and self._is_noun(clause.sentence[clause.start], gender)
+
+    def _is_noun(self, word: str, gender: Gender) -> bool:
+        return word not in self.predicates.function_words and self.predicates.noun(word, gender)
+
+    def _has_first_person(self, clause: Clause) -> bool:
+        small = self.predicates.function_words
+        return any(word not in small and self.first_person.search(word) for word in clause.words)
+
+    def _has_other_subject(self, clause: Clause) -> bool:
+        return clause.has(self.other_subjects) or any(self.other_persons.search(word) for word in clause.words)

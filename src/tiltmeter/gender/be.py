@@ -102,7 +102,7 @@ GRAMMAR = PronounGrammar(
     not_subject_after=words("чым як за ў у на"),
     # Genitive plurals in -аў look like past verbs: шмат рэсурсаў, сваіх калегаў.
     noun_after=re.compile(
-        "[аіыую]х$|^(?:шмат|многа|мала|больш|менш|колькі|некалькі|пяць|шэсць|сем|восем|дзевяць|дзесяць)$"
+        "(?<!^)[аіыую]х$|^(?:шмат|многа|мала|больш|менш|колькі|некалькі|пяць|шэсць|сем|восем|дзевяць|дзесяць)$"
     ),
     # Unstressed -о is written -а, so the neuter looks like the feminine.
     neuter=("лася", "хапіла", "хапала", "бракавала", "шанцавала"),

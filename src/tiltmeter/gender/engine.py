@@ -77,19 +77,58 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """The (start, end) spans between punctuation marks; a word of `openers` starts a clause of its own."""
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of a sentence, from `start` to before `end`."""
+
+    sentence: Sequence[str]
+    start: int
+    end: int
+
+    @property
+    def positions(self) -> range:
+        """Where its words are in the sentence."""
+        return range(self.start, self.end)
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Its words."""
+        return self.sentence[self.start : self.end]
+
+    def has(self, wanted: frozenset[str]) -> bool:
+        """Whether one of its words is among the wanted."""
+        return not wanted.isdisjoint(self.words)
+
+    def before(self, position: int) -> str:
+        """The word before, or an empty one at the start of the clause."""
+        return self.sentence[position - 1] if position > self.start else ""
+
+    def after(self, position: int) -> str:
+        """The word after, or an empty one at the end of the clause."""
+        return self.sentence[position + 1] if position + 1 < self.end else ""
+
+    def cue(self, rule: str, gender: Gender, position: int, *others: int) -> Cue:
+        """A cue that the word at `position` decided, together with others."""
+        return Cue(gender, tuple(self.sentence[place] for place in sorted((position, *others))), rule, position)
+
+
+def clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause]:
+    """The stretches between punctuation marks; a word of `openers` starts a clause of its own.
+
+    >>> [" ".join(clause.words) for clause in clauses(tokens("Vím, že prší a já jsem doma."), words("a"))]
+    ['vím', 'že prší', 'a já jsem doma']
+    """
     start = 0
     for position, token in enumerate(sentence):
         if not token[0].isalnum():
             if position > start:
-                yield start, position
+                yield Clause(sentence, start, position)
             start = position + 1
         elif token in openers and position > start:
-            yield start, position
+            yield Clause(sentence, start, position)
             start = position
     if start < len(sentence):
-        yield start, len(sentence)
+        yield Clause(sentence, start, len(sentence))
 
 
 def by_endings(
@@ -135,73 +174,67 @@ class Predicates:
     with_complement: frozenset[str] = frozenset()
     adverbs: tuple[str, ...] = ()
 
-    def find(self, sentence: Sequence[str], start: int, end: int) -> Iterator[tuple[int, Gender]]:
-        """The (position, gender) of every predicate adjective between `start` and `end`."""
-        for position in range(start, end):
-            word = sentence[position]
-            if word in self.function_words or word in self.prepositions:
-                continue
-            if position > start and sentence[position - 1] in self.prepositions:
+    def find(self, clause: Clause) -> Iterator[tuple[int, Gender]]:
+        """The (position, gender) of every predicate adjective in a clause."""
+        for position in clause.positions:
+            word = clause.sentence[position]
+            if self._is_small(word) or clause.before(position) in self.prepositions:
                 continue
             gender = self.adjective(word)
-            if gender and not self._belongs_to_noun(sentence, position, end, gender):
+            if gender and not self._belongs_to_noun(clause, position, gender):
                 yield position, gender
 
-    def beside(self, sentence: Sequence[str], at: int, start: int, end: int) -> tuple[int, Gender] | None:
+    def beside(self, clause: Clause, at: int) -> tuple[int, Gender] | None:
         """The predicate adjective right after `at`, past small words, adverbs and short phrases, or right before it."""
-        for position in range(at + 1, end):
-            word = sentence[position]
-            if word in self.function_words or word in self.prepositions or sentence[position - 1] in self.prepositions:
+        for position in range(at + 1, clause.end):
+            word = clause.sentence[position]
+            if self._is_small(word) or clause.before(position) in self.prepositions:
                 continue
             if gender := self.adjective(word):
-                return None if self._belongs_to_noun(sentence, position, end, gender) else (position, gender)
+                return None if self._belongs_to_noun(clause, position, gender) else (position, gender)
             if not word.endswith(self.adverbs):
                 break
-        before = at - 1
-        if before < start or sentence[before] in self.function_words:
+        word, opening = clause.before(at), clause.before(at - 1)
+        if word in self.function_words or not (gender := self.adjective(word)):
             return None
-        if gender := self.adjective(sentence[before]):
-            opening = sentence[before - 1] if before > start else ""
-            # "How tired I am": what stands before the adjective is nothing or a small word, not the rest of a phrase.
-            if not opening or (opening in self.function_words and opening not in self.prepositions):
-                return before, gender
-        return None
+        # "How tired I am": what stands before the adjective is nothing or a small word, not the rest of a phrase.
+        alone = not opening or (opening in self.function_words and opening not in self.prepositions)
+        return (at - 1, gender) if alone else None
 
-    def of_other_subject(
-        self, sentence: Sequence[str], at: int, found: tuple[int, Gender], start: int, others: frozenset[str]
-    ) -> bool:
-        """Whether a coordinator and then another subject than the one at `at` stand before what was found.
+    def of_other_subject(self, clause: Clause, at: int, found: tuple[int, Gender], others: frozenset[str]) -> bool:
+        """Whether what was found is in another half of the clause than `at`, and has another subject there.
 
         *I am at home and my husband left*: the half of "left" has "my" or, not knowing the word, opens with a noun
         that agrees.
         """
         position, gender = found
-        low, high = sorted((at, position))
-        between = [place for place in range(low + 1, high) if sentence[place] in self.coordinators]
-        if not between:
+        between = range(min(at, position) + 1, max(at, position))
+        coordinators = [place for place in between if clause.sentence[place] in self.coordinators]
+        if not coordinators:
             return False
-        half = sentence[between[-1] + 1 : position] if position > at else sentence[start : between[0]]
-        if any(word in others for word in half):
+        after = (coordinators[-1] + 1, position)
+        half = Clause(clause.sentence, *(after if position > at else (clause.start, coordinators[0])))
+        if half.has(others):
             return True
-        opening = next((word for word in half if word not in self.function_words), None)
-        return opening is not None and opening != sentence[position] and self.noun(opening, gender)
+        opening = next((word for word in half.words if word not in self.function_words), None)
+        return opening is not None and opening != clause.sentence[position] and self.noun(opening, gender)
 
-    def _belongs_to_noun(self, sentence: Sequence[str], position: int, end: int, gender: Gender) -> bool:
-        following = position + 1
-        if following == end or sentence[position] in self.with_complement:
+    def _is_small(self, word: str) -> bool:
+        return word in self.function_words or word in self.prepositions
+
+    def _belongs_to_noun(self, clause: Clause, position: int, gender: Gender) -> bool:
+        following = clause.after(position)
+        if not following or clause.sentence[position] in self.with_complement:
             return False
-        word = sentence[following]
-        if word in self.coordinators:
+        if following in self.coordinators:
             # "A strong and less brave man": only a second adjective keeps the noun in sight.
-            second = following + 1
-            if second < end and sentence[second] in self.function_words:
+            second = position + 2
+            if clause.after(second - 1) in self.function_words:
                 second += 1
-            return (
-                second < end
-                and self.adjective(sentence[second]) == gender
-                and self._belongs_to_noun(sentence, second, end, gender)
-            )
-        if word in self.function_words or word in self.prepositions:
+            return self.adjective(clause.after(second - 1)) == gender and self._belongs_to_noun(clause, second, gender)
+        if self._is_small(following):
             return False
-        # Two adjectives side by side, with nothing between, wait for the same noun.
-        return self.adjective(word) == gender or self.noun(word, gender)
+        if self.noun(following, gender):
+            return True
+        # "The only qualified one": a second adjective may have a noun or not.
+        return self.adjective(following) == gender and self._belongs_to_noun(clause, position + 1, gender)

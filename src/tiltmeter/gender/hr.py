@@ -60,8 +60,6 @@ def noun(word: str, gender: Gender) -> bool:
 GRAMMAR = AuxiliaryGrammar(
     auxiliaries=words("sam nisam bih jesam"),
     copulas=words("sam nisam jesam"),
-    futures=frozenset(),
-    infinitive=re.compile("(?:ti|ći)$"),
     first_person=re.compile("[aei]m$|^(?:mogu|hoću|ću|neću)$"),
     participle=by_endings(
         "[aieu]o",
@@ -93,7 +91,7 @@ GRAMMAR = AuxiliaryGrammar(
     agreeing={"sam": MASCULINE, "sama": FEMININE},
     pronouns=words("ja"),
     other_subjects=words(
-        """on ona ono oni ti je nije su moj moja muž žena partner partnerica partnerka majka mama otac sin kći ćerka
+        """on ona ono oni je nije su moj moja muž žena partner partnerica partnerka majka mama otac sin kći ćerka
         svatko svako netko neko nitko niko tko ko će ćeš bi"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),

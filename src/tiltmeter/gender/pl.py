@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Cue, Gender, Predicates, by_endings, clauses, words
+from tiltmeter.gender.engine import FEMININE, MASCULINE, Clause, Cue, Gender, Predicates, by_endings, clauses, words
 
 # Past tense and conditional with their personal endings, and "should", which is built like them.
 PAST = by_endings(
@@ -63,8 +63,8 @@ def noun(_word: str, _gender: Gender) -> bool:
 
 PREDICATES = Predicates(
     adjective=by_endings(
-        "[nwrłtsdbmżp]y|[sżc]zy|ący|[kg]i|[dt]ni",
-        "[nwrłtsdbmżp]a|[sżc]za|ąca|[kg]a|[dt]nia",
+        "[nwrłtsdbmżph]y|[sżc]zy|ący|[kg]i|[dt]ni",
+        "[nwrłtsdbmżph]a|[sżc]za|ąca|[kg]a|[dt]nia",
         men=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
         women=words("głupia"),
         but=words(
@@ -103,34 +103,32 @@ class PolishGrammar:
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence, clause by clause."""
-        for start, end in clauses(sentence, OPENERS):
-            clause = sentence[start:end]
-            other = any(word in OTHER_SUBJECTS or OTHER_PERSONS.search(word) for word in clause)
-            wants = not other and any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause)
-            for position in range(start, end):
-                cue = self._cue(sentence, position, start, end, wants=wants)
+        for clause in clauses(sentence, OPENERS):
+            other = clause.has(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
+            first = any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause.words)
+            for position in clause.positions:
+                cue = self._cue(clause, position, wants=first and not other)
                 if cue:
                     yield cue
 
-    def _cue(self, sentence: Sequence[str], position: int, start: int, end: int, *, wants: bool) -> Cue | None:
-        word = sentence[position]
-        before = sentence[position - 1] if position > start else ""
+    def _cue(self, clause: Clause, position: int, *, wants: bool) -> Cue | None:
+        word, before = clause.sentence[position], clause.before(position)
         if gender := PAST(word):
-            return None if before in PREPOSITIONS else Cue(gender, (word,), "past tense", position)
-        if word in MOBILE and (participle := self._participle(sentence, position, start, end)):
-            return Cue(participle[1], (word, sentence[participle[0]]), "participle", participle[0])
-        feels = word in FEELING and "się" in sentence[max(start, position - 2) : position + 2]
+            return None if before in PREPOSITIONS else clause.cue("past tense", gender, position)
+        if word in MOBILE and (found := self._participle(clause, position)):
+            return clause.cue("participle", found[1], found[0], position)
+        feels = word in FEELING and "się" in (before, clause.after(position))
         if word in COPULAS or feels or (word == "być" and wants):
-            adjective = PREDICATES.beside(sentence, position, start, end)
-            if adjective:
-                return Cue(adjective[1], (word, sentence[adjective[0]]), "predicate adjective", adjective[0])
+            found = PREDICATES.beside(clause, position)
+            if found:
+                return clause.cue("predicate adjective", found[1], found[0], position)
         if word in AGREEING and wants and before not in NOT_SUBJECT_AFTER:
-            return Cue(AGREEING[word], (word,), "agreeing word", position)
+            return clause.cue("agreeing word", AGREEING[word], position)
         return None
 
     @staticmethod
-    def _participle(sentence: Sequence[str], at: int, start: int, end: int) -> tuple[int, Gender] | None:
-        found = [(position, gender) for position in range(start, end) if (gender := PARTICIPLE(sentence[position]))]
+    def _participle(clause: Clause, at: int) -> tuple[int, Gender] | None:
+        found = [(place, gender) for place in clause.positions if (gender := PARTICIPLE(clause.sentence[place]))]
         return min(found, key=lambda participle: abs(participle[0] - at), default=None)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.gender.engine import Cue, Gender, Predicates, WordGender, clauses
+from tiltmeter.gender.engine import Clause, Cue, Gender, Predicates, WordGender, clauses
 
 _I = "я"
 
@@ -70,117 +70,119 @@ class PronounGrammar:
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue of a sentence, clause by clause."""
-        spans = list(clauses(sentence, self.openers))
-        for index, (start, end) in enumerate(spans):
-            if _I not in sentence[start:end]:
-                after_speaker = index > 0 and _I in sentence[slice(*spans[index - 1])]
-                cue = self._dropped(sentence, start, end) if index == 0 or after_speaker else None
+        found = list(clauses(sentence, self.openers))
+        for index, clause in enumerate(found):
+            if _I not in clause.words and (index == 0 or _I in found[index - 1].words):
+                cue = self._dropped(clause)
                 if cue:
                     yield cue
-            for position in range(start, end):
-                before = sentence[position - 1] if position > start else ""
-                if before in self.not_subject_after:
-                    continue
+            for position in clause.positions:
+                excluded = clause.before(position) in self.not_subject_after
                 if sentence[position] == _I:
-                    cue = self._subject(sentence, position, start, end)
-                    if cue is None and position == end - 1 and index + 2 < len(spans):
+                    if excluded and position == clause.end - 1:
+                        continue  # "than I", but not "than I thought"
+                    cue = self._subject(clause, position)
+                    if cue is None and position == clause.end - 1 and index + 2 < len(found):
                         # "I, as always, was late": the predicate comes after what is inserted.
-                        cue = self._subject(sentence, position, *spans[index + 2])
+                        cue = self._subject(found[index + 2], position)
                 else:
-                    cue = self._other_cue(sentence, position, start, end)
+                    cue = None if excluded else self._other_cue(clause, position)
                 if cue:
                     yield cue
 
-    def _subject(self, sentence: Sequence[str], at: int, start: int, end: int) -> Cue | None:
-        """The past verb or adjective that goes with я at `at`."""
+    def _subject(self, clause: Clause, at: int) -> Cue | None:
+        """The past verb or else the adjective that goes with я, which is at `at`."""
         best: tuple[int, int, Gender] | None = None
-        for position in range(start, end):
-            gender = self.past(sentence[position])
-            if position > start and self._opens_noun(sentence[position - 1]):
+        for position in clause.positions:
+            gender = self._past_at(clause, position, at)
+            if gender is None:
                 continue
-            if gender is None or self.predicates.of_other_subject(
-                sentence, at, (position, gender), start, self.other_subjects
-            ):
-                continue
-            if sentence[position] in self.ambiguous and any(
-                self.first_person.search(word) for word in sentence[at + 1 : position]
-            ):
-                continue  # "I do my дела": the clause has its verb
             cost = position - at if position > at else _BEFORE + at - position
-            cost += _AMBIGUOUS * (sentence[position] in self.ambiguous)
+            cost += _AMBIGUOUS * (clause.sentence[position] in self.ambiguous)
             if best is None or cost < best[0]:
                 best = cost, position, gender
         if best:
-            return _pair(sentence, at, best[1], best[2], "past tense")
+            return clause.cue("past tense", best[2], best[1], at)
         # In a clause that goes on after something inserted, the adjective is beside its start.
-        if found := self.predicates.beside(sentence, at if start <= at < end else start - 1, start, end):
-            return _pair(sentence, at, *found, "predicate adjective")
-        return None
+        found = self.predicates.beside(clause, at if at in clause.positions else clause.start - 1)
+        return clause.cue("predicate adjective", found[1], found[0], at) if found else None
 
-    def _opens_noun(self, word: str) -> bool:
-        return word in self.predicates.prepositions or (len(word) > 2 and self.noun_after.search(word) is not None)
-
-    def _dropped(self, sentence: Sequence[str], start: int, end: int) -> Cue | None:
-        """The past verb of a clause that opens with it and has no word that could be its subject."""
-        light = self.light_words | self.predicates.coordinators
-        verb = next((position for position in range(start, end) if sentence[position] not in light), None)
-        if verb is None:
-            return None
-        word = sentence[verb]
+    def _past_at(self, clause: Clause, position: int, at: int) -> Gender | None:
+        """The gender of a past verb that may go with я at `at`."""
+        word, before = clause.sentence[position], clause.before(position)
         gender = self.past(word)
-        if gender is None or word in self.ambiguous or word.endswith(self.neuter):
+        if gender is None or before in self.predicates.prepositions or self.noun_after.search(before):
             return None
-        if any(near in self.objects or near in self.other_subjects for near in sentence[start:end]):
+        between = clause.sentence[at + 1 : position]
+        if word in self.ambiguous and any(self.first_person.search(near) for near in between):
+            return None  # "I do my дела": the clause has its verb
+        if self.predicates.of_other_subject(clause, at, (position, gender), self.other_subjects):
             return None
-        # "Was" alone tells of what there was; the speaker is meant if it has an adjective: *была рада*.
-        adjective = None
-        if word in self.predicates.function_words:
-            adjective = self.predicates.beside(sentence, verb, start, end)
+        return gender
+
+    def _dropped(self, clause: Clause) -> Cue | None:
+        """The past verb of a clause that opens with it and has no word that could be its subject."""
+        opening = (place for place in clause.positions if not self._is_light(clause.sentence[place]))
+        position = next(opening, clause.start)
+        verb = clause.sentence[position]
+        gender = self.past(verb)
+        if gender is None or verb in self.ambiguous or verb.endswith(self.neuter):
+            return None
+        if clause.has(self.objects) or clause.has(self.other_subjects):
+            return None
+        after = position
+        if verb in self.predicates.function_words:
+            # "Was" alone tells of what there was; the speaker is meant if it has an adjective: *была рада*.
+            adjective = self.predicates.beside(clause, position)
             if adjective is None:
                 return None
+            after = adjective[0]
+        if self._has_subject(clause, after, gender):
+            return None
+        return clause.cue("past tense without subject", gender, position)
+
+    def _has_subject(self, clause: Clause, after: int, gender: Gender) -> bool:
+        """Whether a noun that agrees follows, outside prepositional phrases and the objects of an infinitive."""
         prepositions = self.predicates.prepositions
-        for position in range(verb + 1, end):
-            word = sentence[position]
+        for position in range(after + 1, clause.end):
+            word = clause.sentence[position]
             if word.endswith(self.infinitive_endings):
-                break
-            if adjective and position == adjective[0]:
-                continue
+                return False
             if word in self.predicates.function_words or word in prepositions or word.endswith(self.oblique_endings):
                 continue
-            in_phrase = any(near in prepositions for near in sentence[max(verb, position - 2) : position])
+            in_phrase = not prepositions.isdisjoint(clause.sentence[max(after, position - 2) : position])
             if not in_phrase and self.predicates.noun(word, gender):
-                return None
-        return Cue(gender, (sentence[verb],), "past tense without subject", verb)
+                return True
+        return False
 
-    def _other_cue(self, sentence: Sequence[str], position: int, start: int, end: int) -> Cue | None:
-        """A word that agrees with the speaker, or an adjective of "to be", in a clause about the speaker."""
-        word = sentence[position]
+    def _other_cue(self, clause: Clause, position: int) -> Cue | None:
+        """A word that agrees with the speaker, or the adjective of a copula, in a clause about the speaker."""
+        word = clause.sentence[position]
         if word not in self.agreeing and word not in self.copulas:
             return None
-        clause = sentence[start:end]
-        if any(near in self.other_subjects for near in clause):
-            return None
-        if not any(self.first_person.search(near) for near in clause):
+        if clause.has(self.other_subjects) or not any(self.first_person.search(near) for near in clause.words):
             return None
         if word in self.agreeing:
-            gender = self.agreeing[word]
-            following = sentence[position + 1] if position + 1 < end else ""
-            # "One friend": a numeral before its noun.
-            numeral = (
-                following
-                and following not in self.predicates.function_words
-                and not following.endswith(self.oblique_endings + self.infinitive_endings)
-                and self.predicates.noun(following, gender)
-            )
-            same = any(near in ("той", "тот") for near in sentence[position + 1 : position + 3])  # "one and the same"
-            return None if numeral or same else Cue(gender, (word,), "agreeing word", position)
+            if self._is_numeral(clause, position):
+                return None
+            return clause.cue("agreeing word", self.agreeing[word], position)
         for predicates in filter(None, (self.instrumental, self.predicates)):
-            adjective = predicates.beside(sentence, position, start, end)
-            if adjective:
-                return _pair(sentence, position, *adjective, "predicate adjective")
+            found = predicates.beside(clause, position)
+            if found:
+                return clause.cue("predicate adjective", found[1], found[0], position)
         return None
 
+    def _is_numeral(self, clause: Clause, position: int) -> bool:
+        """Whether "one" counts a noun or is part of "one and the same"."""
+        following = clause.sentence[position + 1 : min(position + 3, clause.end)]
+        if "той" in following or "тот" in following:
+            return True
+        word = clause.after(position)
+        if not word or word in self.predicates.function_words:
+            return False
+        if word.endswith(self.oblique_endings + self.infinitive_endings):
+            return False
+        return self.predicates.noun(word, self.agreeing[clause.sentence[position]])
 
-def _pair(sentence: Sequence[str], at: int, position: int, gender: Gender, rule: str) -> Cue:
-    first, second = sorted((at, position))
-    return Cue(gender, (sentence[first], sentence[second]), rule, position)
+    def _is_light(self, word: str) -> bool:
+        return word in self.light_words or word in self.predicates.coordinators

@@ -81,7 +81,7 @@ def noun(word: str, gender: Gender) -> bool:
     if word.endswith(("ца", "чина")):
         return True
     return word[-1:] not in "аеёиоуыэюя" and not word.endswith(
-        ("ом", "ем", "ым", "им", "ов", "ах", "ях", "ой", "ей", *INFINITIVE_ENDINGS)
+        ("ом", "ем", "ым", "им", "ов", "ах", "ях", "ой", "ей", "ый", "ий", *INFINITIVE_ENDINGS)
     )
 
 

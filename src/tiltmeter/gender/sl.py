@@ -52,7 +52,6 @@ GRAMMAR = AuxiliaryGrammar(
     shared_auxiliaries=words("bi"),
     copulas=words("sem nisem"),
     futures=words("bom"),
-    infinitive=re.compile("(?!)"),
     infinitives=words("biti"),
     first_person=re.compile("[aei]m$|^(?:hočem|nočem|grem|vem)$"),
     participle=by_endings(
@@ -86,7 +85,7 @@ GRAMMAR = AuxiliaryGrammar(
     },
     pronouns=words("jaz"),
     other_subjects=words(
-        """on ona ono oni ti je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči
+        """on ona ono oni je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči
         družina nihče nekdo kdo kdor ki"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),

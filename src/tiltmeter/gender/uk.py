@@ -68,7 +68,7 @@ def noun(word: str, gender: Gender) -> bool:
     """A nominative noun: men's end in a consonant, women's in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь"))
-    return word[-1:] not in "аеиоуіїєюя" and not word.endswith(("ом", "ем", "им", "ім", "ів", "ах", "ях", "ей"))
+    return word[-1:] not in "аеиоуіїєюя" and not word.endswith(("ом", "ем", "им", "ім", "ів", "ах", "ях", "ей", "ий"))
 
 
 # The instrumental of a predicate: буду сильним, буду сильною.

@@ -103,7 +103,7 @@ def resample_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
     """
     n = values.shape[1]
     if n < _MANY:
-        kinds, drawn = values, _draws(n, resamples)
+        kinds, drawn = values, draws(n, resamples)
     else:
         # Items with equal values are alike to a mean: drawing their numbers is the same at a thousandth of the cost.
         kinds, counts = np.unique(values, axis=1, return_counts=True)
@@ -113,9 +113,9 @@ def resample_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _draws(n: int, resamples: int) -> NDArray[np.integer]:
-    """How often each of n items (rows) is drawn in each resample (columns)."""
-    drawn = generator("resamples", str(n)).integers(0, n, (n, resamples)) * resamples + np.arange(resamples)
+def draws(n: int, resamples: int, *key: str) -> NDArray[np.integer]:
+    """How often each of n items (rows) is drawn in each resample (columns); other draws for each key."""
+    drawn = generator("resamples", *key, str(n)).integers(0, n, (n, resamples)) * resamples + np.arange(resamples)
     return np.bincount(drawn.ravel(), minlength=n * resamples).reshape(n, resamples).astype(np.uint8)
 
 

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead, Wanted
 from tiltmeter.models.memory import batch_tokens
 from tiltmeter.questions import Want
@@ -30,7 +31,7 @@ class Answerer(ABC):
 
     @abstractmethod
     def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """For each ask of each row, in order: its number, and 1 where its token is the most probable one."""
+        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one rectangle, padded on the right."""
@@ -67,7 +68,7 @@ class VocabularyAnswerer(Answerer):
 
     @torch.inference_mode()
     def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """For each ask of each row, in order: its number, and 1 where its token is the most probable one."""
+        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
         width = max(len(row.ids) for row in batch)
         asks = [(ask, line * width + ask.position) for line, row in enumerate(batch) for ask in row.asks]
         inputs = self.inputs(batch)
@@ -79,6 +80,9 @@ class VocabularyAnswerer(Answerer):
                 numbers[0, chosen] = values.cpu().numpy()
                 if largest is not None:
                     numbers[1, chosen] = (values >= largest).cpu().numpy()
+        attended = [i for i, (ask, _) in enumerate(asks) if ask.want is Want.LOG_PROB_AND_ATTENTION]
+        if attended:
+            numbers[1, attended] = mean_attention(self.model, inputs).ravel()[[asks[i][1] for i in attended]]
         return numbers
 
     def _wanted(self, asks: Sequence[tuple[Ask, int]], normalise: bool) -> Wanted:

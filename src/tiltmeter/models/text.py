@@ -1,5 +1,7 @@
 """The text side of a model: its tokenizer, asked for every special token instead of assuming one."""
 
+import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +47,16 @@ class TokenizerText:
         """The texts with the special tokens the model expects around an input."""
         return self._encode(list(texts), special=True)
 
+    def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
+        """The number of the word that each token of `encode_whole` belongs to; None for a special token."""
+        if not texts:
+            return []
+        encoded = self._tokenizer(list(texts), return_offsets_mapping=True)
+        return [
+            words_of(text, encoded.word_ids(number), encoded["offset_mapping"][number])
+            for number, text in enumerate(texts)
+        ]
+
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """Two sentences as one input, with token types where the model has them."""
         if not pairs:
@@ -74,6 +86,26 @@ class TokenizerText:
         )
         offsets = encoded["offset_mapping"] if self.has_offsets else [()] * len(texts)
         return [Encoded(tuple(i), tuple(o)) for i, o in zip(encoded["input_ids"], offsets, strict=True)]
+
+
+def words_of(
+    text: str, told: Sequence[int | None], offsets: Sequence[tuple[int, int]]
+) -> tuple[int | None, ...]:
+    """The words as the tokenizer tells them, or, where to it all is one word, as spaces part them.
+
+    A tokenizer that turns spaces into a character of its own before it cuts (Gemma's, say) knows no words.
+
+    >>> words_of("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
+    (None, 1, 2, 2, None)
+    """
+    starts = [match.start() for match in re.finditer(r"\S+", text)]
+    if len(set(told) - {None}) != 1 or len(starts) < 2:
+        return tuple(told)
+    # A token may begin with the space in front of its word: the first other character tells.
+    firsts = [start + len(text[start:]) - len(text[start:].lstrip()) for start, _ in offsets]
+    return tuple(
+        None if word is None else bisect_right(starts, first) for word, first in zip(told, firsts, strict=True)
+    )
 
 
 def _first(*tokens: Any) -> int | None:

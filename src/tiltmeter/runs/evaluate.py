@@ -91,8 +91,7 @@ def evaluate(
                 cache=cache_dir(),
             )
             asked = []
-            for portion in chosen:
-                benchmark = benchmark_for(portion.form)
+            for portion, benchmark in _in_parts(chosen, model.kind):
                 try:
                     asked.append(_Portion(portion, benchmark, _ask(model, portion, benchmark, protocol)))
                 except CannotAsk as refusal:
@@ -139,6 +138,14 @@ def _limited(portion: Portion, limit: int | None) -> Portion:
         return portion
     kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
     return portion.with_items([item for item in portion.items if item.id in kept])
+
+
+def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
+    """The portions with their benchmarks; one that a benchmark asks in several parts comes once for each."""
+    for portion in chosen:
+        benchmark = benchmark_for(portion.form)
+        for part in portion.in_parts(benchmark.parts(kind)):
+            yield part, benchmark
 
 
 def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str) -> Asked:

@@ -6,12 +6,28 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.data import AssociationItem, GestItem, Item, PairItem, Spec, load_spec, parse_spec
+from tiltmeter.data import (
+    AssociationItem,
+    GestItem,
+    GestPairItem,
+    Item,
+    PairItem,
+    Spec,
+    WinoBiasItem,
+    load_spec,
+    parse_spec,
+)
 from tiltmeter.data.datasets import dataset
 
 # What stands in the column `part` where a data set is not divided.
 WHOLE = "all"
-_FORMS: dict[type[Item], str] = {AssociationItem: "association", PairItem: "pairs", GestItem: "gest"}
+_FORMS: dict[type[Item], str] = {
+    AssociationItem: "association",
+    PairItem: "pairs",
+    GestItem: "gest",
+    GestPairItem: "gest-pairs",
+    WinoBiasItem: "winobias",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,10 @@ class Portion:
         """The same portion with other items."""
         return replace(self, items=items)
 
+    def in_parts(self, parts: Sequence[str]) -> list["Portion"]:
+        """The same items once for each part that a benchmark asks them in; itself, if it is of a part already."""
+        return [replace(self, part=part) for part in parts] if parts and self.part == WHOLE else [self]
+
     def label(self) -> dict[str, str]:
         """The columns that tell this portion from others."""
         return {"benchmark": self.name, "part": self.part, "language": self.language}
@@ -44,19 +64,26 @@ def portions(text: str) -> Iterator[Portion]:
     files = _hashes(spec)
     by_kind: dict[tuple[str, str, str], list[Item]] = {}
     for item in load_spec(spec):
-        part = item.part if isinstance(item, AssociationItem) else WHOLE
+        part = item.part if isinstance(item, AssociationItem | WinoBiasItem) else spec.part or WHOLE
         by_kind.setdefault((_FORMS[type(item)], part, item.language), []).append(item)
     for (form, part, language), items in by_kind.items():
-        used = {name: digest for name, (digest, of_language) in files.items() if of_language in (None, language)}
+        used = {
+            name: digest
+            for name, digest, of_language, of_part in files
+            if of_language in (None, language) and of_part in (None, part)
+        }
         yield Portion(spec.name, form, part, language, items, used)
 
 
-def _hashes(spec: Spec) -> dict[str, tuple[str, str | None]]:
-    """The SHA-256 of each file, and the language it is in if it is in one."""
+def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
+    """Each file with its SHA-256 and the language and the part that are read from it, if it is one."""
     if spec.path is not None:
-        return {spec.path.name: (sha256_of(spec.path), None)} if spec.path.is_file() else {}
-    sources = dataset(spec.name).select(spec.part, spec.languages)
-    return {source.file.name: (sha256_of(source.path()), source.language) for source in sources}
+        return [(spec.path.name, sha256_of(spec.path), None, None)] if spec.path.is_file() else []
+    return [
+        (file.name, sha256_of(path), source.language, source.part)
+        for source in dataset(spec.name).select(spec.part, spec.languages)
+        for file, path in zip(source.files, source.paths(), strict=True)
+    ]
 
 
 def sha256_of(path: Path) -> str:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from tiltmeter.errors import ModelError
-from tiltmeter.questions import Answer, Kind, Question, Want
+from tiltmeter.questions import Answer, Kind, Question
 from tiltmeter.scoring.plan import Batch, padding_share, plan
 from tiltmeter.scoring.store import AnswerStore
 
@@ -24,7 +24,7 @@ class Answerer(Protocol):
     shares_prefixes: bool
 
     def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """For each ask of each row, in order: its number, and 1 where its token is the most probable one."""
+        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,14 @@ def answer_all(
 def _by_question(batch: Batch, numbers: NDArray[np.float32], asked: Mapping[bytes, Question]) -> dict[bytes, Answer]:
     found: dict[bytes, Answer] = {}
     asks = [ask for row in batch for ask in row.asks]
-    for ask, value, top in zip(asks, *numbers, strict=True):
+    for ask, value, second in zip(asks, *numbers, strict=True):
         question = asked[ask.question]
         pairs = len(question.wanted)
         if ask.question not in found:
-            rows = 2 if question.want is Want.LOG_PROB_AND_TOP else 1
-            found[ask.question] = np.zeros(rows * pairs, dtype=np.float32)
+            found[ask.question] = np.zeros(question.want.rows * pairs, dtype=np.float32)
         found[ask.question][ask.pair] = value
-        if question.want is Want.LOG_PROB_AND_TOP:
-            found[ask.question][pairs + ask.pair] = top
+        if question.want.rows == 2:
+            found[ask.question][pairs + ask.pair] = second
     return found
 
 

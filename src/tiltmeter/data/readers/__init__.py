@@ -4,11 +4,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, get_args
 
-from tiltmeter.data.readers import gest_csv, jsonl, pairs_csv, stereoset_json, stereoset_pickle
+from tiltmeter.data.readers import (
+    gest_csv,
+    gest_pairs_csv,
+    jsonl,
+    pairs_csv,
+    stereoset_json,
+    stereoset_pickle,
+    winobias,
+)
 from tiltmeter.data.records import Record
 from tiltmeter.data.validate import Examination, examine
 
-Format = Literal["jsonl", "stereoset-json", "stereoset-pickle", "pairs-csv", "crows-csv", "gest-csv"]
+Format = Literal[
+    "jsonl",
+    "stereoset-json",
+    "stereoset-pickle",
+    "pairs-csv",
+    "crows-csv",
+    "gest-csv",
+    "gest-pairs-csv",
+    "winobias",
+]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _PARSERS: dict[Format, Callable[[Path, str], Iterator[Record]]] = {
@@ -18,6 +35,8 @@ _PARSERS: dict[Format, Callable[[Path, str], Iterator[Record]]] = {
     "pairs-csv": pairs_csv.parse_pairs,
     "crows-csv": pairs_csv.parse_crows,
     "gest-csv": gest_csv.parse,
+    "gest-pairs-csv": gest_pairs_csv.parse,
+    "winobias": winobias.parse,
 }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tiltmeter.data.blank import fill
-from tiltmeter.data.items import AssociationItem, Candidate, GestItem, Item, PairItem
+from tiltmeter.data.items import AssociationItem, Candidate, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.readers.text import read_text
 from tiltmeter.data.records import Problem, Record
 from tiltmeter.data.validate import examine
@@ -16,6 +16,8 @@ _KEYS = {
     "context": ("id", "part", "language", "bias_type", "target", "target_term", "context", "candidates"),
     "more": ("id", "language", "bias_type", "direction", "more", "less"),
     "sentence": ("id", "language", "stereotype", "sentence"),
+    "occupation": ("id", "part", "language", "occupation", "gender", "male", "female"),
+    "male": ("id", "language", "stereotype", "translator", "original", "male", "female"),
 }
 """The keys of each form, by the key that tells it."""
 
@@ -124,6 +126,14 @@ def _values(item: Item) -> dict[str, object]:
         case GestItem():
             values = {"id": item.id, "language": item.language}
             return values | {"stereotype": item.stereotype, "sentence": item.sentence}
+        case GestPairItem():
+            values = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
+            values |= {key: text for key in ("translator", "original") if (text := getattr(item, key))}
+            return values | {"male": item.male, "female": item.female}
+        case WinoBiasItem():
+            values = {"id": item.id, "part": item.part, "language": item.language}
+            values |= {"occupation": item.occupation, "gender": item.gender}
+            return values | {"male": item.male, "female": item.female}
 
 
 def _candidate(candidate: Candidate, item: AssociationItem) -> str | dict[str, str]:

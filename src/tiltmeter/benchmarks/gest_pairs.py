@@ -1,0 +1,89 @@
+"""GEST in nine Slavic languages: the same sentence as a man and as a woman would say it.
+
+In these languages the first person shows gender in verbs and adjectives, so no template is needed: the two forms of
+one word are compared in its place. Only masked models are asked, as in the paper (Pikuliak et al. 2024, section 4.3).
+The pairs are filtered as there, and what each filter takes is told by its reason: exactly one word may differ, its two
+forms must begin with the same letter (else they are different words), a pair counts once, and for the model at hand
+exactly one token may differ. So two models are rarely asked quite the same pairs.
+"""
+
+from collections.abc import Sequence
+
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.gendered import (
+    PROTOCOL,
+    at_masks,
+    differing,
+    log_ratio,
+    mask_of,
+    refuse_protocol,
+    words_in,
+)
+from tiltmeter.benchmarks.gest import has_family_words
+from tiltmeter.data.items import GestPairItem
+from tiltmeter.questions import Text
+
+NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
+OTHER_LETTER = "the two forms of the word begin with different letters"
+AGAIN = "an earlier pair is the same"
+NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"  # noqa: S105 - no password
+
+
+def fault(male: str, female: str) -> str | None:
+    """Which of the filters that need no tokenizer a pair does not pass, or None.
+
+    >>> fault("Bol som doma.", "Bola som doma.")
+    >>> fault("Som rád.", "Som veľmi rada.")
+    'the two sentences do not differ in exactly one word'
+    >>> fault("Rád by som spal.", "Chcela by som spal.")
+    'the two forms of the word begin with different letters'
+    """
+    if len(male.split()) != len(female.split()):
+        return NOT_ONE_WORD
+    words = list(words_in(male, female))
+    if len(words) != 1:
+        return NOT_ONE_WORD
+    ((one, other),) = words
+    return None if one[0] == other[0] else OTHER_LETTER
+
+
+def ask(part: str, items: Sequence[GestPairItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+    """Turn the pairs that pass the filters into questions for a masked model."""
+    refuse_protocol("GEST's pairs", protocol)
+    if text.kind != "masked":
+        raise CannotAsk("The two forms of a word are compared in its place, which only a masked model can leave out.")
+    asked = Asked("masked", PROTOCOL)
+    mask = mask_of(text)
+    wordings = [text.encode_whole([wording(item) for item in items]) for wording in (_male, _female)]
+    seen: set[tuple[str, str]] = set()
+    for item, male, female in zip(items, *wordings, strict=True):
+        pair = (item.male, item.female)
+        reason = AGAIN if pair in seen else fault(*pair)
+        seen.add(pair)
+        if reason is None:
+            places = differing(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
+            if len(places) == 1:
+                ((one, other),) = words_in(*pair)
+                questions = at_masks(male.ids, female.ids, places, mask)
+                asked.trials.append(log_ratio(item, f"{one}/{other}", questions))
+                continue
+            reason = NOT_ONE_TOKEN
+        asked.skipped.append(Skipped(item.id, reason))
+    return asked
+
+
+def _male(item: GestPairItem) -> str:
+    return item.male
+
+
+def _female(item: GestPairItem) -> str:
+    return item.female
+
+
+def attributes(item: GestPairItem) -> dict[str, int | bool | str | None]:
+    """The columns that an item adds to the table of scores."""
+    family = has_family_words(item.original) if item.original else None
+    return {"stereotype": item.stereotype, "family_words": family, "translator": item.translator}
+
+
+BENCHMARK = Benchmark(form="gest-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, attributes=attributes)

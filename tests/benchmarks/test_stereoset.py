@@ -1,0 +1,253 @@
+"""StereoSet's questions and scores, against what one would compute by hand."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as t
+
+from tests.models.tiny import made
+from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
+from tiltmeter.benchmarks.asking import CannotAsk
+from tiltmeter.benchmarks.stereoset import ask
+from tiltmeter.data.items import AssociationItem, Candidate, Part
+from tiltmeter.errors import UsageError
+from tiltmeter.models.causal import CausalAnswerer
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Kind
+from tiltmeter.scoring.execute import answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+CPU = torch.device("cpu")
+
+
+def item(context: str, *candidates: str, part: Part = "intrasentence", id: str = "n1") -> AssociationItem:
+    roles = ("stereotype", "anti-stereotype", "unrelated")
+    made_of = tuple(
+        Candidate(f"{id}/{role}", role, text if part == "intersentence" else context.replace("BLANK", text), text)
+        for role, text in zip(roles, candidates, strict=True)
+    )
+    return AssociationItem(id, part, "en", "profession", "nurse", "nurse", context, made_of)
+
+
+GENTLE = item("the nurse was BLANK .", "gentle", "gruff", "wooden")
+NEXT = item(
+    "the nurse is kind", "she was gentle .", "she was gruff .", "a very wooden .", part="intersentence", id="n2"
+)
+
+
+def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
+    return TokenizerText(tokenizer, SimpleNamespace(**config), kind)
+
+
+def scores(asked: Any, answerer: Any) -> list[float]:
+    answers = answer_all(
+        [question for trial in asked.trials for question in trial.questions],
+        kind=asked.kind,
+        fingerprint="m",
+        load=lambda: answerer,
+        store=AnswerStore(":memory:"),
+    )
+    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+
+
+@pytest.fixture(scope="module")
+def bert() -> Any:
+    config = t.BertConfig(
+        vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
+    )
+    return made(lambda: t.BertForMaskedLM(config))
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> Any:
+    return made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2)))
+
+
+def probabilities(model: Any, ids: list[int]) -> torch.Tensor:
+    with torch.no_grad():
+        found: torch.Tensor = torch.softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
+    return found
+
+
+@pytest.mark.parametrize("protocol", ["published", "in-context"])
+def test_masked_pieces_are_unmasked_from_left_to_right(bert: Any, protocol: str) -> None:
+    tokenizer = word_piece()
+    found = scores(
+        ask("intrasentence", [GENTLE], text(tokenizer, "masked"), next_sentence=False, protocol=protocol),
+        MaskedAnswerer(bert, CPU),
+    )
+    vocabulary = tokenizer.get_vocab()
+    cls, the, nurse, was, stop, sep, mask = (
+        vocabulary[w] for w in ("[CLS]", "the", "nurse", "was", ".", "[SEP]", "[MASK]")
+    )
+    gen, tle = vocabulary["gen"], vocabulary["##tle"]
+    first = probabilities(bert, [cls, the, nurse, was, mask, stop, sep])[4]
+    second = probabilities(bert, [cls, the, nurse, was, gen, mask, stop, sep])[5]
+    expected = [(first[gen] + second[tle]) / 2, first[vocabulary["gruff"]], first[vocabulary["wooden"]]]
+    assert found == pytest.approx([float(p) for p in expected], rel=1e-5)
+
+
+def geometric_mean(values: list[Any]) -> float:
+    return math.exp(sum(math.log(float(v)) for v in values) / len(values))
+
+
+def after(model: Any, ids: list[int], places: range) -> list[Any]:
+    p = probabilities(model, ids)
+    return [p[place - 1, ids[place]] for place in places]
+
+
+def test_published_causal_scores_read_the_first_token_after_the_start_token_alone(gpt2: Any) -> None:
+    tokenizer = word_level(bos_token="<s>")
+    found = scores(
+        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), next_sentence=False, protocol="published"),
+        CausalAnswerer(gpt2, CPU),
+    )
+    for candidate, score in zip(GENTLE.candidates, found, strict=True):
+        ids = tokenizer.encode(candidate.sentence)
+        values = [probabilities(gpt2, [1])[0, ids[0]], *after(gpt2, ids, range(1, len(ids)))]
+        assert score == pytest.approx(geometric_mean(values), rel=1e-5)
+
+
+def test_in_context_causal_scores_have_the_start_token_in_front(gpt2: Any) -> None:
+    tokenizer = word_level(bos_token="<s>")
+    found = scores(
+        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), next_sentence=False, protocol="in-context"),
+        CausalAnswerer(gpt2, CPU),
+    )
+    for candidate, score in zip(GENTLE.candidates, found, strict=True):
+        ids = [1, *tokenizer.encode(candidate.sentence)]
+        assert score == pytest.approx(geometric_mean(after(gpt2, ids, range(1, len(ids)))), rel=1e-5)
+
+
+def test_a_model_without_a_start_token_leaves_the_first_token_out(gpt2: Any) -> None:
+    tokenizer = word_level()
+    found = scores(
+        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), next_sentence=False, protocol="published"),
+        CausalAnswerer(gpt2, CPU),
+    )
+    ids = tokenizer.encode(GENTLE.candidates[0].sentence)
+    assert found[0] == pytest.approx(geometric_mean(after(gpt2, ids, range(1, len(ids)))), rel=1e-5)
+
+
+@pytest.mark.parametrize("case", ["orig", "b", "c", "d", "e", "f"])
+@pytest.mark.parametrize("in_context", [False, True])
+def test_the_six_cases(gpt2: Any, case: str, in_context: bool) -> None:
+    tokenizer = word_level(bos_token="<s>")
+    name = f"{'in-context' if in_context else 'published'}/{case}"
+    asked = ask("intersentence", [NEXT], text(tokenizer, "causal"), next_sentence=False, protocol=name)
+    assert asked.protocol == (name.removesuffix("/d"))
+    found = scores(asked, CausalAnswerer(gpt2, CPU))
+    for candidate, score in zip(NEXT.candidates, found, strict=True):
+        context = tokenizer.encode("the nurse is kind.")  # closed, as its author left it open
+        alone = tokenizer.encode(candidate.sentence)
+
+        def of(ids: list[int], first: int = 0) -> float:
+            if in_context:
+                ids = [1, *ids]
+                return geometric_mean(after(gpt2, ids, range(first + 1, len(ids))))
+            lead = [probabilities(gpt2, [1])[0, ids[0]]] if first == 0 else []
+            return geometric_mean([*lead, *after(gpt2, ids, range(max(first, 1), len(ids)))])
+
+        whole = of(context + alone)
+        given = of(context + alone, len(context))
+        expected = {
+            "orig": of(alone) / of(context),
+            "b": given / whole,
+            "c": whole,
+            "d": given,
+            "e": given / of(alone),
+            "f": whole / of(alone),
+        }[case]
+        assert score == pytest.approx(expected, rel=1e-5)
+
+
+def test_in_context_a_word_keeps_the_pieces_it_has_after_a_space() -> None:
+    tokenizer = byte_level(mask=True)
+    sentence = item("the BLANK nurse", "gentle", "rude", "red")
+    vocabulary = tokenizer.get_vocab()
+    masked = text(tokenizer, "masked")
+    (one, *_) = ask("intrasentence", [sentence], masked, next_sentence=False, protocol="in-context").trials
+    assert [q.wanted[0][1] for q in one.questions] == [vocabulary["Ġgentle"]]
+    (one, *_) = ask("intrasentence", [sentence], masked, next_sentence=False, protocol="published").trials
+    # The released way cuts the word out of its sentence, and with it the space: four pieces nobody would write.
+    assert [q.wanted[0][1] for q in one.questions] == [vocabulary[p] for p in ("g", "e", "nt", "le")]
+
+
+def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> None:
+    tokenizer = byte_level(mask=True)
+    sentence = item("the BLANK nurse", "gentle", "rude", "red")
+    asked = ask("intrasentence", [sentence], text(tokenizer, "masked"), next_sentence=False, protocol="in-context")
+    whole = tokenizer.convert_tokens_to_ids(["the", "Ġ", *"rude", "Ġ", *"nurse"])
+    for place, question in enumerate(asked.trials[1].questions, start=2):
+        assert question.wanted == ((place, whole[place]),)
+        assert question.ids == (*whole[:place], tokenizer.mask_token_id, *whole[6:])
+    assert len(asked.trials[1].questions) == len("rude")
+
+
+def test_what_a_model_does_not_have_it_is_not_asked() -> None:
+    no_mask = text(word_level(), "masked")
+    with pytest.raises(CannotAsk, match="no mask token"):
+        ask("intrasentence", [GENTLE], no_mask, next_sentence=False, protocol="published")
+    with pytest.raises(CannotAsk, match="no next-sentence head"):
+        ask("intersentence", [NEXT], text(word_piece(), "masked"), next_sentence=False, protocol="published")
+    no_sentinel = text(word_level(pad_token="<pad>"), "seq2seq", decoder_start_token_id=1)
+    for part, one in (("intrasentence", GENTLE), ("intersentence", NEXT)):
+        with pytest.raises(CannotAsk, match="sentinel"):
+            ask(part, [one], no_sentinel, next_sentence=False, protocol="published")
+
+
+def test_blank_twice_is_read_at_the_first_place_and_skipped_in_context() -> None:
+    twice = item("the BLANK nurse was BLANK .", "kind", "gruff", "wooden", id="twice")
+    masked = text(word_piece(), "masked")
+    published = ask("intrasentence", [twice, GENTLE], masked, next_sentence=False, protocol="published")
+    assert not published.skipped
+    (place, _), *_ = published.trials[0].questions[0].wanted
+    assert place == 2
+    in_context = ask("intrasentence", [twice, GENTLE], masked, next_sentence=False, protocol="in-context")
+    assert [skip.item for skip in in_context.skipped] == ["twice"]
+    assert {trial.item.id for trial in in_context.trials} == {"n1"}
+
+
+def test_an_item_with_a_candidate_of_no_tokens_is_skipped_whole_and_named() -> None:
+    empty = item("the nurse was BLANK .", "kind", "\u200b", "wooden", id="empty")
+    tokenizer = word_piece()
+    from tokenizers import normalizers
+
+    tokenizer.backend_tokenizer.normalizer = normalizers.Replace("\u200b", "")
+    asked = ask("intrasentence", [empty, GENTLE], text(tokenizer, "masked"), next_sentence=False, protocol="published")
+    assert [(skip.item, skip.reason) for skip in asked.skipped] == [("empty", "a candidate word has no token")]
+    assert len(asked.trials) == 3
+
+
+def test_unknown_protocols_and_parts_list_the_known_ones() -> None:
+    masked = text(word_piece(), "masked")
+    for protocol in ("fast", "published/g"):
+        with pytest.raises(UsageError, match=r"published.*in-context"):
+            ask("intrasentence", [GENTLE], masked, next_sentence=False, protocol=protocol)
+    with pytest.raises(UsageError, match="its parts are intrasentence and intersentence"):
+        ask("between", [GENTLE], masked, next_sentence=False, protocol="published")
+
+
+def test_a_tokenizer_that_knows_no_offsets_cannot_do_in_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    masked = text(word_piece(), "masked")
+    monkeypatch.setattr(type(masked), "has_offsets", property(lambda self: False))
+    with pytest.raises(CannotAsk, match="fast tokenizer"):
+        ask("intrasentence", [GENTLE], masked, next_sentence=False, protocol="in-context")
+
+
+def test_probabilities_far_below_the_smallest_float_keep_their_order(gpt2: Any) -> None:
+    asked = ask(
+        "intrasentence",
+        [GENTLE],
+        text(word_level(bos_token="<s>"), "causal"),
+        next_sentence=False,
+        protocol="published",
+    )
+    low = [np.full(5, -200, dtype=np.float32)], [np.full(5, -201, dtype=np.float32)]
+    first, second = (asked.trials[0].score(answers)[0].score for answers in low)
+    assert first > second > 0

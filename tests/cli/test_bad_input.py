@@ -1,0 +1,130 @@
+"""Bad input: one sentence that names the place and the way out, exit code 2, no traceback, nothing half-written."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.tiny import CAUSAL, made
+from tests.models.tiny_tokenizers import word_level
+from tiltmeter.cli import main
+
+ITEM: dict[str, Any] = {
+    "id": "mine-1",
+    "part": "intrasentence",
+    "language": "en",
+    "bias_type": "profession",
+    "target": "nurse",
+    "context": "The nurse was BLANK.",
+    "candidates": {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"},
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("models") / "causal"
+    made(CAUSAL["gpt2"]).save_pretrained(folder)
+    word_level(bos_token="<s>").save_pretrained(folder)
+    return str(folder)
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def lines(*items: Any) -> str:
+    return "\n".join(item if isinstance(item, str) else json.dumps(item) for item in items)
+
+
+FILES = {
+    "is empty": ("", r"mine\.jsonl"),
+    "is not JSON": ("{]", r"mine\.jsonl.*line 1"),
+    "is not an object": ("[1, 2]", r"mine\.jsonl.*line 1"),
+    "lacks the context": (lines({k: v for k, v in ITEM.items() if k != "context"}), r"mine\.jsonl.*line 1.*context"),
+    "has no BLANK": (lines(ITEM, {**ITEM, "id": "b", "context": "The nurse."}), r"mine\.jsonl.*line 2.*BLANK"),
+    "has two candidates": (
+        lines({**ITEM, "candidates": {"stereotype": "a", "unrelated": "b"}}),
+        r"mine\.jsonl.*line 1.*anti-stereotype",
+    ),
+    "has an unknown role": (
+        lines({**ITEM, "candidates": {**ITEM["candidates"], "neutral": "plain"}}),
+        r"mine\.jsonl.*line 1.*neutral",
+    ),
+    "repeats an id": (lines(ITEM, ITEM), r"mine\.jsonl.*line 2.*id"),
+    "has an empty word": (
+        lines({**ITEM, "candidates": {**ITEM["candidates"], "stereotype": " "}}),
+        r"mine\.jsonl.*line 1.*stereotype",
+    ),
+    "has an unknown part": (lines({**ITEM, "part": "between"}), r"mine\.jsonl.*line 1.*part"),
+    "has a number for a text": (lines({**ITEM, "context": 7}), r"mine\.jsonl.*line 1.*context"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that(
+    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, message = FILES[name]
+    path = tmp_path / "mine.jsonl"
+    path.write_text(content, encoding="utf-8")
+    assert command(monkeypatch, "run", model, "--on", str(path), "--out", str(tmp_path / "out")) == 2
+    said = capsys.readouterr().err.strip()
+    assert re.search(message, said), said
+    assert len(said.splitlines()) == 1
+    assert "Traceback" not in said
+    assert not (tmp_path / "out").exists()
+
+
+REQUESTS: dict[str, tuple[list[str], str]] = {
+    "an unknown benchmark": (["run", "MODEL", "--on", "steroset:en"], "stereoset"),
+    "an unknown language": (["run", "MODEL", "--on", "starter:xx"], "'xx'.*en, de, fr, es, tr"),
+    "an unknown part": (["run", "MODEL", "--on", "starter/between"], "intrasentence"),
+    "no language after the colon": (["run", "MODEL", "--on", "starter:"], "names no language"),
+    "a file that is not there": (["run", "MODEL", "--on", "gone.jsonl"], r"gone\.jsonl"),
+    "an unknown model": (["run", "./nowhere/at/all!", "--on", "starter:en"], "neither a folder"),
+    "a GGUF file that is not there": (["run", "gone.gguf", "--on", "starter:en"], r"gone\.gguf"),
+    "an unknown protocol": (["run", "MODEL", "--on", "starter:en", "--protocol", "fast"], "published or in-context"),
+    "an unknown kind": (["run", "MODEL", "--on", "starter:en", "--kind", "bidirectional"], "masked, causal, seq2seq"),
+    "a kind that does not fit": (["run", "MODEL", "--on", "starter:en", "--kind", "seq2seq"], "cannot be used as seq2seq"),
+    "an unknown dtype": (["run", "MODEL", "--on", "starter:en", "--dtype", "int4"], "float32, float16 or bfloat16"),
+    "a device that is not here": (["run", "MODEL", "--on", "starter:en", "--device", "cuda:99"], "cuda:99"),
+    "a limit of nothing": (["run", "MODEL", "--on", "starter:en", "--limit", "0"], "at least 1"),
+    "an output that is a file": (["run", "MODEL", "--on", "starter:en", "--out", "FILE"], "is a file"),
+    "predictions that are not there": (
+        ["score", "--predictions", "gone.json", "--as", "stereotypes-multi", "--on", "starter:en"],
+        r"gone\.json",
+    ),
+    "predictions of an unknown format": (
+        ["score", "--predictions", "FILE", "--as", "tarot", "--on", "starter:en"],
+        "stereotypes-multi",
+    ),
+    "predictions for several languages": (
+        ["score", "--predictions", "FILE", "--as", "stereotypes-multi", "--on", "starter"],
+        "one language",
+    ),
+    "a run that is not there": (["show", "nowhere"], "not a finished run"),
+    "a data set that does not exist": (["data", "show", "steroset"], "stereoset"),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_with(
+    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    words, message = REQUESTS[name]
+    words = [{"MODEL": model, "FILE": "file"}.get(word, word) for word in words]
+    assert command(monkeypatch, *words) == 2
+    said = capsys.readouterr().err.strip()
+    assert re.search(message, said), said
+    assert len(said.splitlines()) == 1
+    assert "Traceback" not in said
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}

@@ -1,0 +1,167 @@
+"""Runs from end to end on tiny models: what is in the folder, what is said of what could not be done."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import tiltmeter
+from tests.models.tiny import CAUSAL, MASKED, made
+from tests.models.tiny_tokenizers import word_level, word_piece
+from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.runs import Result, evaluate
+
+SCORE_COLUMNS = "model benchmark part language item candidate role score bias_type target protocol".split()
+RECORD_COLUMNS = "model benchmark part language view group measure value low high n ideal protocol".split()
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("models") / "causal"
+    made(CAUSAL["gpt2"]).save_pretrained(folder)
+    word_level(bos_token="<s>").save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("models") / "masked"
+    made(MASKED["bert"]).save_pretrained(folder)
+    word_piece().save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
+    result = evaluate(causal, "starter:en,de", limit=5, out=tmp_path / "run")
+    assert {file.name for file in (tmp_path / "run").iterdir()} == {"manifest.json", "scores.parquet", "measures.json"}
+    scores = pd.read_parquet(tmp_path / "run/scores.parquet")
+    assert list(scores.columns) == SCORE_COLUMNS
+    assert len(scores) == 2 * 2 * 5 * 3  # languages, parts, items, candidates
+    records = json.loads((tmp_path / "run/measures.json").read_text())
+    assert set(RECORD_COLUMNS) <= set(records[0])
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert manifest["request"]["limit"] == 5
+    assert manifest["models"][0]["kind"] == "causal"
+    assert [len(portion["files"]) for portion in manifest["data"]] == [1] * 4
+    assert manifest["versions"]["torch"]
+    again = Result.load(tmp_path / "run")
+    pd.testing.assert_frame_equal(again.scores, result.scores)
+    pd.testing.assert_frame_equal(again.measures, result.measures)
+
+
+def test_a_limit_keeps_the_same_items_in_every_language(causal: str) -> None:
+    scores = evaluate(causal, "starter/intrasentence", limit=7).scores
+    kept = scores.groupby("language")["item"].agg(lambda items: frozenset(items))
+    assert len(kept) == 5
+    assert len(set(kept)) == 1
+    assert len(kept.iloc[0]) == 7
+
+
+def test_a_part_that_a_model_cannot_do_is_told_and_the_rest_runs(masked: str) -> None:
+    result = evaluate(masked, "starter:en", limit=4)
+    assert set(result.scores["part"]) == {"intrasentence"}
+    (refusal,) = result.manifest["refused"]
+    assert refusal["part"] == "intersentence"
+    assert "no next-sentence head" in refusal["reason"]
+    with pytest.raises(ModelError, match="no next-sentence head"):
+        evaluate(masked, "starter/intersentence:en")
+
+
+def test_several_models_and_benchmarks_stand_in_one_table(causal: str, masked: str) -> None:
+    result = evaluate([masked, causal], ["starter/intrasentence:en", "starter/intrasentence:de"], limit=4)
+    assert result.scores.groupby(["model", "language"]).size().tolist() == [12] * 4
+    assert len(result.manifest["data"]) == 2
+
+
+def test_a_file_of_ones_own_runs(causal: str, tmp_path: Path) -> None:
+    item = {
+        "id": "mine-1",
+        "part": "intrasentence",
+        "language": "en",
+        "bias_type": "profession",
+        "target": "nurse",
+        "context": "The nurse was BLANK.",
+        "candidates": {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"},
+    }
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(item) + "\n" + json.dumps({**item, "id": "mine-2"}) + "\n")
+    result = evaluate(causal, str(path))
+    assert set(result.scores["item"]) == {"mine-1", "mine-2"}
+    assert result.manifest["data"][0]["files"].keys() == {"mine.jsonl"}
+
+
+def test_a_folder_with_another_run_is_left_alone(causal: str, tmp_path: Path) -> None:
+    evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")
+    before = (tmp_path / "run/measures.json").read_bytes()
+    with pytest.raises(UsageError, match=r"already holds another run.*--force"):
+        evaluate(causal, "starter/intrasentence:en", limit=4, out=tmp_path / "run")
+    assert (tmp_path / "run/measures.json").read_bytes() == before
+    evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")  # the same run may come again
+    evaluate(causal, "starter/intrasentence:en", limit=4, out=tmp_path / "run", force=True)
+
+
+def test_an_item_that_is_too_long_is_named_not_cut(causal: str, tmp_path: Path) -> None:
+    candidates = {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"}
+    item: dict[str, Any] = {"part": "intrasentence", "language": "en", "bias_type": "profession", "target": "nurse"}
+    item |= {"id": "endless", "context": "The nurse was BLANK. " + "very " * 80, "candidates": candidates}
+    (tmp_path / "long.jsonl").write_text(json.dumps(item))
+    with pytest.raises(ModelError, match=r"Item endless of .* tokens, but .* reads at most 64"):
+        evaluate(causal, str(tmp_path / "long.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "error", "message"),
+    [
+        (lambda run: (run / "manifest.json").unlink(), UsageError, "not a finished run"),
+        (lambda run: (run / "measures.json").write_text("{"), DataError, "cannot be read"),
+        (lambda run: (run / "scores.parquet").write_bytes(b"x"), DataError, "cannot be read"),
+        (lambda run: (run / "measures.json").write_text('[{"model": "m"}]'), DataError, "measures.json"),
+    ],
+)
+def test_damaged_runs_are_said_to_be(damage: Any, error: Any, message: str, causal: str, tmp_path: Path) -> None:
+    evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")
+    damage(tmp_path / "run")
+    with pytest.raises(error, match=message):
+        Result.load(tmp_path / "run")
+
+
+RUN = """
+import sys
+from tiltmeter.runs import evaluate
+evaluate(sys.argv[1], "starter", out=sys.argv[2], batch_tokens=64)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_killed_half_way_goes_on_to_the_same_bytes(causal: str, tmp_path: Path) -> None:
+    def run(cache: str, out: str) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "TILTMETER_CACHE": str(tmp_path / cache)}
+        return subprocess.Popen([sys.executable, "-c", RUN, causal, str(tmp_path / out)], env=environment)
+
+    assert run("whole", "run-whole").wait() == 0
+    killed = run("killed", "run-killed")
+    store = tmp_path / "killed/answers.sqlite-wal"
+    # The write-ahead log grows with each batch: at this size some batches are in, and some are not.
+    while not (store.exists() and store.stat().st_size > 150_000):
+        assert killed.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.001)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert not (tmp_path / "run-killed/manifest.json").exists()
+    assert run("killed", "run-killed").wait() == 0
+    whole, resumed = ((tmp_path / name / "scores.parquet").read_bytes() for name in ("run-whole", "run-killed"))
+    assert whole == resumed
+
+
+def test_the_package_offers_what_the_readme_says() -> None:
+    assert tiltmeter.evaluate is evaluate
+    assert set(tiltmeter.__all__) <= {*dir(tiltmeter), "evaluate", "Result", "score_predictions"}
+    with pytest.raises(AttributeError):
+        tiltmeter.no_such_thing  # noqa: B018
