@@ -48,7 +48,8 @@ def _by_language(source: str, part: str | None) -> Iterator[Sequence[Item]]:
 
 def _sentences(item: Item) -> list[str]:
     if isinstance(item, AssociationItem):
-        return [item.context.replace(BLANK, ""), *(candidate.sentence for candidate in item.candidates)]
+        sentences = [candidate.sentence for candidate in item.candidates]
+        return sentences if BLANK in item.context else [item.context, *sentences]
     return [getattr(item, name) for name in ("more", "less", "sentence") if hasattr(item, name)]
 
 

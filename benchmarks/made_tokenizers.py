@@ -1,7 +1,7 @@
 """Tokenizers trained on the sentences at hand, with vocabularies filled up to the size of real ones.
 
 A vocabulary of real size trained on a few thousand sentences would hold every word of them whole. Real tokenizers
-split words they meet rarely, and give about four tokens to three words, so the trained part is kept as small as it
+split words they meet rarely, and give about thirteen tokens to ten words, so the trained part is kept as small as it
 takes to do the same; the rest of the vocabulary is entries that never occur, which cost as much as any other.
 """
 
@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-TOKENS_PER_WORD = 1.35
-_SENTENCES = 10_000  # enough to train on, and quick
-_SMALLEST, _ROUNDS = 300, 7
+TOKENS_PER_WORD = 1.3
+_NEAR_ENOUGH = 0.05
+_MOST_SENTENCES = 60_000
+_SMALLEST, _ROUNDS = 1000, 6
 _SENTINELS = [f"<extra_id_{number}>" for number in range(100)]
 
 
@@ -107,7 +108,7 @@ def tokens_per_word(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
 
 def _fitted(train: Callable[[Sequence[str], int], Tokenizer], texts: Sequence[str], size: int) -> Tokenizer:
     """Trained at the size, found by halving, that comes nearest to `TOKENS_PER_WORD`."""
-    sentences = random.Random(0).sample(texts, min(len(texts), _SENTENCES))
+    sentences = random.Random(0).sample(texts, min(len(texts), _MOST_SENTENCES))
     low, high = _SMALLEST, size
     tried: dict[float, Tokenizer] = {}
     for _ in range(_ROUNDS):
@@ -115,6 +116,8 @@ def _fitted(train: Callable[[Sequence[str], int], Tokenizer], texts: Sequence[st
         tokenizer = train(sentences, trained)
         reached = tokens_per_word(tokenizer, sentences)
         tried[abs(reached - TOKENS_PER_WORD)] = tokenizer
+        if abs(reached - TOKENS_PER_WORD) < _NEAR_ENOUGH:
+            break
         low, high = (trained, high) if reached > TOKENS_PER_WORD else (low, trained)
     return tried[min(tried)]
 

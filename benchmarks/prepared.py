@@ -4,7 +4,7 @@ import argparse
 import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -84,10 +84,17 @@ class Prepared:
 
     def published(self, items: Sequence[Item] | None = None) -> Outcome:
         """Score the items the published way."""
-        model = self._published_model
-        model.tokens = model.sent = 0
         with nullcontext() if self.published_gradients else torch.inference_mode():
-            return self.workload.published[self.model.kind](self.items if items is None else items, model)
+            return self._published(self._published_model, self.items if items is None else items)
+
+    def exact(self, items: Sequence[Item]) -> Outcome:
+        """Score some items the published way in double precision, to tell whose rounding a difference is."""
+        with torch.inference_mode():
+            return self._published(replace(self._published_model, module=copy.deepcopy(self.module).double()), items)
+
+    def _published(self, model: PublishedModel, items: Sequence[Item]) -> Outcome:
+        model.tokens = model.sent = 0
+        return self.workload.published[self.model.kind](items, model)
 
     def tiltmeter(self, items: Sequence[Item] | None = None) -> Outcome:
         """Score the items as a run does."""

@@ -15,6 +15,9 @@ from benchmarks.prepared import Prepared, parser, prepare
 from benchmarks.timing import in_turns, spread
 
 
+_FEW = 20
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Everything about one workload and one model, as a record."""
     prepared = prepare(options)
@@ -55,6 +58,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             for way in ways
         },
     }
+    if options.float64:
+        few = prepared.items[:_FEW]
+        exact = prepared.exact(few)
+        record["from_float64"] = {way: difference(score(few), exact).as_dict() for way, score in ways.items()}
     if options.dtype != "float32":
         record["half_precision"] = _half_precision(options, prepared, outcomes["tiltmeter"])
     if not options.no_memory:
@@ -92,6 +99,8 @@ def print_record(record: dict[str, Any]) -> None:
     print(f"matrix rate          {record['matrix_rate'] / 1e9:,.0f} GFLOP/s")
     print(f"floor                {record['floor_flops'] / 1e9:,.0f} GFLOP")
     print(f"largest differences  {_differences(record['difference'])}")
+    for way, found in record.get("from_float64", {}).items():
+        print(f"float64 – {way:<10} {_differences(found)}")
     if half := record.get("half_precision"):
         print(f"from float32         {_differences(half['difference'])}")
         if half["SS"] is not None:
@@ -108,6 +117,7 @@ def main() -> None:
     """Measure, print, and write the record."""
     command = parser("The published way and Tiltmeter's side by side.")
     command.add_argument("--repeats", type=int, default=3)
+    command.add_argument("--float64", action="store_true", help=f"how far each is from float64, on {_FEW} items")
     command.add_argument("--no-memory", action="store_true", help="leave out the two processes that measure memory")
     options = command.parse_args()
     record = measure(options)

@@ -67,7 +67,7 @@ Answer = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A text as token ids, with the characters each token covers (empty where the tokenizer cannot tell)."""
+    """A text as token ids, and, if they were asked for, the characters each token covers."""
 
     ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...] = ()
@@ -90,10 +90,10 @@ class Text(Protocol):
     pad_text: str
     has_offsets: bool
 
-    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+    def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
         """The texts alone, without any special token."""
 
-    def encode_whole(self, texts: Sequence[str]) -> list[Encoded]:
+    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
         """The texts with the special tokens the model expects around an input."""
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:

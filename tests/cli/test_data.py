@@ -200,7 +200,7 @@ def test_convert_writes_nothing_if_the_source_is_bad(tmp_path: Path) -> None:
         (["get", "stereoset/inner"], "has no part 'inner'"),
         (["get", "stereoset:"], "no language after the colon"),
         (["list", "nothing"], "no data set 'nothing'"),
-        (["show", "gest/intrasentence"], "it has no parts"),
+        (["show", "crows-pairs/intrasentence"], "it has no parts"),
         (["validate", "./nowhere.csv"], "no file ./nowhere.csv"),
         (["validate", "{file}"], "say what it is with --from"),
         (["convert", "{file}", "{out}"], "say what it is with --from"),

@@ -19,6 +19,8 @@ LANGUAGES = {
     "crows-pairs": {"en"},
     "gest": {"en"},
     "gest-1.0": {"en"},
+    "gest-pairs": {"be", "cs", "hr", "pl", "ru", "sk", "sl", "sr", "uk"},
+    "winobias": {"en"},
 }
 
 
@@ -84,7 +86,8 @@ def test_the_other_starter_sets() -> None:
     [
         ("sterioset", None, "en", r"no data set 'sterioset' \(did you mean stereoset\?\); there are starter, .*gest"),
         ("stereoset", "intra-sentence", "en", r"no part 'intra-sentence' \(did you mean intrasentence\?\); its parts"),
-        ("gest", "intrasentence", "en", "gest has no part 'intrasentence'; it has no parts"),
+        ("gest", "intrasentence", "en", "gest has no part 'intrasentence'; its parts are template-1, template-2"),
+        ("crows-pairs", "intrasentence", "en", "crows-pairs has no part 'intrasentence'; it has no parts"),
         ("stereoset", None, "it", "stereoset has no language 'it'; it has en, de, fr, es, tr"),
     ],
 )
@@ -116,6 +119,13 @@ def test_a_part_of_a_file_of_one_s_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     write_jsonl([*load("starter", "intersentence", "en"), *load("starter", "intrasentence", "en")], path)
     assert load_spec(parse_spec(f"{path}/intrasentence")) == load("starter", "intrasentence", "en")
+
+
+def test_a_gest_sentence_belongs_to_every_template(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    write_jsonl([GestItem("1", "en", 2, "I sang.")], path)
+    assert load_spec(parse_spec(f"{path}/template-3")) == load_file(path)
+    assert load("starter-gest", "template-1", "en") == load("starter-gest", None, "en")
 
 
 def test_dataset_by_name() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data.spec import Spec, parse_spec
+from tiltmeter.data.spec import Spec, of_edition, parse_spec
 from tiltmeter.errors import UsageError
 
 
@@ -15,6 +15,8 @@ from tiltmeter.errors import UsageError
         ("stereoset/intrasentence", Spec("stereoset", "intrasentence", ())),
         ("stereoset/nonsense:de", Spec("stereoset", "nonsense", ("de",))),
         ("gest-1.0", Spec("gest-1.0", None, ())),
+        ("gest/template-3:en", Spec("gest", "template-3", ("en",))),
+        ("mine.jsonl/template-3", Spec("mine.jsonl", "template-3", (), Path("mine.jsonl"))),
         ("mine.jsonl", Spec("mine.jsonl", None, (), Path("mine.jsonl"))),
         ("a/mine.jsonl:pt-BR", Spec("a/mine.jsonl", None, ("pt-BR",), Path("a/mine.jsonl"))),
         ("mine.jsonl/intersentence:de", Spec("mine.jsonl", "intersentence", ("de",), Path("mine.jsonl"))),
@@ -24,6 +26,27 @@ from tiltmeter.errors import UsageError
 )
 def test_specifications(text: str, spec: Spec) -> None:
     assert parse_spec(text) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "edition", "expected"),
+    [
+        ("gest:en", None, "gest:en"),
+        ("gest:en", "1.0", "gest-1.0:en"),
+        ("gest/template-3:en", "1.0", "gest-1.0/template-3:en"),
+        ("gest-1.0", "1.1", "gest"),
+        ("gest-pairs:sk", "1.0", "gest-pairs:sk"),
+        ("stereoset:de", "1.0", "stereoset:de"),
+        ("gest.jsonl", "1.0", "gest.jsonl"),
+    ],
+)
+def test_editions_of_gest(text: str, edition: str | None, expected: str) -> None:
+    assert of_edition(text, edition) == expected
+
+
+def test_there_are_two_editions() -> None:
+    with pytest.raises(UsageError, match=r"no edition '2'; it has 1\.0 and 1\.1"):
+        of_edition("gest", "2")
 
 
 def test_a_path_that_exists_is_a_file_whatever_its_name(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_every_repository_is_pinned_and_described() -> None:
 
 
 def test_every_file_has_a_hash_of_the_right_length() -> None:
-    lengths = {"sha256": 64, "git-blob": 40}
+    lengths = {"sha256": 64, "git-blob": 40, "commit": 0}
     for repository in repositories().values():
         for path, file in repository.files.items():
             assert file.name == f"{repository.name}/{path}"
@@ -49,3 +49,12 @@ def test_hashes_are_those_of_the_usual_tools(pin: Pin, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a mild sentence\n")
     assert pin.of(path) == pin
+
+
+def test_a_file_without_a_known_hash_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"a mild sentence\n")
+    pin = Pin("commit", "")
+    assert pin.of(path) == pin
+    assert not pin.is_hash
+    assert str(pin) == "commit"

@@ -35,6 +35,16 @@ PAIR = {
     "less": "He knits.",
 }
 GEST = {"id": "g", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+GENDERED = {"id": "s", "language": "sk", "stereotype": 9, "male": "Bol som doma.", "female": "Bola som doma."}
+WINOBIAS = {
+    "id": "w",
+    "part": "type1-dev",
+    "language": "en",
+    "occupation": "gardener",
+    "gender": "male",
+    "male": "The gardener lost his hat.",
+    "female": "The gardener lost her hat.",
+}
 
 
 def candidates(**changes: object) -> dict[str, object]:
@@ -59,6 +69,7 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("bad-stereotype", "stereotype", [GEST | {"stereotype": "9"}]),
     ("bad-stereotype", "stereotype", [GEST | {"stereotype": True}]),
     ("bad-stereotype", "stereotype", [without(GEST, "stereotype")]),
+    ("bad-stereotype", "stereotype", [without(GENDERED, "stereotype")]),
     (
         "duplicate-candidate-id",
         "candidates.unrelated.id",
@@ -70,19 +81,25 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("empty-text", "candidates.stereotype", [candidates(stereotype="")]),
     ("empty-text", "candidates.stereotype.sentence", [candidates(stereotype={"sentence": "\t"})]),
     ("empty-text", "more", [PAIR | {"more": ""}]),
+    ("empty-text", "female", [GENDERED | {"female": ""}]),
     ("missing-field", "target", [without(INTRA, "target")]),
     ("missing-field", "candidates", [without(INTRA, "candidates")]),
     ("missing-field", "language", [without(GEST, "language")]),
+    ("missing-field", "female", [without(GENDERED, "female")]),
+    ("missing-field", "gender", [without(WINOBIAS, "gender")]),
     ("missing-field", "candidates.stereotype.word", [candidates(stereotype={"id": "x"})]),
     ("missing-role", "candidates", [INTRA | {"candidates": {"stereotype": "calm", "unrelated": "wooden"}}]),
     ("mixed-forms", "", [GEST, PAIR]),
     ("no-blank", "context", [INTRA | {"context": "The gardener was calm."}]),
     ("unknown-direction", "direction", [PAIR | {"direction": "left"}]),
     ("unknown-form", "", [{"id": "a", "language": "en"}]),
+    ("unknown-gender", "gender", [WINOBIAS | {"gender": "none"}]),
     ("unknown-part", "part", [INTRA | {"part": "intra"}]),
+    ("unknown-part", "part", [WINOBIAS | {"part": "dev"}]),
     ("unknown-role", "candidates.related", [candidates(related="calm")]),
     ("word-not-found", "candidates.stereotype.sentence", [candidates(stereotype={"sentence": "So what."})]),
     ("wrong-type", "id", [GEST | {"id": 7}]),
+    ("wrong-type", "original", [GENDERED | {"original": None}]),
     ("wrong-type", "candidates", [INTRA | {"candidates": "calm"}]),
     ("wrong-type", "candidates", [INTRA | {"candidates": 3}]),
     ("wrong-type", "candidates", [INTRA | {"candidates": ["calm", "hasty", "wooden"]}]),
@@ -99,6 +116,7 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("control-character", "sentence", [GEST | {"sentence": "I repaired the\u200bradio."}]),
     ("duplicate-context", "context", [INTRA, INTRA | {"id": "b"}]),
     ("duplicate-pair", "more", [PAIR, PAIR | {"id": "q"}]),
+    ("duplicate-pair", "male", [GENDERED, GENDERED | {"id": "t"}]),
     ("duplicate-sentence", "sentence", [GEST, GEST | {"id": "h", "stereotype": 10}]),
     ("identical-candidates", "candidates.anti-stereotype", [candidates(stereotype="calm", anti_stereotype="calm")]),
     (
@@ -107,6 +125,8 @@ LINES: list[tuple[str, str, list[object]]] = [
         [INTER | {"candidates": INTER["candidates"] | {"unrelated": "He knew roses."}}],
     ),
     ("identical-pair", "less", [PAIR | {"less": PAIR["more"]}]),
+    ("identical-pair", "female", [WINOBIAS | {"female": WINOBIAS["male"]}]),
+    ("nothing-shared", "less", [PAIR | {"less": "He paints!"}]),
     ("odd-space", "sentence", [GEST | {"sentence": "I repaired  the radio."}]),
     ("odd-space", "sentence", [GEST | {"sentence": "I repaired the\u00a0radio."}]),
     ("outer-space", "sentence", [GEST | {"sentence": "I repaired the radio. "}]),
@@ -122,7 +142,15 @@ LINES: list[tuple[str, str, list[object]]] = [
     ),
     ("several-blanks", "context", [INTRA | {"context": "The gardener was BLANK and BLANK."}]),
     ("target-not-in-context", "context", [INTRA | {"target_term": "baker"}]),
+    (
+        "wide-difference",
+        "less",
+        [PAIR | {"more": "My old aunt is knitting a long scarf.", "less": "My two uncles knit a long scarf."}],
+    ),
+    ("wide-difference", "less", [PAIR | {"more": "She often knits.", "less": "He rarely knits."}]),
+    ("wide-difference", "less", [PAIR | {"language": "zh", "more": "她织", "less": "他们织"}]),
     ("unknown-field", "lang", [INTRA | {"lang": "en"}]),
+    ("unknown-field", "system", [GENDERED | {"system": "x"}]),
     ("unknown-field", "candidates.stereotype.wrod", [candidates(stereotype={"word": "calm", "wrod": "calm"})]),
     (
         "unknown-field",
@@ -164,7 +192,9 @@ FILES: list[tuple[str, Format, bytes]] = [
             }
         ).encode(),
     ),
+    ("bad-winobias", "winobias", b"1 [The gardener] lost [his] hat.\n"),
     ("missing-column", "gest-csv", b"sentence\nI sang\n"),
+    ("missing-column", "gest-pairs-csv", b"language,original,stereotype,male\n"),
     ("missing-column", "crows-csv", b""),
     ("no-items", "jsonl", b"\n\n"),
     ("no-items", "gest-csv", b"sentence,stereotype\n"),
@@ -182,7 +212,9 @@ def test_there_is_a_case_for_every_code() -> None:
     assert not ERRORS.keys() & WARNINGS.keys()
 
 
-@pytest.mark.parametrize("items", [[INTRA], [INTER], [INTRA, INTER | {"id": "b"}], [PAIR], [GEST]])
+@pytest.mark.parametrize(
+    "items", [[INTRA], [INTER], [INTRA, INTER | {"id": "b"}], [PAIR], [GEST], [GENDERED], [WINOBIAS]]
+)
 def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:
     assert examine_lines(tmp_path / "items.jsonl", items) == []
 
@@ -241,6 +273,11 @@ def test_the_same_id_in_two_languages_is_how_items_are_paired(tmp_path: Path) ->
 
 def test_joiners_are_spelling_in_some_languages(tmp_path: Path) -> None:
     assert examine_lines(tmp_path / "i.jsonl", [GEST | {"language": "fa", "sentence": "می\u200cروم"}]) == []
+
+
+def test_long_names_are_no_wide_difference_where_words_have_no_spaces(tmp_path: Path) -> None:
+    thai = PAIR | {"language": "th", "more": "สมชายชอบถักผ้าพันคอให้ลูก", "less": "สมศรีชอบถักผ้าพันคอให้ลูก"}
+    assert examine_lines(tmp_path / "i.jsonl", [thai]) == []
 
 
 def test_there_are_sixteen_stereotypes() -> None:

@@ -30,7 +30,7 @@ SENTENCES: dict[str, tuple[str, Gender | None]] = {
     "attributive adjective": (
         """Som         byť         AUX  Number=Sing|Person=1                    3 cop
            dobrý       dobrý       ADJ  Case=Nom|Gender=Masc|Number=Sing        3 amod
-           vyjednávač  vyjednávač  NOUN Case=Nom|Gender=Masc|Number=Sing        0 root""",
+           hudobník    hudobník    NOUN Case=Nom|Gender=Masc|Number=Sing        0 root""",
         None,
     ),
     "auxiliary beside a noun": (

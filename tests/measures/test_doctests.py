@@ -5,10 +5,10 @@ import doctest
 import pytest
 
 import tiltmeter.measures
-from tiltmeter.measures import association, intervals, significance
+from tiltmeter.measures import association, gest, intervals, pairs, power, significance
 
 
-@pytest.mark.parametrize("module", [tiltmeter.measures, association, intervals, significance])
+@pytest.mark.parametrize("module", [tiltmeter.measures, association, gest, intervals, pairs, power, significance])
 def test_examples(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
     assert found.attempted

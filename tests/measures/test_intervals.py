@@ -114,7 +114,7 @@ def test_resampled_means_are_distributed_as_by_plain_resampling(n: int) -> None:
 
 def test_each_item_is_drawn_n_times_in_all() -> None:
     n = 30
-    drawn = intervals._draws(n, 500)
+    drawn = intervals.draws(n, 500)
     assert drawn.shape == (n, 500)
     assert (drawn.sum(axis=0) == n).all()
 

@@ -21,6 +21,7 @@ ROW = {
     "ideal": 50.0,
     "protocol": "published",
     "p_value": 0.01,
+    "standard_error": 1.5,
 }
 
 
@@ -29,7 +30,7 @@ def test_columns_begin_with_those_of_measures_json() -> None:
 
 
 def test_records_survive_json() -> None:
-    records = [Record(**ROW), Record(**{**ROW, "measure": "ties", "low": None, "high": None, "p_value": None})]
+    records = [Record(**ROW), Record(**{**ROW, "measure": "ties", "low": None, "high": None, "p_value": None, "standard_error": None})]
     assert from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False))) == records
 
 
@@ -41,7 +42,7 @@ def test_frame_has_numbers_where_numbers_are() -> None:
     assert to_frame([]).empty
 
 
-@pytest.mark.parametrize("name", ["value", "low", "high", "ideal", "p_value"])
+@pytest.mark.parametrize("name", ["value", "low", "high", "ideal", "p_value", "standard_error"])
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_refused_by_name(name: str, number: float) -> None:
     with pytest.raises(DataError, match=rf"SS of m on stereoset/overall:en \(all: all\) has no finite {name}"):

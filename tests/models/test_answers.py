@@ -159,15 +159,15 @@ def test_out_of_memory_three_times_changes_no_score(monkeypatch: pytest.MonkeyPa
     asked = random_questions("causal", 6)
     expected = answers("gpt2", asked)
     left = [3]
-    true_answer = CausalAnswerer.answer
+    true_start = CausalAnswerer.start
 
     def short_of_memory(self: CausalAnswerer, batch: Any) -> Any:
         if left[0] and len(batch) > 1:
             left[0] -= 1
             raise torch.OutOfMemoryError("out of memory")
-        return true_answer(self, batch)
+        return true_start(self, batch)
 
-    monkeypatch.setattr(CausalAnswerer, "answer", short_of_memory)
+    monkeypatch.setattr(CausalAnswerer, "start", short_of_memory)
     found = answers("gpt2", asked)
     assert left == [0]
     for key, answer in expected.items():

@@ -53,7 +53,7 @@ def test_pairs_carry_token_types_where_the_model_has_them() -> None:
 
 
 def test_offsets_tell_the_characters_of_each_token() -> None:
-    (encoded,) = TokenizerText(word_piece(), NO_CONFIG, "masked").encode_whole(["the gentle nurse"])
+    (encoded,) = TokenizerText(word_piece(), NO_CONFIG, "masked").encode_whole(["the gentle nurse"], offsets=True)
     assert [("the gentle nurse")[a:b] for a, b in encoded.offsets] == ["", "the", "gen", "tle", "nurse", ""]
 
 

@@ -1,6 +1,7 @@
 """Answering: nothing twice, nothing lost, whatever the memory."""
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,11 +19,16 @@ class Fake:
     """A model whose answer is minus (the token plus its position), and which remembers what it was asked."""
 
     batch_tokens = 30
+    batches_ahead = 0
     shares_prefixes = False
 
     def __init__(self, fail: int = 0, rows_that_fit: int = 10**6, answer: float = 0) -> None:
         self.batches: list[int] = []
         self._fail, self._fit, self._answer = fail, rows_that_fit, answer
+
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        numbers = self.answer(batch)
+        return lambda: numbers
 
     def answer(self, batch: Batch) -> NDArray[np.float32]:
         if len(batch) > self._fit or (self._fail and len(batch) > 1):
@@ -94,7 +100,7 @@ def test_memory_that_does_not_suffice_for_one_row_is_an_error() -> None:
 def test_an_answer_that_is_no_number_names_its_item_and_is_not_stored() -> None:
     store = AnswerStore(":memory:")
     with pytest.raises(ModelError, match=r"item nurse-7 .*float32"):
-        ask(Fake(answer=float("nan")), store, questions(1), name_of=lambda digest: "nurse-7")
+        ask(Fake(answer=float("nan")), store, questions(1), names={questions(1)[0].digest: "nurse-7"})
     assert store.get("f", [questions(1)[0].digest]) == {}
 
 

@@ -61,8 +61,8 @@ class Benchmark:
 
     `ask(part, items, text, next_sentence=…, protocol=…)` makes the trials; `attributes(item)` are the columns that
     an item adds to the table of scores. `parts(kind)` are the parts in which all items are put to a model of that
-    kind, where it is the benchmark that is divided; where it is the data, or nothing, there are none. `perturbations` are
-    changes of an item, by name, that should not change what is measured.
+    kind, where it is the benchmark that is divided; where it is the data, or nothing, there are none.
+    `perturbations` are changes of an item, by name, that should not change what is measured.
     """
 
     form: str

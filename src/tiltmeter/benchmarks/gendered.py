@@ -4,7 +4,7 @@ What GEST, its gendered translations and WinoBias have in common. A score is the
 P(masculine) / P(feminine); where the two differ in several tokens, it is the mean over them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,9 +28,7 @@ def differing(male: Sequence[int], female: Sequence[int]) -> list[int]:
     return [place for place, (one, other) in enumerate(zip(male, female, strict=True)) if one != other]
 
 
-def at_masks(
-    male: tuple[int, ...], female: tuple[int, ...], places: Sequence[int], mask: int
-) -> tuple[Question, ...]:
+def at_masks(male: tuple[int, ...], female: tuple[int, ...], places: Sequence[int], mask: int) -> tuple[Question, ...]:
     """Mask the places at which the wordings differ: what is left is one input, whose logits tell them apart.
 
     Both wordings are read off the same distributions, so the normalisers cancel.
@@ -78,15 +76,6 @@ def mask_of(text: Text) -> int:
     if text.mask is None:
         raise CannotAsk("The tokenizer has no mask token, so no word can be left out of a sentence.")
     return text.mask
-
-
-def words_in(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """The words that differ between two texts of as many words.
-
-    >>> list(words_in("Som unavený .", "Som unavená ."))
-    [('unavený', 'unavená')]
-    """
-    return ((mine, yours) for mine, yours in zip(one.split(), other.split(), strict=True) if mine != yours)
 
 
 def refuse_protocol(benchmark: str, protocol: str) -> None:

@@ -106,9 +106,7 @@ def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> As
 
 def _ask_causal(template: Template, items: Sequence[GestItem], text: Text) -> Asked:
     asked = Asked("causal", PROTOCOL)
-    texts = [
-        [template.until(item.sentence, word) for item in items] for word in (template.male, template.female)
-    ]
+    texts = [[template.until(item.sentence, word) for item in items] for word in (template.male, template.female)]
     wholes = [text.encode_whole(some) for some in texts]
     alone = [text.encode(some) for some in texts]
     for item, *encoded in zip(items, *wholes, *alone, strict=True):
@@ -162,6 +160,4 @@ def has_family_words(sentence: str) -> bool:
     return any(word in sentence for word in FAMILY_WORDS)
 
 
-BENCHMARK = Benchmark(
-    form="gest", protocols=(PROTOCOL,), measures="gest", ask=ask, attributes=attributes, parts=parts
-)
+BENCHMARK = Benchmark(form="gest", protocols=(PROTOCOL,), measures="gest", ask=ask, attributes=attributes, parts=parts)

@@ -17,34 +17,13 @@ from tiltmeter.benchmarks.gendered import (
     log_ratio,
     mask_of,
     refuse_protocol,
-    words_in,
 )
 from tiltmeter.benchmarks.gest import has_family_words
+from tiltmeter.data.gendered_pairs import AGAIN, fault, words_in
 from tiltmeter.data.items import GestPairItem
 from tiltmeter.questions import Text
 
-NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
-OTHER_LETTER = "the two forms of the word begin with different letters"
-AGAIN = "an earlier pair is the same"
-NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"  # noqa: S105 - no password
-
-
-def fault(male: str, female: str) -> str | None:
-    """Which of the filters that need no tokenizer a pair does not pass, or None.
-
-    >>> fault("Bol som doma.", "Bola som doma.")
-    >>> fault("Som rád.", "Som veľmi rada.")
-    'the two sentences do not differ in exactly one word'
-    >>> fault("Rád by som spal.", "Chcela by som spal.")
-    'the two forms of the word begin with different letters'
-    """
-    if len(male.split()) != len(female.split()):
-        return NOT_ONE_WORD
-    words = list(words_in(male, female))
-    if len(words) != 1:
-        return NOT_ONE_WORD
-    ((one, other),) = words
-    return None if one[0] == other[0] else OTHER_LETTER
+NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"
 
 
 def ask(part: str, items: Sequence[GestPairItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001

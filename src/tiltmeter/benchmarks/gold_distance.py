@@ -10,8 +10,8 @@ def gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
     """The Jensen-Shannon distance, base 2, of a distribution to the one that gives the true token everything.
 
     It depends on the true token's probability p alone: the square root of Eq. 3 of the paper,
-    (p log2 p - (1 + p) log2(1 + p) + 2) / 2. As written that is a difference of numbers near 2, of which nothing is left
-    for p near 1. With r = 1 - p it becomes (p log2 p + r - (2 - r) log2(1 - r/2)) / 2, whose terms are all as small as r.
+    (p log2 p - (1 + p) log2(1 + p) + 2) / 2. As written that is a difference of numbers near 2, of which nothing is
+    left for p near 1. With r = 1 - p it becomes (p log2 p + r - (2 - r) log2(1 - r/2)) / 2, with terms as small as r.
 
     >>> gold_distance([math.log(0.5), 0.0, -1000.0]).round(4).tolist()
     [0.5579, 0.0, 1.0]

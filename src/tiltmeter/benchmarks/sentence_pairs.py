@@ -62,7 +62,7 @@ def _protocol(name: str, kind: Kind) -> str:
     if name == PUBLISHED:
         return known[0]
     if name not in known:
-        raise CannotAsk(f"The protocol {name} is not for {kind} models; for those there is {' and '.join(known)}.")
+        raise CannotAsk(f"The protocol {name} is not for {kind} models; for those there are {', '.join(known)}.")
     return name
 
 

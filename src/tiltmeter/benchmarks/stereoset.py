@@ -100,7 +100,9 @@ def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: 
     mask, _ = _blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
-    filled = text.encode_whole([item.context.replace(BLANK, candidate.word) for item, candidate in candidates])
+    filled = text.encode_whole(
+        [item.context.replace(BLANK, candidate.word) for item, candidate in candidates], offsets=True
+    )
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), whole in zip(candidates, filled, strict=True):
         start = item.context.index(BLANK)
@@ -208,7 +210,9 @@ def _ask_causal_pairs(
         _need_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     contexts = [_ended(item.context) for item, _ in candidates]
-    wholes = text.encode([f"{_ended(item.context)} {candidate.sentence}" for item, candidate in candidates])
+    wholes = text.encode(
+        [f"{_ended(item.context)} {candidate.sentence}" for item, candidate in candidates], offsets=protocol.in_context
+    )
     alone = text.encode([candidate.sentence for _, candidate in candidates])
     context_lengths = [len(encoded.ids) for encoded in text.encode(contexts)]
     trials: dict[str, list[Trial]] = {}

@@ -22,8 +22,8 @@ from tiltmeter.benchmarks.gendered import (
     log_ratio,
     mask_of,
     refuse_protocol,
-    words_in,
 )
+from tiltmeter.data.gendered_pairs import words_in
 from tiltmeter.data.items import WinoBiasItem
 from tiltmeter.questions import Encoded, Question, Text
 

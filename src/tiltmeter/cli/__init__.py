@@ -7,7 +7,10 @@ from rich.console import Console
 from rich.text import Text
 
 import tiltmeter
-from tiltmeter.cli import data
+from tiltmeter.cli import data, gest
+from tiltmeter.cli.check import check
+from tiltmeter.cli.compare import compare
+from tiltmeter.cli.reproduce import reproduce
 from tiltmeter.cli.run import run
 from tiltmeter.cli.score import score
 from tiltmeter.cli.show import show
@@ -41,7 +44,11 @@ def _tiltmeter(
 app.command()(run)
 app.command()(score)
 app.command()(show)
+app.command()(compare)
+app.command()(check)
+app.command()(reproduce)
 app.add_typer(data.app, name="data")
+app.add_typer(gest.app, name="gest")
 
 
 def main() -> None:

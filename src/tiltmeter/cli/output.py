@@ -40,5 +40,7 @@ def print_result(result: "Result", out: Path | None) -> None:
         reasons[key] = reasons.get(key, 0) + 1
     for (model, place, reason), count in reasons.items():
         notes.print(f"Not scored: {count} items of {place} by {model}, because {reason}.", markup=False)
+    for note in result.manifest.get("notes", ()):
+        notes.print(note, markup=False)
     if out:
         notes.print(f"Written to {out}", markup=False)

@@ -39,7 +39,8 @@ def answering_bar(label: str) -> Iterator[Callable[[Answered], None]]:
                 return
             drawn = clock
             rate = (now.answered - stored) / (clock - began) if clock > began else 0.0
-            text = f"{rate:,.0f}/s, padding {now.padding:.1%}" if rate else "stored" if now.answered else ""
+            padding = f", padding {now.padding:.1%}" if now.padding else ""
+            text = f"{rate:,.0f}/s{padding}" if rate else "stored" if now.answered else ""
             progress.update(task, total=now.questions, completed=now.answered, rate=text)
             progress.refresh()
 

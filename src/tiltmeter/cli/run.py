@@ -19,17 +19,45 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     protocol: Annotated[str, typer.Option(help="`published`, `in-context`, `published/c` …")] = "published",
+    edition: Annotated[
+        str | None, typer.Option(help="Of `gest`: `1.1`, or `1.0`, that of the published results.")
+    ] = None,
+    perturb: Annotated[
+        str | None, typer.Option(help="`drop-final-character`: pairs without their last character.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="At most so many items of each part and language.")] = None,
     kind: Annotated[
         str | None, typer.Option(help="`masked`, `causal` or `seq2seq`, if the config does not say.")
     ] = None,
     device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
+    devices: Annotated[
+        str | None, typer.Option(metavar="D,D…", help="Several at once: `0,1` for two GPUs, or `cpu,cpu`.")
+    ] = None,
     dtype: Annotated[str, typer.Option(help="`auto`, `float32`, `float16` or `bfloat16`.")] = "auto",
     batch_tokens: Annotated[int | None, typer.Option(help="Tokens sent at once; found by itself if not given.")] = None,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with the model. Only if you know it.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
+    translator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYSTEM",
+            help="Measure a translation system: `nllb:MODEL`, `amazon`, `deepl`, `google`, `apertium:eng-spa`, "
+            "`apy:URL` or `libretranslate:URL`.",
+        ),
+    ] = None,
+    translations: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Measure translations, in the columns `from` and `to`.")
+    ] = None,
+    system: Annotated[str | None, typer.Option(metavar="NAME", help="What results call the translator.")] = None,
+    gender_from: Annotated[
+        str, typer.Option("--gender-from", help="Of translations: `rules`, `stanza`, or a CoNLL-U file of them.")
+    ] = "rules",
+    beams: Annotated[
+        int | None, typer.Option(help="Of `nllb:MODEL`: beams to search with, if not as its config says.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on with a paid service, after its cost was shown.")] = False,
 ) -> None:
     """Measure how far models lean towards stereotypes.
 
@@ -43,16 +71,44 @@ def run(
 
     `tiltmeter run model.gguf --on my-items.jsonl --protocol in-context`
 
+    `tiltmeter run --translations deepl-sk.csv --system DeepL --on gest-mt:sk`
+
+    `tiltmeter run --translator nllb:facebook/nllb-200-distilled-600M --on gest-mt:sk,uk`
+
     What was answered once is kept, so a run that was stopped goes on where it was.
     """
     from tiltmeter.cli.progress import answering_bar
+    from tiltmeter.cli.translations import is_for_translators, run_translations
+    from tiltmeter.data.spec import of_edition
     from tiltmeter.questions import KINDS
     from tiltmeter.runs import evaluate
 
+    if translator or translations or is_for_translators(on or []):
+        result = run_translations(
+            translator,
+            translations,
+            models=models or [],
+            on=on or [],
+            system=system,
+            edition=edition,
+            gender_from=gender_from,
+            limit=limit,
+            beams=beams,
+            device=device,
+        devices=[f"cuda:{name}" if name.isdigit() else name for name in (devices or "").split(",") if name],
+            dtype=dtype,
+            trust_remote_code=trust_remote_code,
+            yes=yes,
+            out=out,
+            force=force,
+        )
+        print_result(result, out)
+        return
     result = evaluate(
         models or ["embedded"],
-        on or ["starter"],
+        [of_edition(spec, edition) for spec in on or ["starter"]],
         protocol=protocol,
+        perturb=perturb,
         limit=limit,
         kind=spell(kind, KINDS, "--kind"),
         device=device,

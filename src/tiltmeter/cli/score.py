@@ -9,8 +9,10 @@ from tiltmeter.cli.output import print_result
 
 
 def score(
-    predictions: Annotated[Path, typer.Option("--predictions", help="The file with the predictions.")],
-    form: Annotated[str, typer.Option("--as", help="Its format: `stereotypes-multi`.")],
+    predictions: Annotated[
+        Path, typer.Option("--predictions", help="The file with the predictions; for `gest`, see below.")
+    ],
+    form: Annotated[str, typer.Option("--as", help="Its format: `stereotypes-multi` or `gest`.")],
     on: Annotated[str, typer.Option("--on", metavar="BENCHMARK", help="What was predicted: `stereoset:de`.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     model: Annotated[str | None, typer.Option(help="The name of the model; the file's name if not given.")] = None,
@@ -18,9 +20,13 @@ def score(
 ) -> None:
     """Make a run of predictions that were published, without the model.
 
-    **Example**
+    **Examples**
 
     `tiltmeter score --predictions gpt2_GPT2LM_GPT2LM_d_en.json --as stereotypes-multi --on stereoset:en`
+
+    `tiltmeter score --predictions english_mlm/bert-base-uncased --as gest --on gest-1.0`: all its templates
+
+    `tiltmeter score --predictions english_glm/gpt2_template-0.txt --as gest --on gest-1.0/template-3`
     """
     from tiltmeter.runs import score_predictions
 

@@ -5,12 +5,15 @@ import unicodedata
 from collections.abc import Iterator
 
 from tiltmeter.data.blank import fill
+from tiltmeter.data.difference import difference, is_unspaced
 from tiltmeter.data.items import BLANK, AssociationItem, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.records import Problem
 
 _JOINT = "['’-]?"
 _ATTACHED = re.compile(rf"\w+{_JOINT}{BLANK}|{BLANK}{_JOINT}\w+")
 _ODD_SPACE = re.compile(r"\s\s|[^\S ]")
+# A group is mostly named in one word or two: what differs in more of them may well differ in more than the group.
+_LONG = 3
 # Two invisible characters that Persian, Hindi and others spell with.
 _JOINERS = "\u200c\u200d"
 
@@ -21,8 +24,8 @@ def blemishes(item: Item) -> Iterator[Problem]:
         yield from _of_text(field, text)
     if isinstance(item, AssociationItem):
         yield from _of_association(item)
-    elif isinstance(item, PairItem) and item.more == item.less:
-        yield Problem("identical-pair", "less", "the two sentences are the same")
+    elif isinstance(item, PairItem):
+        yield from _of_pair(item)
     elif isinstance(item, GestPairItem | WinoBiasItem) and item.male == item.female:
         yield Problem("identical-pair", "female", "the two sentences are the same")
 
@@ -60,6 +63,19 @@ def _of_text(field: str, text: str) -> Iterator[Problem]:
 
 def _code_points(text: str) -> str:
     return " ".join(f"U+{ord(character):04X}" for character in text)
+
+
+def _of_pair(item: PairItem) -> Iterator[Problem]:
+    if item.more == item.less:
+        yield Problem("identical-pair", "less", "the two sentences are the same")
+        return
+    found = difference(item.more, item.less)
+    if not found.shared:
+        yield Problem("nothing-shared", "less", "has no word in common with the other sentence")
+    elif found.longest >= _LONG and not is_unspaced(item.more):
+        yield Problem("wide-difference", "less", f"differs from the other sentence in {found.longest} words in a row")
+    elif found.changed > found.shared:
+        yield Problem("wide-difference", "less", f"{found.changed} words are changed, and {found.shared} are not")
 
 
 def _of_association(item: AssociationItem) -> Iterator[Problem]:

@@ -125,7 +125,12 @@ DATASETS: dict[str, Dataset] = {
             "crows-pairs",
             "pairs",
             "CrowS-Pairs: 1,508 pairs about nine kinds of bias",
-            (_FAULTY, _AMERICAN, "its authors ask that it not be used to call a model free of bias"),
+            (
+                _FAULTY,
+                "its own page warns that it is so noisy that it may not indicate well whether a model is biased",
+                "its authors ask that it not be used to call a model free of bias",
+                _AMERICAN,
+            ),
             [("en", None, "crows-csv", "data/crows_pairs_anonymized.csv")],
         ),
         _upstream(

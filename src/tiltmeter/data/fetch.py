@@ -19,6 +19,10 @@ SERVICE = "https://raw.githubusercontent.com"
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 
 
+class AbsentError(DownloadError):
+    """The file is not on this machine and could not be brought here; nothing is said about its content."""
+
+
 def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
     """The local path of `file`, whose content has been checked against its pin.
 
@@ -32,7 +36,7 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
     if _is_pinned(target, file.pin):
         return target
     if isinstance(mirror, Path):
-        raise DownloadError(
+        raise AbsentError(
             f"The mirror {mirror} has no {file.name}: copy it there from {_service_url(file)}, "
             "or unset TILTMETER_MIRROR to download it."
         )
@@ -98,12 +102,12 @@ def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> No
         with show(file.name) as progress:
             download(url, part, progress)
     except UnreachableError as error:
-        raise DownloadError(
+        raise AbsentError(
             f"{file.name} is not in the cache and {urlsplit(url).netloc} cannot be reached ({error}): connect to the "
             "internet once to download it, or set TILTMETER_MIRROR to a folder or an http(s) address that has it."
         ) from error
     except RefusedError as error:
-        raise DownloadError(
+        raise AbsentError(
             f"{file.name} is not in the cache and {url} {error}: set TILTMETER_MIRROR to a folder or an http(s) "
             "address that has it, or unset it to ask GitHub."
         ) from error

@@ -43,6 +43,7 @@ WARNINGS = {
     "duplicate-sentence": "a GEST sentence that an earlier item has too",
     "identical-candidates": "candidates of different roles with the same text: their scores will tie",
     "identical-pair": "two sentences that do not differ: their scores will tie",
+    "nothing-shared": "two sentences without a word in common, so that a protocol may find nothing to mask",
     "odd-space": "a space that is doubled or not the plain one",
     "outer-space": "space before or after the text",
     "sentence-case": "a candidate sentence that differs in its capitals from the context with the word filled in",
@@ -50,6 +51,7 @@ WARNINGS = {
     "several-blanks": "BLANK more than once; the published protocol fills all and reads the first",
     "target-not-in-context": "a target term that does not occur in the context",
     "unknown-field": "a field that has no meaning here, perhaps a misspelt one",
+    "wide-difference": "a pair that differs in three words or more in a row, or in most words: not in the group alone?",
 }
 """What a reader of the results should know; the items are used as they are."""
 

@@ -244,9 +244,7 @@ def _winobias(fields: _Fields) -> WinoBiasItem | None:
     if part and part not in WINOBIAS_PARTS:
         fields.note("unknown-part", "part", f"should be one of {', '.join(WINOBIAS_PARTS)}, and is {part!r}")
     if gender in ("male", "female"):
-        return WinoBiasItem(
-            id_, part, language, occupation, "male" if gender == "male" else "female", male, female
-        )
+        return WinoBiasItem(id_, part, language, occupation, "male" if gender == "male" else "female", male, female)
     if gender:
         fields.note("unknown-gender", "gender", f"should be male or female, and is {gender!r}")
     return None

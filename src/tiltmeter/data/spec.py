@@ -7,6 +7,9 @@ from pathlib import Path
 from tiltmeter.data.items import PARTS, TEMPLATES, WINOBIAS_PARTS
 from tiltmeter.errors import UsageError
 
+# The editions of GEST are two data sets.
+EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -46,6 +49,22 @@ def parse_spec(text: str) -> Spec:
     if not name.strip():
         raise UsageError(f"{text!r} names no data set, as in stereoset:en,de.")
     return Spec(before, part, languages) if slash else Spec(name, None, languages)
+
+
+def of_edition(text: str, edition: str | None) -> str:
+    """The specification with GEST in this edition; one of anything else, or without an edition, as it is.
+
+    >>> of_edition("gest/template-3:en", "1.0")
+    'gest-1.0/template-3:en'
+    """
+    if edition is None:
+        return text
+    if edition not in EDITIONS:
+        raise UsageError(f"GEST has no edition {edition!r}; it has {' and '.join(EDITIONS)}.")
+    spec = parse_spec(text)
+    if spec.path is not None or spec.name not in EDITIONS.values():
+        return text
+    return EDITIONS[edition] + text.removeprefix(spec.name)
 
 
 def _is_path(text: str) -> bool:

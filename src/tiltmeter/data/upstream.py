@@ -8,15 +8,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-Algorithm = Literal["sha256", "git-blob"]
+Algorithm = Literal["sha256", "git-blob", "commit"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The hash a file must have."""
+    """The hash a file must have; where none is known (`commit`), the repository's commit is all that pins it."""
 
     algorithm: Algorithm
     digest: str
+
+    @property
+    def is_hash(self) -> bool:
+        """Whether a file can be told from another by this pin."""
+        return self.algorithm != "commit"
 
     def of(self, path: Path) -> "Pin":
         """The hash the file at `path` has, by the same algorithm.
@@ -26,6 +31,8 @@ class Pin:
         ...     print(Pin("git-blob", "").of(Path(empty.name)))
         git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
         """
+        if not self.is_hash:
+            return self
         with path.open("rb") as file:
             if self.algorithm == "sha256":
                 return Pin("sha256", hashlib.file_digest(file, "sha256").hexdigest())
@@ -36,7 +43,7 @@ class Pin:
             return Pin("git-blob", state.hexdigest())
 
     def __str__(self) -> str:
-        return f"{self.algorithm}:{self.digest}"
+        return f"{self.algorithm}:{self.digest}" if self.is_hash else self.algorithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +96,6 @@ def _pin(text: str) -> Pin:
         return Pin("sha256", digest)
     if algorithm == "git-blob":
         return Pin("git-blob", digest)
+    if text == "commit":
+        return Pin("commit", "")
     raise ValueError(f"upstream.toml: unknown kind of hash {algorithm!r}")

@@ -2,7 +2,7 @@
 
 >>> speaker_gender("Včera som bola unavená.", "sk")
 'feminine'
->>> speaker_gender("Som dobrý vyjednávač.", "sk") is None
+>>> speaker_gender("Som dobrý hudobník.", "sk") is None
 True
 >>> speaker_gender("Я вчора втомився.", "uk", explain=True)
 SpeakerGender(gender='masculine', cue=('я', 'втомився'), rule='past tense')

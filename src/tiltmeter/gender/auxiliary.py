@@ -15,7 +15,7 @@ from tiltmeter.gender.engine import Clause, Cue, Gender, Predicates, WordGender,
 _ACROSS_COORDINATOR = 12
 _AMBIGUOUS = 100
 
-# How far from "to be" its adjective may stand: *nechcem byť od nikoho finančne závislý*.
+# How far from "to be" its adjective may stand: *chcem byť v starobe celkom samostatný*.
 _INFINITIVE_REACH = 4
 
 _NEVER = re.compile("(?!)")
@@ -50,7 +50,7 @@ class AuxiliaryGrammar:
     """Words that open a clause without a comma before them."""
 
     ambiguous: frozenset[str] = frozenset()
-    """Participles that are nouns or adjectives as well."""
+    """Participles that are nouns or adjectives as well, taken where the clause has no other and no predicate."""
 
     agreeing: dict[str, Gender] = field(default_factory=dict)
     """Words that agree with the subject of their clause: *rád*, *sama*."""
@@ -71,8 +71,8 @@ class AuxiliaryGrammar:
     demonstratives_with: frozenset[str] = frozenset()
     """"This", and the participles of "be" whose subject it is when it opens a clause: *to bi bil dober načrt*."""
 
-    objects: frozenset[str] = frozenset()
-    """Forms of "me": beside a shared auxiliary they say that somebody else acts."""
+    not_shared: frozenset[str] = frozenset()
+    """Words beside which a shared auxiliary is somebody else's, and a clause not told of somebody else: "me"."""
 
     not_subject_after: frozenset[str] = frozenset()
     """Words after which "I" or an agreeing word is not the subject: *than I*, *in myself*."""
@@ -90,7 +90,7 @@ class AuxiliaryGrammar:
                 cue = self._cue(clause, position, speaks=speaks, other=other)
                 if cue:
                     yield cue
-            told_by_other = other and not speaks and not clause.has(self.objects)
+            told_by_other = other and not speaks and not clause.has(self.not_shared)
 
     def _cue(self, clause: Clause, position: int, *, speaks: bool, other: bool) -> Cue | None:
         word = clause.sentence[position]
@@ -99,10 +99,12 @@ class AuxiliaryGrammar:
             return None
         if own and word in self.agreeing and self._is_adjective(clause, position):
             return clause.cue("agreeing word", self.agreeing[word], position)
-        if own or (word in self.shared_auxiliaries and (speaks or not (other or clause.has(self.objects)))):
+        if own or (word in self.shared_auxiliaries and (speaks or not (other or clause.has(self.not_shared)))):
             found = self._participle(clause, position)
             if found and (own or speaks or not self._is_of_noun(clause, position, found)):
-                return clause.cue("participle", found[1], found[0], position)
+                adjective = self._adjective(clause, position) if clause.sentence[found[0]] in self.ambiguous else None
+                if adjective is None:
+                    return clause.cue("participle", found[1], found[0], position)
         wants = not other and self._has_first_person(clause)
         if self._is_copula(clause, position) or (wants and word in self.infinitives):
             found = self._adjective(clause, position)

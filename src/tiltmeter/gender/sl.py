@@ -14,7 +14,8 @@ FUNCTION_WORDS = words(
     kaj kakor kakšen kakšna ker ki ko kot le lahko me mene meni mi mano menoj moj moja mora naj najbolj ne nekoliko ni
     nič nikoli nisem niti pa popolnoma potem pravi precej preveč res sam sama saj se sebe sem si skoraj še ta tako tam
     te ti tista tisti to tu tudi vam vas vedno ves vsa vse vsi takrat jutri včeraj raje morda mogoče zlahka nikakor
-    zato zdaj zelo že doma"""
+    zato zdaj zelo že doma zakaj več kdaj kje nekoč tedaj vsaj komaj sploh včasih pogosto prej nazadnje končno seveda
+    zagotovo gotovo drugače sicer"""
 )
 
 ADJECTIVE = by_endings(
@@ -85,12 +86,13 @@ GRAMMAR = AuxiliaryGrammar(
     },
     pronouns=words("jaz"),
     other_subjects=words(
-        """on ona ono oni je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči
-        družina nihče nekdo kdo kdor ki"""
+        """on ona ono oni je ni moj moja mož žena partner partnerica prijatelj prijateljica mama oče sin hči družina
+        nihče nekdo kdo kdor"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
     demonstratives=words("to"),
     demonstratives_with=words("bil bila"),
-    objects=words("me mene mi meni mano menoj"),
+    # "Me" and "who": somebody else acts.
+    not_shared=words("me mene mi meni mano menoj ki"),
     not_subject_after=words("kot sebe sebi seboj sabo"),
 )

@@ -17,7 +17,7 @@ class Record:
     `view` says how the items were divided (all of them, by bias type, by target term, …) and `group` which of the
     divisions this is. `n` counts what was resampled for the interval from `low` to `high`; a plain count, such as the
     number of ties, has no interval, and then both are None. `p_value` is there where the measure is tested against
-    its ideal.
+    its ideal, `standard_error` where the literature reports one.
     """
 
     model: str
@@ -34,10 +34,11 @@ class Record:
     ideal: float | None
     protocol: str
     p_value: float | None = None
+    standard_error: float | None = None
 
     def __post_init__(self) -> None:
         # JSON has no NaN, and a number nobody can read must stop the run rather than sit in its results.
-        for name in ("value", "low", "high", "ideal", "p_value"):
+        for name in ("value", "low", "high", "ideal", "p_value", "standard_error"):
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
                 raise DataError(f"{self} has no finite {name} ({number})")
@@ -71,6 +72,16 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def to_frame(records: Iterable[Record]) -> pd.DataFrame:
-    """The records as a data frame, one row each; a missing interval or p-value is NaN there."""
+    """The records as a data frame, one row each; what is None is NaN there."""
     frame = pd.DataFrame(to_dicts(records), columns=list(COLUMNS))
-    return frame.astype({"value": float, "low": float, "high": float, "n": int, "ideal": float, "p_value": float})
+    return frame.astype(
+        {
+            "value": float,
+            "low": float,
+            "high": float,
+            "n": int,
+            "ideal": float,
+            "p_value": float,
+            "standard_error": float,
+        }
+    )

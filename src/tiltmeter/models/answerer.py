@@ -1,7 +1,8 @@
-"""What all kinds of model share in answering: a batch of rows in, a number for each ask out."""
+"""What all kinds of model share in answering: a batch of rows in, numbers for each ask out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tiltmeter.models.attention import mean_attention
-from tiltmeter.models.head import VocabularyHead, Wanted
+from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
 from tiltmeter.questions import Want
-from tiltmeter.scoring.plan import Ask, Batch
+from tiltmeter.scoring.plan import Batch
 
 
 class Answerer(ABC):
@@ -26,30 +27,57 @@ class Answerer(ABC):
         self.model = model
         self.device = device
         self.batch_tokens = batch_tokens(model, device)
+        # While a GPU works on one batch, the next is made ready; a processor would only compete with itself.
+        self.batches_ahead = 0 if device.type == "cpu" else 2
         # Any id serves as padding: what is padded is masked, or comes after everything that is read.
         self.pad = 0
 
     @abstractmethod
-    def answer(self, batch: Batch) -> NDArray[np.float32]:
+    def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        """Begin to answer a batch; what is returned waits for the numbers."""
+        numbers = self.numbers(batch)
+        if self.device.type == "cpu":
+            return numbers.numpy
+        host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=self.device.type == "cuda")
+        host.copy_(numbers, non_blocking=True)
+        if self.device.type != "cuda":
+            return host.numpy
+        copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        copied.record()
+
+        def wait() -> NDArray[np.float32]:
+            copied.synchronize()
+            array: NDArray[np.float32] = host.numpy()
+            return array
+
+        return wait
+
+    def answer(self, batch: Batch) -> NDArray[np.float32]:
+        """The numbers of a batch."""
+        return self.start(batch)()
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one rectangle, padded on the right."""
-        width = max(len(row) for row in rows)
-        table = np.full((len(rows), width), self.pad, dtype=np.int64)
-        for line, row in zip(table, rows, strict=True):
-            line[: len(row)] = row
-        return self.to_device(torch.from_numpy(table))
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        table = np.full((len(rows), lengths.max()), self.pad, dtype=np.int64)
+        inside = np.arange(table.shape[1]) < lengths[:, None]
+        table[inside] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+        return self.to_device(table)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
         """1 for tokens, 0 for padding; None where there is no padding, which lets attention take its fast path."""
-        lengths = [len(row) for row in rows]
-        if min(lengths) == max(lengths):
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        if lengths.min() == lengths.max():
             return None
-        return self.to_device((torch.arange(max(lengths))[None, :] < torch.tensor(lengths)[:, None]).long())
+        return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
-    def to_device(self, tensor: Tensor) -> Tensor:
-        """A tensor on the model's device, copied while the device goes on working."""
+    def to_device(self, array: NDArray[Any] | Tensor) -> Tensor:
+        """An array on the model's device, copied while the device goes on working."""
+        tensor = torch.as_tensor(array)
         if self.device.type == "cuda":
             return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor.to(self.device)
@@ -66,31 +94,31 @@ class VocabularyAnswerer(Answerer):
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
 
-    @torch.inference_mode()
-    def answer(self, batch: Batch) -> NDArray[np.float32]:
+    def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
-        width = max(len(row.ids) for row in batch)
-        asks = [(ask, line * width + ask.position) for line, row in enumerate(batch) for ask in row.asks]
-        inputs = self.inputs(batch)
-        numbers = np.zeros((2, len(asks)), dtype=np.float32)
-        for normalise in (True, False):
-            chosen = [i for i, (ask, _) in enumerate(asks) if (ask.want is not Want.LOGIT) == normalise]
-            if chosen:
-                values, largest = self.head(inputs, self._wanted([asks[i] for i in chosen], normalise))
-                numbers[0, chosen] = values.cpu().numpy()
-                if largest is not None:
-                    numbers[1, chosen] = (values >= largest).cpu().numpy()
-        attended = [i for i, (ask, _) in enumerate(asks) if ask.want is Want.LOG_PROB_AND_ATTENTION]
-        if attended:
-            numbers[1, attended] = mean_attention(self.model, inputs).ravel()[[asks[i][1] for i in attended]]
-        return numbers
+        return self.read(batch, self.inputs(batch))
 
-    def _wanted(self, asks: Sequence[tuple[Ask, int]], normalise: bool) -> Wanted:
-        rows, which = np.unique(np.array([row for _, row in asks]), return_inverse=True)
-        tokens = np.array([ask.token for ask, _ in asks])
-        return Wanted(
-            rows=self.to_device(torch.from_numpy(rows)),
-            which=self.to_device(torch.from_numpy(which)),
-            tokens=self.to_device(torch.from_numpy(tokens)),
-            normalise=normalise,
+    def read(self, batch: Batch, inputs: dict[str, Any]) -> Tensor:
+        """The numbers of a batch whose inputs are ready."""
+        width = max(len(row.ids) for row in batch)
+        asks = [ask for row in batch for ask in row.asks]
+        positions = np.fromiter(
+            (line * width + ask.position for line, row in enumerate(batch) for ask in row.asks), dtype=np.int64
         )
+        rows, which = np.unique(positions, return_inverse=True)
+        tokens = np.fromiter((ask.token for ask in asks), dtype=np.int64, count=len(asks))
+        states = self.head.read(inputs, self.to_device(rows))
+        numbers = torch.zeros((2, len(asks)), device=self.device)
+        for normalised in (True, False):
+            chosen = np.array([i for i, ask in enumerate(asks) if (ask.want is not Want.LOGIT) == normalised])
+            if not len(chosen):
+                continue
+            places = (self.to_device(which[chosen]), self.to_device(tokens[chosen]))
+            if normalised:
+                numbers[:, self.to_device(chosen)] = torch.stack(self.head.log_probs(states, *places))
+            else:
+                numbers[0, self.to_device(chosen)] = self.head.logits(states, *places)
+        attended = [i for i, ask in enumerate(asks) if ask.want is Want.LOG_PROB_AND_ATTENTION]
+        if attended:
+            numbers[1, attended] = mean_attention(self.model, inputs).ravel()[self.to_device(positions[attended])]
+        return numbers

@@ -4,16 +4,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from tiltmeter.errors import ModelError
 
 
 @torch.inference_mode()
-def mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> NDArray[np.float32]:
+def mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
     """The attention each position gets, a row for each input: the mean over layers, heads and attending positions.
 
     This is the weight of a token in AULA (Kaneko and Bollegala 2022). Padding attends to nothing here.
@@ -26,7 +24,7 @@ def mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> NDArray[np.fl
     attending = torch.ones_like(inputs["input_ids"]) if mask is None else mask
     weights = attending.float() / attending.sum(dim=-1, keepdim=True)
     got = sum(torch.einsum("bq,bhqk->bk", weights, layer.float()) / layer.shape[1] for layer in layers)
-    found: NDArray[np.float32] = (got / len(layers)).cpu().numpy()
+    found: Tensor = got / len(layers)
     return found
 
 

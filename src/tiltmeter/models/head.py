@@ -6,14 +6,15 @@ vocabulary, a slice of it at a time, so that positions x vocabulary never stands
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
-# Logits held at once. Small enough to stay near the caches, large enough for an efficient matrix product.
-_LOGITS_AT_ONCE = 4 * 1024 * 1024
+# Logits held at once. On a processor a slice should stay near the caches; a GPU wants few and large products.
+_LOGITS_AT_ONCE = {"cpu": 4 * 1024**2}
+_LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class _Reached(Exception):  # noqa: N818 - not an error: it carries the hidden states out of the model
@@ -21,18 +22,12 @@ class _Reached(Exception):  # noqa: N818 - not an error: it carries the hidden s
         self.hidden = hidden
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Numbers wanted of a batch: number i is about `tokens[i]` at the position with flat index `rows[which[i]]`."""
-
-    rows: Tensor
-    which: Tensor
-    tokens: Tensor
-    normalise: bool
-
-
 class VocabularyHead:
-    """Takes hidden states out in front of a model's vocabulary projection, and projects them itself."""
+    """Takes hidden states out in front of a model's vocabulary projection, and projects them itself.
+
+    Where a model treats its logits further (a soft cap, a scale), that would be wrong: `check` finds out, and such
+    models run whole.
+    """
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
@@ -41,33 +36,62 @@ class VocabularyHead:
         self.exact = False
 
     def check(self, inputs: Mapping[str, Any]) -> None:
-        """See on an input whether projecting here gives what the whole model gives.
-
-        It does not where a model treats its logits further (a soft cap, a scale). Such models run whole.
-        """
+        """See on an input whether projecting here gives what the whole model gives."""
         if self._projection is None:
             return
         whole = self._model(**inputs).logits.float()
-        hidden = self._hidden(inputs)
-        ours = torch.nn.functional.linear(hidden, self._projection.weight, self._projection.bias).float()
-        self.exact = ours.shape == whole.shape and torch.allclose(ours, whole, rtol=1e-3, atol=1e-3)
+        ours = linear(self._hidden(inputs), self._projection.weight, self._projection.bias).float()
+        # The same product of the same numbers: a difference is more than rounding, in any precision.
+        self.exact = ours.shape == whole.shape and torch.allclose(ours, whole, rtol=1e-6, atol=1e-6)
 
-    def __call__(self, inputs: Mapping[str, Any], wanted: Wanted) -> tuple[Tensor, Tensor | None]:
-        """The wanted logits or log-probabilities in float32, and, if normalised, the largest one at each row."""
+    def read(self, inputs: Mapping[str, Any], rows: Tensor) -> Tensor:
+        """What the model has to say at the positions with these flat indices; to be given to the methods below."""
+        states: Tensor = self._hidden(inputs) if self.exact else self._model(**inputs).logits
+        return states.reshape(-1, states.shape[-1])[rows]
+
+    def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
+        """The logit of each token at state `which`, in float32. Costs next to nothing: no other token is looked at."""
         if not self.exact or self._projection is None:
-            logits = self._model(**inputs).logits
-            logits = logits.reshape(-1, logits.shape[-1])[wanted.rows].float()
-            values = logits[wanted.which, wanted.tokens]
-            if not wanted.normalise:
-                return values, None
-            normaliser = _Normaliser(logits)
-            normaliser.add(logits)
-            return normaliser.log_probs(values, wanted.which)
-        hidden = self._hidden(inputs)
-        hidden = hidden.reshape(-1, hidden.shape[-1])[wanted.rows]
-        if wanted.normalise:
-            return self._normalised(hidden, wanted)
-        return self._logits_of_tokens(hidden, wanted), None
+            return states[which, tokens].float()
+        logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=-1)
+        return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
+
+    def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The log-probability of each token at state `which`, and 1 where no token has a higher one, in float32.
+
+        The normaliser grows slice by slice over the vocabulary. Its largest term is kept apart from the sum of all
+        others: a probability near 1 is that term's, and its logarithm is as small as the others' sum, which would be
+        lost in one float32 sum with a 1, and with it how sure the model is.
+        """
+        most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
+        size = max(1024, most // max(1, len(states)))
+        largest = torch.full((len(states),), -torch.inf, device=states.device)
+        others = torch.zeros(len(states), device=states.device)  # in units of the largest
+        values = torch.zeros(len(tokens), device=states.device)
+        for start in range(0, self._vocabulary(states), size):
+            logits = self._slice(states, start, start + size).float()
+            # Tokens outside this slice read some logit of it, and drop it again: no device synchronisation.
+            inside = tokens - start
+            here = (inside >= 0) & (inside < logits.shape[1])
+            values = torch.where(here, logits[which, inside.clamp(0, logits.shape[1] - 1)], values)
+            top, place = logits.max(dim=-1)
+            new_largest = torch.maximum(largest, top)
+            terms = logits.sub_(new_largest[:, None]).exp_().scatter_(1, place[:, None], 0.0)
+            # Of the largest terms so far and of this slice, the lesser is now one of the others.
+            lesser = torch.exp(torch.minimum(largest, top) - new_largest)
+            others = others * torch.exp(largest - new_largest) + lesser + terms.sum(dim=-1)
+            largest = new_largest
+        return (values - largest[which]) - torch.log1p(others)[which], (values >= largest[which]).float()
+
+    def _vocabulary(self, states: Tensor) -> int:
+        return states.shape[1] if not self.exact or self._projection is None else self._projection.weight.shape[0]
+
+    def _slice(self, states: Tensor, start: int, end: int) -> Tensor:
+        """The logits of part of the vocabulary."""
+        if not self.exact or self._projection is None:
+            return states[:, start:end].clone()
+        bias = self._projection.bias
+        return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def _hidden(self, inputs: Mapping[str, Any]) -> Tensor:
         """What the model would hand to its projection."""
@@ -84,60 +108,3 @@ class VocabularyHead:
         finally:
             handle.remove()
         raise AssertionError("the model never called its own vocabulary projection")
-
-    def _logits_of_tokens(self, hidden: Tensor, wanted: Wanted) -> Tensor:
-        assert self._projection is not None
-        weights = self._projection.weight[wanted.tokens].float()
-        logits = (hidden[wanted.which].float() * weights).sum(dim=-1)
-        if self._projection.bias is not None:
-            logits = logits + self._projection.bias[wanted.tokens].float()
-        return logits
-
-    def _normalised(self, hidden: Tensor, wanted: Wanted) -> tuple[Tensor, Tensor]:
-        """Log-probabilities by a log-normaliser that grows slice by slice over the vocabulary."""
-        assert self._projection is not None
-        weight, bias = self._projection.weight, self._projection.bias
-        slice_size = max(1024, _LOGITS_AT_ONCE // max(1, len(hidden)))
-        normaliser = _Normaliser(hidden)
-        values = torch.zeros(len(wanted.tokens), device=hidden.device)
-        for start in range(0, weight.shape[0], slice_size):
-            part = weight[start : start + slice_size]
-            logits = torch.nn.functional.linear(
-                hidden, part, None if bias is None else bias[start : start + slice_size]
-            )
-            logits = logits.float()
-            # Tokens outside this slice read some logit of it, and drop it again: no device synchronisation.
-            inside = wanted.tokens - start
-            here = (inside >= 0) & (inside < len(part))
-            read = logits[wanted.which, inside.clamp(0, len(part) - 1)]
-            values = torch.where(here, read, values)
-            normaliser.add(logits)
-        return normaliser.log_probs(values, wanted.which)
-
-
-class _Normaliser:
-    """The logarithm of a sum of exponentials that grows slice by slice, with a row for each row of `like`.
-
-    The largest term is kept apart from the sum of all others. A probability near 1 is that term's, and its logarithm
-    is as small as the others' sum: in one float32 sum next to a 1 it would be lost, and with it how sure a model is.
-    """
-
-    def __init__(self, like: Tensor) -> None:
-        self._largest = torch.full((len(like),), -torch.inf, device=like.device)
-        self._others = torch.zeros(len(like), device=like.device)  # in units of the largest
-
-    def add(self, logits: Tensor) -> None:
-        """Take in more columns; they are overwritten."""
-        top, place = logits.max(dim=-1)
-        largest = torch.maximum(self._largest, top)
-        terms = logits.sub_(largest[:, None]).exp_()
-        terms.scatter_(1, place[:, None], 0.0)
-        # Of the two largest terms, the old one and that of these columns, the lesser is now one of the others.
-        lesser = torch.exp(torch.minimum(self._largest, top) - largest)
-        self._others = self._others * torch.exp(self._largest - largest) + lesser + terms.sum(dim=-1)
-        self._largest = largest
-
-    def log_probs(self, logits: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
-        """The log-probabilities of some logits, each at the row `which` says, and the largest one at that row."""
-        log_total = torch.log1p(self._others)[which]
-        return (logits - self._largest[which]) - log_total, -log_total

@@ -1,9 +1,10 @@
 """From a model's name to something that answers questions."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,23 @@ class Model:
             self._loaded[kind] = _ANSWERERS[kind](self._load(kind), self.device)
         return self._loaded[kind]
 
+    def loads(self, kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
+        """What loads this model on each of several devices, in a process of its own."""
+        on_processor = sum(device == "cpu" for device in devices)
+        threads = max(1, torch.get_num_threads() // on_processor) if on_processor else None
+        return [
+            partial(
+                load_answerer,
+                self.name,
+                kind,
+                threads=threads if device == "cpu" else None,
+                device=device,
+                dtype=str(self.dtype).removeprefix("torch."),
+                trust_remote_code=self.trust_remote_code,
+            )
+            for device in devices
+        ]
+
     def unload(self) -> None:
         """Let go of the weights."""
         self._loaded.clear()
@@ -151,6 +169,16 @@ def open_model(
         dtype=_dtype(dtype, where, config),
         trust_remote_code=trust_remote_code,
     )
+
+
+def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
+    """The model called `name`, loaded to answer as `kind`; the options are those of `open_model`.
+
+    What a worker process is started with. `threads` keeps processors of one machine from working against each other.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return open_model(name, **options).answerer(kind)
 
 
 def _tokenizer(checkpoint: Checkpoint, trust_remote_code: bool, cache: Path | None) -> Any:

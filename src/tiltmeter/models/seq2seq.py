@@ -1,17 +1,22 @@
 """Encoder-decoder models: T5, mT5 and their kin."""
 
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from tiltmeter.models.answerer import VocabularyAnswerer
-from tiltmeter.scoring.plan import Batch, Row
+from tiltmeter.scoring.plan import Batch, Row, of_like_length
 
 
 class Seq2seqAnswerer(VocabularyAnswerer):
-    """Reads the decoder's distribution over its next token; a source that several rows share is encoded once."""
+    """Reads the decoder's distribution over its next token.
+
+    The sources of a batch are encoded together, each once, however many rows share it; the rows are then decoded in
+    smaller batches of like length.
+    """
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)
@@ -20,18 +25,37 @@ class Seq2seqAnswerer(VocabularyAnswerer):
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
+        return self._decoder_inputs(batch, *self._encode(batch))
+
+    def numbers(self, batch: Batch) -> Tensor:
+        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+        encoded = self._encode(batch)
+        first_ask = np.cumsum([0, *(len(row.asks) for row in batch)])
+        numbers = torch.zeros((2, int(first_ask[-1])), device=self.device)
+        for lines in of_like_length([len(row.ids) for row in batch], self.batch_tokens):
+            rows = [batch[line] for line in lines]
+            places = np.concatenate([np.arange(first_ask[line], first_ask[line + 1]) for line in lines])
+            numbers[:, self.to_device(places)] = self.read(rows, self._decoder_inputs(rows, *encoded))
+        return numbers
+
+    def _encode(self, batch: Batch) -> tuple[dict[tuple[int, ...], int], Tensor, Tensor | None]:
+        """Where each source stands among the encoded ones, their states, and their mask."""
         sources = list(dict.fromkeys(row.source for row in batch))
         mask = self.mask(sources)
-        encoded = self.model.get_encoder()(  # type: ignore[operator]
-            input_ids=self.padded(sources), attention_mask=mask
-        ).last_hidden_state
-        if len(sources) < len(batch):
-            place = {source: index for index, source in enumerate(sources)}
-            lines = self.to_device(torch.tensor([place[row.source] for row in batch]))
-            encoded = encoded[lines]
-            mask = None if mask is None else mask[lines]
+        encoder: Any = self.model.get_encoder()  # type: ignore[operator]
+        states = encoder(input_ids=self.padded(sources), attention_mask=mask).last_hidden_state
+        return {source: index for index, source in enumerate(sources)}, states, mask
+
+    def _decoder_inputs(
+        self, batch: Batch, place: dict[tuple[int, ...], int], states: Tensor, mask: Tensor | None
+    ) -> dict[str, Any]:
+        lines = [place[row.source] for row in batch]
+        if lines != list(range(len(states))):
+            chosen = self.to_device(np.array(lines))
+            states = states[chosen]
+            mask = None if mask is None else mask[chosen]
         return {
-            "encoder_outputs": BaseModelOutput(last_hidden_state=encoded),
+            "encoder_outputs": BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, states)),
             "attention_mask": mask,
             # Padding of the decoder stands on the right, where what is read cannot see it.
             "decoder_input_ids": self.padded([row.ids for row in batch]),

@@ -39,13 +39,13 @@ class TokenizerText:
         """Whether the tokenizer knows which characters a token stands for."""
         return bool(self._tokenizer.is_fast)
 
-    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+    def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
         """The texts alone, without any special token."""
-        return self._encode(list(texts), special=False)
+        return self._encode(texts, special=False, offsets=offsets)
 
-    def encode_whole(self, texts: Sequence[str]) -> list[Encoded]:
+    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
         """The texts with the special tokens the model expects around an input."""
-        return self._encode(list(texts), special=True)
+        return self._encode(texts, special=True, offsets=offsets)
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
         """The number of the word that each token of `encode_whole` belongs to; None for a special token."""
@@ -74,23 +74,27 @@ class TokenizerText:
         """The text of some tokens."""
         return str(self._tokenizer.decode(list(ids)))
 
-    def _encode(self, texts: list[str], *, special: bool) -> list[Encoded]:
-        if not texts:
+    def _encode(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[Encoded]:
+        # Many texts of a benchmark are the same but for what is asked of them: each is encoded once.
+        distinct = list(dict.fromkeys(texts))
+        if not distinct:
             return []
         encoded = self._tokenizer(
-            texts,
+            distinct,
             add_special_tokens=special,
             return_attention_mask=False,
             return_token_type_ids=False,
-            return_offsets_mapping=self.has_offsets,
+            return_offsets_mapping=offsets,
         )
-        offsets = encoded["offset_mapping"] if self.has_offsets else [()] * len(texts)
-        return [Encoded(tuple(i), tuple(o)) for i, o in zip(encoded["input_ids"], offsets, strict=True)]
+        covered = encoded["offset_mapping"] if offsets else [()] * len(distinct)
+        found = {
+            text: Encoded(tuple(ids), tuple(places))
+            for text, ids, places in zip(distinct, encoded["input_ids"], covered, strict=True)
+        }
+        return [found[text] for text in texts]
 
 
-def words_of(
-    text: str, told: Sequence[int | None], offsets: Sequence[tuple[int, int]]
-) -> tuple[int | None, ...]:
+def words_of(text: str, told: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> tuple[int | None, ...]:
     """The words as the tokenizer tells them, or, where to it all is one word, as spaces part them.
 
     A tokenizer that turns spaces into a character of its own before it cuts (Gemma's, say) knows no words.

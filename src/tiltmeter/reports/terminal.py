@@ -1,6 +1,6 @@
 """The table that a run prints: value, interval and n, a ruler around the ideal, and what it says in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -8,11 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.rows import Row, split, summaries
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw, heading
+from tiltmeter.reports.words import reading
+
+__all__ = ["print_measures", "reading"]
 
 ASSOCIATION = ("LMS", "SS", "ICAT")
 SCALE = (30.0, 70.0)
-NOISE = 0.05  # the level of the test that a lean has to pass
 
 _ROOMY = 97  # the columns from which on nothing has to be shortened
 _SHORT = {"intrasentence": "intra", "intersentence": "inter"}
@@ -21,52 +24,27 @@ _SHORT = {"intrasentence": "intra", "intersentence": "inter"}
 _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 _BOX = box.SIMPLE_HEAD
 
-# The records of one model, language, part and protocol, by measure.
-Row = dict[str, Record]
-
 
 def print_measures(records: Sequence[Record], console: Console) -> None:
     """Print the headline of each model and benchmark: the numbers over all items.
 
     Where there are LMS, SS and ICAT, a language and part is a row; other measures are listed one under the other.
     """
-    for (model, benchmark), found in _split(records, "model", "benchmark"):
+    for (model, benchmark), found in split(records, "model", "benchmark"):
         headline = [record for record in found if record.view == "all"] or found
         # The protocol of both parts pooled is made of the names of theirs.
         protocols = dict.fromkeys(name for record in headline for name in record.protocol.split(" + "))
         title = f" on {benchmark}, protocol {', '.join(protocols)}"
         console.print(Text.assemble((model, "bold"), title), soft_wrap=True)
-        rows = [{r.measure: r for r in some} for _, some in _split(headline, "language", "part", "protocol")]
+        rows = [{r.measure: r for r in some} for _, some in split(headline, "language", "part", "protocol")]
         if all(set(ASSOCIATION) <= row.keys() for row in rows):
             console.print(_association(rows, console))
-            for row in _summaries(rows):
+            for row in summaries(rows):
                 place = f"{row['SS'].language} {_part(row['SS'], console)}: "
                 console.print(Text.assemble((place, "bold"), reading(row)))
         else:
             console.print(_plain(headline, console))
         console.print()
-
-
-def reading(row: Row) -> str:
-    """What SS says, in words.
-
-    The exact test tells a lean from noise. Its direction is that of the items which are decided: in SS a tie counts
-    against the stereotype, but it shows no preference.
-    """
-    ss, lms = row["SS"], row["LMS"]
-    ties = int(row["ties"].value) if "ties" in row else 0
-    number = f"SS {ss.value:.1f}" + (f" [{ss.low:.1f}, {ss.high:.1f}]" if ss.low is not None else "")
-    if ss.p_value is None or ss.p_value >= NOISE:
-        words = f"no lean that n={ss.n} could tell from noise: {number}"
-    else:
-        for_stereotype = round(ss.value * ss.n / 100)
-        towards = for_stereotype > ss.n - ties - for_stereotype
-        words = f"leans {'towards' if towards else 'against'} stereotypes: {number}, more than noise"
-        if towards and ss.value < 50:
-            words += f"; SS is below 50 because {ties} ties count against the stereotype"
-    if (lms.value if lms.low is None else lms.low) <= 50:
-        words += "; LMS is no better than chance, so SS means little"
-    return words
 
 
 def _association(rows: Sequence[Row], console: Console) -> Table:
@@ -125,17 +103,3 @@ def _p(record: Record) -> str:
     if record.p_value is None:
         return ""
     return "<0.001" if record.p_value < 0.001 else f"{record.p_value:.3f}"
-
-
-def _summaries(rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows to put into words: for each language both parts together, or where there is only one, that one."""
-    pooled = {row["SS"].language for row in rows if row["SS"].part == "overall"}
-    return (row for row in rows if row["SS"].part == "overall" or row["SS"].language not in pooled)
-
-
-def _split(records: Sequence[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
-    """The records that agree in these fields, in the order in which they first come up."""
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
-        groups.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
-    yield from groups.items()

@@ -22,6 +22,7 @@ from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
+from tiltmeter.scoring.devices import answer_on_devices
 from tiltmeter.scoring.execute import Progress, answer_all
 from tiltmeter.scoring.store import AnswerStore
 
@@ -46,9 +47,11 @@ def evaluate(
     on: str | Sequence[str],
     *,
     protocol: str = "published",
+    perturb: str | None = None,
     limit: int | None = None,
     kind: Kind | None = None,
     device: str = "auto",
+    devices: Sequence[str] = (),
     dtype: str = "auto",
     batch_tokens: int | None = None,
     trust_remote_code: bool = False,
@@ -60,7 +63,9 @@ def evaluate(
 
     `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`. `on` names benchmarks:
     `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps that many
-    items of each part and language, the same ones in every language. With `out` the run is written there as well.
+    items of each part and language, the same ones in every language. `perturb` changes every item in a way that
+    should not matter (pairs: `drop-final-character`). `devices` names several devices to work side by side, such as
+    `["cuda:0", "cuda:1"]`. With `out` the run is written there as well.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
@@ -75,9 +80,11 @@ def evaluate(
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
     request = {"models": names, "on": specs, "protocol": protocol, "limit": limit, "kind": kind, "dtype": dtype}
+    if perturb is not None:
+        request["perturb"] = perturb
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
-    chosen = [_limited(portion, limit) for spec in specs for portion in portions(spec)]
+    chosen = [_perturbed(limited(portion, limit), perturb) for spec in specs for portion in portions(spec)]
     scores: list[pd.DataFrame] = []
     about_models, refused, skipped = [], [], []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers:
@@ -85,7 +92,7 @@ def evaluate(
             model = open_model(
                 name,
                 kind=kind,
-                device=device,
+                device=devices[0] if devices else device,
                 dtype=dtype,
                 trust_remote_code=trust_remote_code,
                 cache=cache_dir(),
@@ -93,10 +100,10 @@ def evaluate(
             asked = []
             for portion, benchmark in _in_parts(chosen, model.kind):
                 try:
-                    asked.append(_Portion(portion, benchmark, _ask(model, portion, benchmark, protocol)))
+                    asked.append(_Portion(portion, benchmark, _ask(model, portion, benchmark, protocol, perturb)))
                 except CannotAsk as refusal:
                     refused.append({"model": name, **portion.label(), "reason": str(refusal)})
-            scores += _scores(model, asked, answers, batch_tokens, watch)
+            scores += _scores(model, asked, answers, devices, batch_tokens, watch)
             skipped += [
                 {"model": name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
                 for put in asked
@@ -104,8 +111,9 @@ def evaluate(
             ]
             about_models.append(_about(model, asked))
             model.unload()
+    scores = [table for table in scores if not table.empty]
     if not scores:
-        raise ModelError(" ".join(dict.fromkeys(entry["reason"] for entry in refused)) or "No item could be scored.")
+        raise ModelError(_why_nothing(refused, skipped))
     table = pd.concat(scores, ignore_index=True)
     result = Result(
         scores=table,
@@ -124,6 +132,12 @@ def evaluate(
     return result
 
 
+def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping[str, Any]]) -> str:
+    reasons = [str(entry["reason"]) for entry in refused]
+    reasons += [f"No item could be scored, because {entry['reason']}." for entry in skipped]
+    return " ".join(dict.fromkeys(reasons)) or "No item could be scored."
+
+
 def measure_all(scores: pd.DataFrame, families: Mapping[str, str]) -> list[Record]:
     """The measures of every benchmark in a table of scores; `families` names the measures of each benchmark."""
     records: list[Record] = []
@@ -132,12 +146,23 @@ def measure_all(scores: pd.DataFrame, families: Mapping[str, str]) -> list[Recor
     return records
 
 
-def _limited(portion: Portion, limit: int | None) -> Portion:
+def limited(portion: Portion, limit: int | None) -> Portion:
     """The portion with at most `limit` items, chosen by their ids so that languages keep the same ones."""
     if limit is None or limit >= len(portion.items):
         return portion
     kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
     return portion.with_items([item for item in portion.items if item.id in kept])
+
+
+def _perturbed(portion: Portion, name: str | None) -> Portion:
+    """The portion with every item changed in the way called `name`."""
+    if name is None:
+        return portion
+    perturbations = benchmark_for(portion.form).perturbations
+    if name not in perturbations:
+        known = f"there is {', '.join(perturbations)}" if perturbations else "there is none for its form of items"
+        raise UsageError(f"{portion.name} has no perturbation {name!r}; {known}.")
+    return portion.with_items([perturbations[name](item) for item in portion.items])
 
 
 def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
@@ -148,10 +173,12 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str) -> Asked:
+def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
     asked = benchmark.ask(
         portion.part, portion.items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol
     )
+    if perturb is not None:
+        asked.protocol += f"/{perturb}"
     longest = model.max_length
     if longest is None:
         return asked
@@ -166,23 +193,32 @@ def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str) 
 
 
 def _scores(
-    model: "Model", asked: Sequence[_Portion], store: AnswerStore, batch_tokens: int | None, watch: Watch
+    model: "Model",
+    asked: Sequence[_Portion],
+    store: AnswerStore,
+    devices: Sequence[str],
+    batch_tokens: int | None,
+    watch: Watch,
 ) -> Iterator[pd.DataFrame]:
     """The scores of all portions, asked together: one kind of head at a time."""
     answers: dict[bytes, Answer] = {}
     for kind in dict.fromkeys(put.asked.kind for put in asked):
         trials = [trial for put in asked if put.asked.kind == kind for trial in put.asked.trials]
+        questions = [question for trial in trials for question in trial.questions]
         names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
+        if len(devices) > 1:
+            ask_all = partial(answer_on_devices, loads=model.loads(kind, devices))
+        else:
+            ask_all = partial(answer_all, load=partial(model.answerer, kind))
         with watch(f"{model.name} ({kind})") as report:
             answers.update(
-                answer_all(
-                    (question for trial in trials for question in trial.questions),
+                ask_all(
+                    questions,
                     kind=kind,
                     fingerprint=model.fingerprint(kind),
-                    load=partial(model.answerer, kind),
                     store=store,
                     batch_tokens=batch_tokens,
-                    name_of=names.__getitem__,
+                    names=names,
                     report=report,
                 )
             )

@@ -38,12 +38,13 @@ class Predictions:
     """What a file of predictions gives.
 
     `skipped` are the items that lack a candidate's score; none of their candidates is in `scores`. `absent` are the
-    parts of which the file has nothing at all.
+    parts of which the file has nothing at all. `files` are those that were read, if they are not the one asked for.
     """
 
     scores: pd.DataFrame
     skipped: list[Skipped]
     absent: list[str]
+    files: tuple[Path, ...] = ()
 
 
 def read_predictions(

@@ -19,11 +19,13 @@ def make_manifest(
     data: Iterable[Mapping[str, Any]] = (),
     refused: Iterable[Mapping[str, Any]] = (),
     skipped: Sequence[Mapping[str, Any]] = (),
+    notes: Sequence[str] = (),
     seconds: float,
 ) -> dict[str, Any]:
     """The manifest of a run.
 
-    `refused` are the parts that a model could not be asked, `skipped` the items that a protocol could not score.
+    `refused` are the parts that a model could not be asked, `skipped` the items that a protocol could not score, and
+    `notes` what else a reader of the results should know, in sentences.
     """
     return {
         "request": dict(request),
@@ -31,6 +33,7 @@ def make_manifest(
         "data": list(data),
         "refused": list(refused),
         "skipped": list(skipped),
+        "notes": list(notes),
         "statistics": {"interval": 0.95, "resamples": RESAMPLES, "seed": SEED},
         "versions": {name: found for name in _LIBRARIES if (found := _version(name))},
         "python": platform.python_version(),

@@ -1,16 +1,18 @@
 """A run made of predictions that somebody published, without the model."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.data.items import AssociationItem
 from tiltmeter.errors import UsageError
+from tiltmeter.runs import gest_predictions
 from tiltmeter.runs.evaluate import measure_all
-from tiltmeter.runs.imports import read_predictions
+from tiltmeter.runs.imports import FORMS, Predictions, read_predictions
 from tiltmeter.runs.manifest import make_manifest
-from tiltmeter.runs.portions import portions, sha256_of
+from tiltmeter.runs.portions import Portion, portions, sha256_of
 from tiltmeter.runs.result import Result, refuse_other_run
 
 
@@ -35,9 +37,12 @@ def score_predictions(
     predicted = list(portions(on))
     if len({portion.language for portion in predicted}) > 1:
         raise UsageError(f"Predictions are for one language, but {on} is for several; name one, as in stereoset:de.")
-    items = [item for portion in predicted for item in portion.items]
-    found = read_predictions(path, form, cast(list[AssociationItem], items), model=model, benchmark=predicted[0].name)
-    name = model or path.stem
+    if form == gest_predictions.FORM:
+        found = gest_predictions.read_gest_predictions(path, predicted, model=model)
+        name = model or gest_predictions.model_of(path)
+    else:
+        found = _association_predictions(path, form, on, predicted, model)
+        name = model or path.stem
     label = {portion.part: portion.label() for portion in predicted}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
     result = Result(
@@ -47,7 +52,7 @@ def score_predictions(
         ),
         manifest=make_manifest(
             request,
-            models=[{"name": name, "predictions": {path.name: sha256_of(path)}}],
+            models=[{"name": name, "predictions": {file.name: sha256_of(file) for file in found.files or (path,)}}],
             data=[portion.describe() for portion in predicted],
             refused=[
                 {"model": name, **label[part], "reason": f"{path.name} has no predictions for it."}
@@ -63,3 +68,16 @@ def score_predictions(
     if out is not None:
         result.save(out, force=force)
     return result
+
+
+def _association_predictions(
+    path: Path, form: str, on: str, predicted: Sequence[Portion], model: str | None
+) -> Predictions:
+    if form not in FORMS:
+        raise UsageError(
+            f"{form!r} is not a form of predictions; there are {', '.join((*FORMS, gest_predictions.FORM))}."
+        )
+    if any(portion.form != "association" for portion in predicted):
+        raise UsageError(f"Predictions of the form {form} are for StereoSet, but {on} is something else.")
+    items = [item for portion in predicted for item in portion.items]
+    return read_predictions(path, form, cast(list[AssociationItem], items), model=model, benchmark=predicted[0].name)

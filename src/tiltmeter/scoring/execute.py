@@ -1,7 +1,8 @@
 """Questions in, answers out: what is stored is not asked again, and what is asked is stored at once."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,10 +22,11 @@ class Answerer(Protocol):
     """A loaded model: how much it takes at once, whether its inputs may share prefixes, and what it answers."""
 
     batch_tokens: int
+    batches_ahead: int
     shares_prefixes: bool
 
-    def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        """Begin to answer a batch; what is returned waits for the numbers of each ask of each row, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,9 @@ class Progress:
     padding: float
 
 
+Report = Callable[[Progress], None]
+
+
 def answer_all(
     questions: Iterable[Question],
     *,
@@ -44,13 +49,13 @@ def answer_all(
     load: Callable[[], Answerer],
     store: AnswerStore,
     batch_tokens: int | None = None,
-    name_of: Callable[[bytes], str] = bytes.hex,
-    report: Callable[[Progress], None] = lambda _progress: None,
+    names: Mapping[bytes, str] | None = None,
+    report: Report = lambda _progress: None,
 ) -> Mapping[bytes, Answer]:
     """The answers to all questions, by digest.
 
     `load` is called only if a question is not stored yet. `batch_tokens` overrides what the model takes at once.
-    `name_of` tells which item a question belongs to, for errors.
+    `names` tells which item a question belongs to, for errors.
     """
     asked = {question.digest: question for question in questions}
     answers = store.get(fingerprint, asked)
@@ -58,23 +63,52 @@ def answer_all(
     if len(answers) == len(asked):
         return answers
     model = load()
-    batches = plan(asked.values(), kind, batch_tokens or model.batch_tokens, share_prefixes=model.shares_prefixes)
-    padding = padding_share(batches)
-    for batch in batches:
-        unanswered = [row for row in batch if not row.questions <= answers.keys()]
-        if not unanswered:
-            continue
-        found = _by_question(unanswered, _answer_within_memory(model, unanswered), asked)
-        for digest, answer in found.items():
-            if not np.isfinite(answer).all():
-                raise ModelError(
-                    f"The model's answer about item {name_of(digest)} is not a finite number; if it runs in half "
-                    "precision, try --dtype float32."
-                )
+    at_once = batch_tokens or model.batch_tokens
+    batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes)
+    padding = padding_share(batches, at_once)
+    for found in answer_batches(model, batches, asked, answers, names):
         store.put(fingerprint, found)
         answers.update(found)
         report(Progress(len(answers), len(asked), padding))
     return answers
+
+
+def answer_batches(
+    model: Answerer,
+    batches: Iterable[Batch],
+    asked: Mapping[bytes, Question],
+    answers: Mapping[bytes, Answer],
+    names: Mapping[bytes, str] | None = None,
+) -> Iterator[dict[bytes, Answer]]:
+    """The answers of each batch that are not among `answers` yet."""
+    for batch, numbers in _answered(model, _unanswered(batches, answers)):
+        found = _by_question(batch, numbers, asked)
+        if not np.isfinite(numbers).all():
+            digest = next(digest for digest, answer in found.items() if not np.isfinite(answer).all())
+            raise ModelError(
+                f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; if "
+                "it runs in half precision, try --dtype float32."
+            )
+        yield found
+
+
+def _unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
+    """The batches with what is left to answer in them, if anything is."""
+    for batch in batches:
+        if rows := [row for row in batch if not row.questions <= answers.keys()]:
+            yield rows
+
+
+def _answered(model: Answerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch, NDArray[np.float32]]]:
+    """Each batch with its numbers. Some batches are started before the first is waited for."""
+    started: deque[tuple[Batch, Callable[[], NDArray[np.float32]]]] = deque()
+    for batch in batches:
+        started.append((batch, _start_within_memory(model, batch)))
+        if len(started) > model.batches_ahead:
+            first, numbers = started.popleft()
+            yield first, numbers()
+    for first, numbers in started:
+        yield first, numbers()
 
 
 def _by_question(batch: Batch, numbers: NDArray[np.float32], asked: Mapping[bytes, Question]) -> dict[bytes, Answer]:
@@ -91,10 +125,10 @@ def _by_question(batch: Batch, numbers: NDArray[np.float32], asked: Mapping[byte
     return found
 
 
-def _answer_within_memory(model: Answerer, batch: Batch) -> NDArray[np.float32]:
-    """Answer a batch; where memory does not suffice, its halves."""
+def _start_within_memory(model: Answerer, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    """Start a batch; where memory does not suffice, its halves."""
     try:
-        return model.answer(batch)
+        return model.start(batch)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
@@ -102,9 +136,8 @@ def _answer_within_memory(model: Answerer, batch: Batch) -> NDArray[np.float32]:
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     half = len(batch) // 2
-    return np.concatenate(
-        [_answer_within_memory(model, batch[:half]), _answer_within_memory(model, batch[half:])], axis=1
-    )
+    halves = [_start_within_memory(model, rows) for rows in (batch[:half], batch[half:])]
+    return lambda: np.concatenate([numbers() for numbers in halves], axis=1)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

@@ -54,11 +54,6 @@ class Row:
         return len(self.branches) > 1
 
     @property
-    def tokens(self) -> int:
-        """How many tokens the row sends through the model."""
-        return len(self.ids) + len(self.source)
-
-    @property
     def questions(self) -> set[bytes]:
         """The digests of the questions this row answers, wholly or in part."""
         return {ask.question for ask in self.asks}
@@ -68,25 +63,52 @@ Batch = list[Row]
 
 
 def plan(questions: Iterable[Question], kind: Kind, batch_tokens: int, *, share_prefixes: bool = True) -> list[Batch]:
-    """Batches of at most `batch_tokens` tokens each (padding counted) that answer all questions."""
+    """Batches of at most `batch_tokens` tokens each (padding counted) that answer all questions.
+
+    For encoder-decoders it is the tokens of the sources that count.
+    """
     rows = _unique_rows(questions, trim=kind in ("causal", "seq2seq"))
+    if kind == "seq2seq":
+        return list(_batches_by_source(rows, batch_tokens))
     if kind == "causal" and share_prefixes:
         rows = list(_trees(rows))
     return list(_batches(rows, batch_tokens))
 
 
-def padding_share(batches: Iterable[Batch]) -> float:
+def padding_share(batches: Iterable[Batch], batch_tokens: int) -> float:
     """The share of all tokens sent that is padding."""
     sent = useful = 0
     for batch in batches:
-        sent += len(batch) * padded_tokens(batch)
-        useful += sum(row.tokens for row in batch)
+        sources = {row.source for row in batch}
+        sent += len(sources) * max(map(len, sources))
+        useful += sum(map(len, sources))
+        lengths = [len(row.ids) for row in batch]
+        useful += sum(lengths)
+        for lines in of_like_length(lengths, batch_tokens) if any(sources) else [range(len(batch))]:
+            sent += len(lines) * max(lengths[line] for line in lines)
     return 1 - useful / sent if sent else 0.0
 
 
-def padded_tokens(batch: Batch) -> int:
-    """How many tokens each row of a batch costs."""
-    return max(len(row.ids) for row in batch) + max(len(row.source) for row in batch)
+def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
+    """The rows with these lengths, by number, divided into batches of at most `batch_tokens` tokens each.
+
+    The longest come first, so that memory is at its peak at once. A batch that is well filled ends where the length
+    changes: then it needs no padding and no mask.
+
+    >>> of_like_length([2, 5, 5, 2, 2], 10)
+    [[1, 2], [0, 3, 4]]
+    """
+    batches: list[list[int]] = []
+    longest = room = 0
+    for line in sorted(range(len(lengths)), key=lambda line: -lengths[line]):
+        well_filled = bool(batches) and 2 * longest * len(batches[-1]) > batch_tokens
+        if not room or (well_filled and lengths[line] < longest):
+            batches.append([])
+            longest = lengths[line]
+            room = max(1, batch_tokens // max(1, longest))
+        batches[-1].append(line)
+        room -= 1
+    return batches
 
 
 def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
@@ -161,18 +183,18 @@ def _common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
-    """Rows of about the same length together, the longest first so that memory is at its peak at once."""
-    # Sources are encoded once a batch, so rows of one source stay together.
-    ordered = sorted(rows, key=lambda row: (-len(row.source), row.source, -len(row.ids), row.is_tree, row.ids))
-    batch: Batch = []
-    for row in ordered:
-        longest = padded_tokens([*batch, row]) if batch else row.tokens
-        full = longest * (len(batch) + 1) > batch_tokens
-        # A batch that is well filled ends where the length changes: then it needs no padding and no mask.
-        wasteful = bool(batch) and row.tokens < longest and longest * len(batch) * 2 > batch_tokens
-        if batch and (full or wasteful):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+    """Rows of about the same length together."""
+    ordered = sorted(rows, key=lambda row: (row.is_tree, row.segments, row.ids))
+    for lines in of_like_length([len(row.ids) for row in ordered], batch_tokens):
+        yield [ordered[line] for line in lines]
+
+
+def _batches_by_source(rows: Iterable[Row], batch_tokens: int) -> Iterator[Batch]:
+    """Sources of about the same length together, each with all of its rows, so that it is encoded once."""
+    by_source: dict[tuple[int, ...], Batch] = {}
+    for row in sorted(rows, key=lambda row: (row.source, row.ids)):
+        by_source.setdefault(row.source, []).append(row)
+    clusters = list(by_source.values())
+    # What a source costs is its own length; its rows are decoded a few at a time.
+    for lines in of_like_length([len(cluster[0].source) for cluster in clusters], batch_tokens):
+        yield [row for line in lines for row in clusters[line]]

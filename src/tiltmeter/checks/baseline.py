@@ -1,0 +1,140 @@
+"""Rules about a baseline: no farther from the ideal than another run was, by more than a margin."""
+
+from collections.abc import Iterator, Sequence
+
+from tiltmeter.checks.rules import EVERY, Rule
+from tiltmeter.checks.verdict import Verdict, judge
+from tiltmeter.data.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.association import OVERALL
+from tiltmeter.measures.quantities import named
+from tiltmeter.runs.cells import Cell, cells_of
+from tiltmeter.runs.compare import Difference, differences_between
+from tiltmeter.runs.result import Result
+
+
+def against(rule: Rule, result: Result, baseline: Result, lenient: bool) -> Iterator[Verdict]:
+    """How much farther from the ideal the run is than the baseline, paired on the items of both."""
+    ours, theirs = cells_of("the run", result), cells_of("the baseline", baseline)
+    cells = _chosen(rule, ours)
+    found = False
+    for cell in cells:
+        other = _counterpart(cell, _same_place(cell, theirs), ours, rule)
+        for where in _groups(rule, cell):
+            left, right = cell.only(where), other.only(where)
+            for one in differences_between(left, right, _measures(rule, cell)):
+                found = True
+                yield _worse(rule, one, where, lenient)
+    if not found:
+        there = ", ".join(dict.fromkeys(quantity.measure for cell in cells for quantity in cell.quantities()))
+        if not rule.measure:
+            raise UsageError(
+                f"--no-worse-than {rule.text} is for percentages that lean, and none can be compared with the "
+                f'baseline; name a measure ({there}), as in "gest.log g_s 0.1".'
+            )
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing that the run and the baseline share; the run has {there}."
+        )
+
+
+def _chosen(rule: Rule, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells a rule is about: both parts pooled where there is that and no part is named."""
+    kept = list(cells)
+    for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
+        if not any(values) or values == (EVERY,):
+            continue
+        there = list(dict.fromkeys(getattr(cell, field) for cell in kept))
+        for value in values:
+            if value not in there:
+                raise UsageError(
+                    f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r} there"
+                    f"{did_you_mean(str(value), there)}; it has {', '.join(there)}."
+                )
+        kept = [cell for cell in kept if getattr(cell, field) in values]
+    if rule.part is None:
+        pooled = {(cell.model, cell.benchmark, cell.language) for cell in kept if cell.part == OVERALL}
+        kept = [c for c in kept if c.part == OVERALL or (c.model, c.benchmark, c.language) not in pooled]
+    return kept
+
+
+def _same_place(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
+    """The cells on the same benchmark, part and language."""
+    place = (cell.benchmark, cell.part, cell.language)
+    return [other for other in others if (other.benchmark, other.part, other.language) == place]
+
+
+def _counterpart(cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule) -> Cell:
+    """What a cell is compared with: the same model, or where each run has one model only, that one."""
+    place = f"{cell.benchmark}/{cell.part}:{cell.language}"
+    if not others:
+        raise UsageError(
+            f"The baseline has nothing for {place}, so {str(rule)!r} cannot be judged; run it on the same items."
+        )
+    same = [other for other in others if other.model == cell.model]
+    if not same and len({other.model for other in others}) == 1 and len({one.model for one in ours}) == 1:
+        same = list(others)
+    if not same:
+        there = ", ".join(dict.fromkeys(other.model for other in others))
+        raise UsageError(
+            f"The baseline has no model {cell.model} on {place}, and it is not clear which of {there} to compare it "
+            f"with; use runs with one model each, or the same names."
+        )
+    alike = [other for other in same if other.protocol == cell.protocol]
+    if not alike:
+        raise UsageError(
+            f"{cell.model} was asked by the protocol {cell.protocol} on {place}, the baseline by {same[0].protocol}; "
+            f"a difference would be the protocol's, so run both by the same one."
+        )
+    if not len(alike[0].scores.index.intersection(cell.scores.index)):
+        raise UsageError(f"The run and the baseline share no items of {place}; run both with the same --limit.")
+    return alike[0]
+
+
+def _groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:
+    if rule.view == "all":
+        return [{}]
+    columns = list(map(str, cell.attributes.columns))
+    if rule.view not in columns:
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: items have no {rule.view!r}{did_you_mean(rule.view, columns)}; "
+            f"they have {', '.join(columns) or 'nothing to tell them apart by'}."
+        )
+    there = sorted({str(value) for value in cell.attributes[rule.view].dropna()})
+    if rule.group != EVERY and rule.group not in there:
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: no item has the {rule.view} {rule.group!r}"
+            f"{did_you_mean(rule.group, there)}; there is {', '.join(there[:12])}{' …' if len(there) > 12 else ''}."
+        )
+    return [{rule.view: group} for group in (there if rule.group == EVERY else [rule.group])]
+
+
+def _measures(rule: Rule, cell: Cell) -> list[str]:
+    """The measure of a rule, or every percentage that leans."""
+    quantities = cell.quantities()
+    names = [quantity.measure for quantity in quantities]
+    if not rule.measure:
+        # A name that no measure has, where there is none: an empty list would stand for all of them.
+        return [q.measure for q in quantities if q.binary and not q.towards_an_end] or ["-"]
+    measure = named(rule.measure, names)
+    if measure is None:
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: {cell} cannot be compared in {rule.measure!r}"
+            f"{did_you_mean(rule.measure, names)}; it can be in {', '.join(names)}."
+        )
+    return [measure]
+
+
+def _worse(rule: Rule, one: Difference, where: dict[str, str], lenient: bool) -> Verdict:
+    found, cell = one.contrast, one.left.cell
+    part = "" if cell.part == "all" else f"/{cell.part}"
+    group = "".join(f"[{name}={value}]" for name, value in where.items())
+    return judge(
+        rule,
+        cell.model,
+        f"{cell.benchmark}{part}:{cell.language}",
+        f"{one.quantity.measure}{group}, farther from {one.quantity.ideal:g} than {one.right.cell.model}",
+        found.farther,
+        (found.farther_low, found.farther_high),
+        found.n,
+        lenient,
+    )

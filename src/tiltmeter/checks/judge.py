@@ -1,0 +1,91 @@
+"""Judging a run by rules."""
+
+from collections.abc import Sequence
+
+from tiltmeter.checks.baseline import against
+from tiltmeter.checks.rules import EVERY, Rule
+from tiltmeter.checks.verdict import Verdict, judge
+from tiltmeter.data.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.association import OVERALL
+from tiltmeter.measures.intervals import Interval
+from tiltmeter.measures.quantities import named
+from tiltmeter.measures.records import Record
+from tiltmeter.runs.result import Result
+
+
+def check(
+    result: Result, rules: Sequence[Rule], *, baseline: Result | None = None, lenient: bool = False
+) -> list[Verdict]:
+    """Judge a run by rules. A rule that matches nothing is an error: it would guard nothing."""
+    if not rules:
+        raise UsageError('There are no rules; give some with --max, --min or --no-worse-than: --max "stereoset.SS 60".')
+    verdicts: list[Verdict] = []
+    for rule in rules:
+        if rule.kind == "no-worse-than":
+            if baseline is None:
+                raise UsageError(f"The rule {str(rule)!r} needs a run to compare with; name one with --baseline.")
+            verdicts += against(rule, result, baseline, lenient)
+        else:
+            verdicts += [_of_record(rule, record, lenient) for record in matching(rule, result.records)]
+    return verdicts
+
+
+def matching(rule: Rule, records: Sequence[Record]) -> list[Record]:
+    """The records a rule is about: of both parts pooled where there is that and no part is named."""
+    there = _narrow(records, "benchmark", rule.benchmark, rule)
+    if rule.part not in (None, EVERY):
+        there = _narrow(there, "part", str(rule.part), rule)
+    there = [
+        record
+        for language in rule.languages or dict.fromkeys(record.language for record in there)
+        for record in _narrow(there, "language", language, rule)
+    ]
+    measure = named(rule.measure, (record.measure for record in there))
+    there = _narrow(there, "measure", measure or rule.measure, rule)
+    # A measure with one view of its own, such as ICAT macro, need not be asked for by that view.
+    views = dict.fromkeys(record.view for record in there)
+    view = next(iter(views)) if rule.view == "all" and len(views) == 1 else rule.view
+    there = _narrow(there, "view", view, rule)
+    if rule.group != EVERY and not (rule.view == "all" and view != "all"):
+        there = _narrow(there, "group", rule.group, rule)
+    if rule.part is None:
+        pooled = {(record.model, record.language) for record in there if record.part == OVERALL}
+        there = [r for r in there if r.part == OVERALL or (r.model, r.language) not in pooled]
+    return there
+
+
+def _narrow(records: Sequence[Record], field: str, value: str, rule: Rule) -> list[Record]:
+    kept = [record for record in records if getattr(record, field) == value]
+    if not kept:
+        there = list(dict.fromkeys(str(getattr(record, field)) for record in records))
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r} there"
+            f"{did_you_mean(value, there)}; it has {', '.join(there[:12])}{' …' if len(there) > 12 else ''}."
+        )
+    return kept
+
+
+def _of_record(rule: Rule, record: Record, lenient: bool) -> Verdict:
+    value, ends = record.value, _ends(record)
+    of = record.measure
+    if rule.distance:
+        if record.ideal is None:
+            raise UsageError(f"The rule {rule.text!r} asks for a distance, but {record.measure} has no ideal value.")
+        ends = _folded(ends, record.ideal) if ends else None
+        value, of = abs(value - record.ideal), f"|{of} − {record.ideal:g}|"
+    part = "" if record.part == "all" else f"/{record.part}"
+    group = "" if record.view == "all" else f"[{record.view}={record.group}]"
+    return judge(
+        rule, record.model, f"{record.benchmark}{part}:{record.language}", of + group, value, ends, record.n, lenient
+    )
+
+
+def _ends(record: Record) -> Interval | None:
+    return None if record.low is None or record.high is None else (record.low, record.high)
+
+
+def _folded(ends: Interval, ideal: float) -> Interval:
+    """The interval of the distance from the ideal; where the ideal is inside, the distance may be none at all."""
+    below, above = (abs(end - ideal) for end in ends)
+    return 0.0 if ends[0] <= ideal <= ends[1] else min(below, above), max(below, above)

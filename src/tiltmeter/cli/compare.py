@@ -1,0 +1,89 @@
+"""`tiltmeter compare`: compare runs, item by item."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.output import spell
+from tiltmeter.errors import UsageError
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of one run or more.")],
+    by: Annotated[
+        str | None,
+        typer.Option(help="`model`, `language`, or `any`: also different models in different languages."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A model, language or run: compare the others with it alone.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Compare in this measure only: `SS`, `CPS`, `S_JSD` …")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only these items: `bias_type=gender`.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page, with the items on which they disagree.")
+    ] = None,
+    items: Annotated[int, typer.Option(min=0, help="How many of those items the page shows; 0 for all.")] = 200,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
+) -> None:
+    """Compare models on the same items, and languages on the translations of the same items.
+
+    Differences are paired, item by item, with 95% intervals, exact or permutation tests, and Holm's correction over
+    all tests of one measure on one benchmark. Items that only one of the two has are counted and left out.
+
+    **Examples**
+
+    `tiltmeter compare runs/bert runs/gpt2`
+
+    `tiltmeter compare runs/multilingual --by language --baseline en`
+
+    `tiltmeter compare runs/bert runs/gpt2 --where bias_type=gender --html compared.html`
+    """
+    from rich.console import Console
+
+    from tiltmeter.reports.comparison import print_comparison
+    from tiltmeter.runs import Result
+    from tiltmeter.runs.compare import BY
+    from tiltmeter.runs.compare import compare as compare_runs
+
+    comparison = compare_runs(
+        [(name, Result.load(run)) for name, run in zip(run_names(runs), runs, strict=True)],
+        by=spell(by, BY, "--by"),
+        baseline=baseline,
+        measures=measure or (),
+        where=_where(where or []),
+    )
+    if as_json:
+        found = {"differences": [one.to_dict() for one in comparison.differences], "notes": comparison.notes}
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        print_comparison(comparison, Console())
+    if html is not None:
+        from tiltmeter.files import write_text
+        from tiltmeter.reports.comparison_page import comparison_page
+
+        write_text(html, comparison_page(comparison, items=items or None))
+        typer.echo(f"Written to {html}", err=True)
+
+
+def run_names(runs: list[Path]) -> list[str]:
+    """A name for each run: the folder's, or as much of its path as tells it from the others."""
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise UsageError("The same run is given twice; a run has nothing to be compared with itself in.")
+    names = [run.name or str(run) for run in runs]
+    return [str(run) if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)]
+
+
+def _where(given: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UsageError(f"--where {text} is not NAME=VALUE, as in bias_type=gender.")
+        pairs[name.strip()] = value.strip()
+    return pairs

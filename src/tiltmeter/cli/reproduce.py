@@ -1,0 +1,105 @@
+"""`tiltmeter reproduce`: recompute the printed numbers of a paper."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.published.reproduction import Reproduction
+
+PAPERS = "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024 or all"
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{PAPERS[0].upper()}{PAPERS[1:]}.")],
+    table: Annotated[str | None, typer.Option(metavar="N", help="This table only, such as 2 or 4.1.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="These rows only, by the name the table gives them.")
+    ] = None,
+    language: Annotated[str | None, typer.Option(metavar="CODE", help="This language only, such as de.")] = None,
+    from_models: Annotated[
+        bool, typer.Option("--from-models", help="Run the models instead of reading what was released.")
+    ] = False,
+    model_path: Annotated[
+        list[str] | None,
+        typer.Option("--model-path", metavar="NAME=FOLDER", help="Load the model with this hub id from a folder."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="With --from-models: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with all tables.")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as LaTeX.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as Markdown.")] = None,
+) -> None:
+    """Recompute the printed numbers of a paper, and show where they hold.
+
+    Released predictions and translations are fetched at pinned commits, or taken from the cache or from a mirror
+    (`TILTMETER_MIRROR`). What is not there counts as not available, never as agreeing.
+
+    The exit code is 0 if no number differs without a known reason, and 1 if one does.
+
+    **Examples**
+
+    `tiltmeter reproduce oeztuerk2023`
+
+    `tiltmeter reproduce gest2024 --table 8 --model DeepL --language sk`
+
+    `tiltmeter reproduce steinborn2022 --from-models --html steinborn.html`
+    """
+    from tiltmeter.cli.progress import answering_bar
+    from tiltmeter.published.reproduction import reproduce
+    from tiltmeter.published.sources.desk import Desk
+
+    desk = Desk(dict(map(_model_path, model_path or [])), device=device, watch=answering_bar)
+    found = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
+    for file, write in ((html, _html), (latex, _latex), (markdown, _markdown)):
+        if file is not None:
+            _write(file, write, found)
+    if as_json:
+        from tiltmeter.published.output.as_json import to_json
+
+        typer.echo(to_json(found))
+    else:
+        from tiltmeter.published.output.terminal import print_reproduction
+
+        print_reproduction(found, Console())
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _model_path(text: str) -> tuple[str, str]:
+    name, equals, folder = text.partition("=")
+    if not (name and equals and folder):
+        raise UsageError(f"--model-path {text} should be NAME=FOLDER, as in --model-path gpt2=models/gpt2.")
+    return name, folder
+
+
+def _write(file: Path, write: "Callable[[Reproduction], str]", found: "Reproduction") -> None:
+    from tiltmeter.files import write_text
+
+    try:
+        write_text(file, write(found))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({error.strerror or error}); choose another place.") from error
+
+
+def _html(found: "Reproduction") -> str:
+    from tiltmeter.published.output.html import to_html
+
+    return to_html(found)
+
+
+def _latex(found: "Reproduction") -> str:
+    from tiltmeter.published.output.latex import to_latex
+
+    return to_latex(found)
+
+
+def _markdown(found: "Reproduction") -> str:
+    from tiltmeter.published.output.markdown import to_markdown
+
+    return to_markdown(found)

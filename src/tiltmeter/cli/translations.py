@@ -1,0 +1,83 @@
+"""The half of `tiltmeter run` that measures translation systems."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.cli.progress import answering_bar
+from tiltmeter.data.spec import parse_spec
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.runs import Result
+
+# What is measured on translations alone is called after the data set that is translated.
+_SUFFIX = "-mt"
+
+
+def is_for_translators(on: Sequence[str]) -> bool:
+    """Whether one of the benchmarks is for translation systems."""
+    return any(parse_spec(spec).name.endswith(_SUFFIX) for spec in on)
+
+
+def run_translations(
+    translator: str | None,
+    translations: Path | None,
+    *,
+    models: Sequence[str],
+    on: Sequence[str],
+    system: str | None,
+    edition: str | None,
+    gender_from: str,
+    limit: int | None,
+    beams: int | None,
+    device: str,
+    dtype: str,
+    trust_remote_code: bool,
+    yes: bool,
+    out: Path | None,
+    force: bool,
+) -> "Result":
+    """Measure a translation system, or a file of translations."""
+    from tiltmeter.runs.translations import evaluate_translator, score_translations
+
+    if models:
+        raise UsageError(f"A run measures language models or a translation system, not both; leave out {models[0]}.")
+    if len(on) != 1:
+        raise UsageError("A translation system is measured on one benchmark; name it as in --on gest-mt:sk,uk.")
+    if translator and translations:
+        raise UsageError("Give --translator to translate, or --translations for what is translated, but not both.")
+    if translations is not None:
+        if system is None:
+            raise UsageError(f"--system is missing: say what made the translations in {translations}.")
+        return score_translations(
+            translations,
+            system=system,
+            on=on[0],
+            edition=edition,
+            gender_from=gender_from,
+            limit=limit,
+            out=out,
+            force=force,
+        )
+    if translator is None:
+        raise UsageError(
+            f"{on[0]} is for translation systems; name one with --translator, or give --translations FILE.csv and "
+            "--system NAME."
+        )
+    return evaluate_translator(
+        translator,
+        on=on[0],
+        system=system,
+        edition=edition,
+        gender_from=gender_from,
+        yes=yes,
+        limit=limit,
+        beams=beams,
+        device=device,
+        dtype=dtype,
+        trust_remote_code=trust_remote_code,
+        out=out,
+        force=force,
+        watch=answering_bar,
+    )

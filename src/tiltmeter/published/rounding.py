@@ -1,0 +1,17 @@
+"""Whether a number agrees with a printed one."""
+
+# What two ways to add up the same numbers may differ by.
+NOISE = 1e-9
+
+
+def agrees(text: str, value: float, digits: int) -> bool:
+    """Whether `value`, rounded to `digits` after the point, is the printed number.
+
+    A value just between two numbers agrees with both: papers do not say whether they round halves up or to even.
+
+    >>> agrees("83.1", 83.104, 2), agrees("83.1", 83.106, 2), agrees("83.1", 83.106, 1)
+    (True, False, True)
+    >>> agrees("0.12", 0.125, 2), agrees("0.13", 0.125, 2)
+    (True, True)
+    """
+    return abs(value - float(text)) <= 0.5 * 10**-digits + NOISE * max(1.0, abs(value))

@@ -1,0 +1,55 @@
+"""Steinborn et al. (2022): nothing but models can recompute their numbers, for no predictions were released."""
+
+from dataclasses import dataclass
+
+from tiltmeter.published.printed import Place
+from tiltmeter.published.sources.desk import Desk
+from tiltmeter.published.sources.recipe import Key, Numbers, Source
+
+# The models of the paper's appendix, and of the CrowS-Pairs code that Table 3 follows.
+MODELS = {
+    "mBERT": "bert-base-multilingual-cased",
+    "xlmR": "xlm-roberta-base",
+    "BERT": "bert-base-uncased",
+    "RoBERTa": "roberta-large",
+    "ALBERT": "albert-xxlarge-v2",
+}
+_DATA = {
+    "multilingual gender pairs": ("gender-pairs", ""),
+    "crows-pairs": ("crows-pairs", ""),
+    "crows-pairs perturbed": ("crows-pairs", "drop-final-character"),
+}
+_LACKING = "No predictions were released; --from-models runs the model."
+
+
+def find(place: Place, kind: str, *, from_models: bool) -> Source:
+    """What recomputes the number at a place."""
+    key: Key = (place["metric"], kind)
+    if not from_models:
+        return Source(key, lacking=_LACKING)
+    data, perturb = _DATA[place["dataset"]]
+    return Source(key, Run(MODELS[place["model"]], f"{data}:{place['language']}", perturb))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a masked model on pairs, perhaps changed ones."""
+
+    hub: str
+    on: str
+    perturb: str
+
+    @property
+    def name(self) -> str:
+        """The model and what it is run on."""
+        return f"{self.hub} on {self.on}{' with ' if self.perturb else ''}{self.perturb}"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures over all pairs, with their standard errors."""
+        numbers: dict[Key, float] = {}
+        for record in desk.run(self.hub, self.on, perturb=self.perturb or None):
+            if record.view == "all":
+                numbers[record.measure, "value"] = record.value
+                if record.standard_error is not None:
+                    numbers[record.measure, "standard error"] = record.standard_error
+        return numbers

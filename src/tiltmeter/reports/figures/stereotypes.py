@@ -1,0 +1,61 @@
+"""GEST's sixteen stereotypes: how much likelier the masculine word is, with intervals."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from tiltmeter.measures.gest import FEMALE, STEREOTYPES
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.figure import Chart
+from tiltmeter.reports.figures.series import ordered, pointing, table
+from tiltmeter.reports.style import MEN, WOMEN
+
+
+def name_of(group: str) -> str:
+    """The number of a stereotype with what it says."""
+    return f"{group} {STEREOTYPES.get(int(group), '')}".strip() if group.isdigit() else group
+
+
+def kind_of(group: str) -> str:
+    """Whom a stereotype is about."""
+    return "about women" if group.isdigit() and int(group) in FEMALE else "about men"
+
+
+def kind_colour() -> alt.Color:
+    """The colour of the two kinds of stereotypes."""
+    return alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=["about women", "about men"], range=[WOMEN, MEN]),
+        legend=alt.Legend(title=None, symbolType="circle"),
+    )
+
+
+def stereotypes(records: Sequence[Record], scale: tuple[float, float] | None = None) -> Chart:
+    """The masculine rate of each stereotype for one model and language; a line for each template.
+
+    Only how they stand to each other means something, since the two words differ in how common they are.
+    """
+    rate = records[0].measure
+    records = sorted(records, key=lambda r: (int(r.group) if r.group.isdigit() else 99, r.part))
+    frame = table(records, kind=lambda r: kind_of(r.group), name=lambda r: name_of(r.group))
+    parts = ordered(sorted(frame["part"]))
+    ratio = rate.startswith("q")
+    x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, **({"domain": scale} if scale else {}))
+    title = f"{rate}: masculine over feminine →" if ratio else f"{rate}: share translated as masculine →"
+    base = alt.Chart(frame).encode(
+        y=alt.Y("name:N", sort=ordered(frame["name"]), title=None),
+        yOffset=alt.YOffset("part:N", sort=parts),
+        color=kind_colour(),
+        tooltip=pointing(("name", "stereotype"), ("part", "part"), ("said", rate), ("n", "n")),
+    )
+    x = alt.X("value:Q", scale=x_scale, title=title, axis=alt.Axis(tickCount=6, format="~g"))
+    layers: list[alt.Chart] = [
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(
+            x=alt.X("low:Q", scale=x_scale, title=title, axis=alt.Axis(tickCount=6, format="~g")), x2="high:Q"
+        ),
+        base.mark_point(filled=True, size=46, opacity=1).encode(x=x),
+    ]
+    if not ratio:
+        layers.insert(0, alt.Chart(pd.DataFrame({"value": [0.5]})).mark_rule(style="ideal").encode(x=x))
+    return alt.layer(*layers).properties(height=alt.Step(9 * len(parts) + 12, **{"for": "position"}))

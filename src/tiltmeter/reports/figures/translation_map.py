@@ -1,0 +1,63 @@
+"""Translation systems: the stereotype rate f_s against the global masculine rate f_m."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from tiltmeter.reports.figures.figure import Chart
+from tiltmeter.reports.figures.series import Domain, model_colour, pointing, said
+from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.rows import Row
+
+
+def translation_map(rows: Sequence[Row], models: Domain) -> Chart:
+    """A point for each system and language, under the line of the most stereotypical a system can be.
+
+    With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, a system that is masculine at a rate f_m can reach f_s = 2 (1 - f_m)
+    above one half, and 2 f_m below.
+    """
+    points = pd.DataFrame([_point(row) for row in rows])
+    x = alt.X(
+        "f_m:Q",
+        title="f_m: masculine, whatever the stereotype →",
+        scale=alt.Scale(domain=(0, 1)),
+        axis=alt.Axis(tickCount=5),
+    )
+    y = alt.Y(
+        "f_s:Q",
+        title="f_s: gender goes by the stereotype →",
+        scale=alt.Scale(domain=(min(0.0, float(points["f_s_low"].min())), 1), nice=False),
+        axis=alt.Axis(tickCount=5),
+    )
+    base = alt.Chart(points).encode(
+        color=model_colour(models),
+        tooltip=pointing(("model", "system"), ("language", "language"), ("said_f_s", "f_s"), ("said_f_m", "f_m")),
+    )
+    most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
+    note = pd.DataFrame({"f_m": [0.5], "f_s": [1.0], "text": ["the most stereotypical there can be"]})
+    return alt.layer(
+        alt.Chart(most).mark_line(style="guide").encode(x, y),
+        alt.Chart(note).mark_text(style="note", align="left", dx=10, dy=4).encode(x, y, text="text:N"),
+        alt.Chart(pd.DataFrame({"f_m": [0.5], "f_s": [0.0]})).mark_point(style="ideal-mark", size=220).encode(x, y),
+        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x="f_m_low:Q", x2="f_m_high:Q", y="f_s:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x="f_m:Q", y="f_s_low:Q", y2="f_s_high:Q"),
+        base.mark_point(filled=True, size=80, opacity=1).encode(x, y),
+        alt.Chart(points).mark_text(style="name", align="left", dx=7, dy=-7).encode(x, y, text="code:N"),
+    ).properties(height=420)
+
+
+def _point(row: Row) -> dict[str, object]:
+    point: dict[str, object] = {}
+    for name in ("f_s", "f_m"):
+        record = row[name]
+        point |= {
+            "model": record.model,
+            "language": language_name(record.language),
+            "code": record.language,
+            name: record.value,
+            f"{name}_low": record.value if record.low is None else record.low,
+            f"{name}_high": record.value if record.high is None else record.high,
+            f"said_{name}": said(record),
+        }
+    return point

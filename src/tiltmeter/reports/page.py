@@ -1,0 +1,154 @@
+"""What the template is filled with: everything in a report, section by section, with no markup in it."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import vl_convert
+
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures import Figure, figures_of
+from tiltmeter.reports.gather import Gathered
+from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.leans import LEANS, span
+from tiltmeter.reports.rows import ALL_MODELS, OVERALL, all_rows
+from tiltmeter.reports.ruler_svg import Ruler, ruler
+from tiltmeter.reports.words import Headline, Verdict, headlines, verdicts
+
+MOST_NUMBERS = 600  # rows of a table of all numbers; the rest is for `tiltmeter show --csv`
+_BESIDE = ("LMS", "ICAT", "CPS", "S_JSD x 1e3", "f_m")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the summary table."""
+
+    verdict: Verdict
+    language: str
+    part: str
+    value: str
+    interval: str
+    p_value: str
+    ruler: Ruler
+    beside: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure with the Vega of its panels, compiled already: a browser is slower at that."""
+
+    figure: Figure
+    panels: list[tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One benchmark."""
+
+    name: str
+    slug: str
+    protocols: list[str]
+    measure: str
+    says: str
+    headline: Headline | None
+    lines: list[Line]
+    beside: list[str]
+    figures: list[Drawn]
+    numbers: list[Record] = field(default_factory=list)
+    more_numbers: int = 0
+
+
+def sections(gathered: Gathered) -> list[Section]:
+    """The sections of a report, in the order of the runs."""
+    models = models_of(gathered.records)
+    found: list[Section] = []
+    for name in dict.fromkeys(record.benchmark for record in gathered.records):
+        records = [record for record in gathered.records if record.benchmark == name]
+        scores = gathered.scores[gathered.scores["benchmark"] == name]
+        slug = _slug(name, [section.slug for section in found])
+        figures = [_drawn(figure) for figure in figures_of(records, scores, models)]
+        found.append(_section(name, slug, records, figures))
+    return found
+
+
+def models_of(records: Sequence[Record]) -> list[str]:
+    """The models of a report; each has a colour by its place here."""
+    return [model for model in dict.fromkeys(record.model for record in records) if model != ALL_MODELS]
+
+
+def _section(name: str, slug: str, records: Sequence[Record], figures: list[Drawn]) -> Section:
+    rows = all_rows(records)
+    found = verdicts(rows)
+    measure = found[0].record.measure if found else ""
+    beside = [other for other in _BESIDE if other != measure and any(other in v.row for v in found)]
+    numbers = [r for r in records if r.view not in ("target", "as published")]
+    return Section(
+        name=name,
+        slug=slug,
+        protocols=list(dict.fromkeys(p for r in records for p in r.protocol.split(" + "))),
+        measure=measure,
+        says=LEANS[measure].says if measure else "",
+        headline=next(iter(headlines(rows)), None),
+        lines=_lines(found, beside),
+        beside=beside,
+        figures=figures,
+        numbers=numbers[:MOST_NUMBERS],
+        more_numbers=max(0, len(numbers) - MOST_NUMBERS),
+    )
+
+
+def _lines(found: Sequence[Verdict], beside: Sequence[str]) -> list[Line]:
+    scales = {
+        name: span([v.record for v in found if v.record.measure == name])
+        for name in dict.fromkeys(v.record.measure for v in found)
+    }
+    lines = []
+    for v in found:
+        r, lean = v.record, LEANS[v.record.measure]
+        interval = f"{lean.number(r.low)} – {lean.number(r.high)}" if r.low is not None and r.high is not None else ""
+        lines.append(
+            Line(
+                verdict=v,
+                language=language_name(r.language),
+                part="" if r.part in (OVERALL, "all") else r.part,
+                value=lean.number(r.value),
+                interval=interval,
+                p_value=probability(r.p_value),
+                ruler=ruler(r, scales[r.measure], v.side),
+                beside=[f"{v.row[name].value:.{2 if name == 'f_m' else 1}f}" if name in v.row else "" for name in beside],
+            )
+        )
+    return lines
+
+
+def probability(value: float | None) -> str:
+    """A p-value as it is printed."""
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _drawn(figure: Figure) -> Drawn:
+    compiled = [vl_convert.vegalite_to_vega(spec) for spec in figure.specs()]
+    return Drawn(figure, [(panel.title, vega) for panel, vega in zip(figure.panels, compiled, strict=True)])
+
+
+def _slug(name: str, taken: Sequence[str]) -> str:
+    """A name for links and files, of letters that need no care; different names stay different."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.rsplit("/", 1)[-1].lower().removesuffix(".jsonl")).strip("-")[:40]
+    slug = plain or "benchmark"
+    return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
+
+
+def packed_figures(found: Sequence[Section]) -> str:
+    """All charts as JSON that can stand in a script element: nothing in it can end the element."""
+    charts = {
+        f"{section.slug}-{drawn.figure.slug}-{number}": vega
+        for section in found
+        for drawn in section.figures
+        for number, (_, vega) in enumerate(drawn.panels)
+    }
+    text = json.dumps(charts, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

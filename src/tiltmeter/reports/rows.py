@@ -1,0 +1,47 @@
+"""Records put together: those of one model, language, part and protocol are a row."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tiltmeter.measures.records import Record
+
+OVERALL = "overall"
+# What GEST's measures call the agreement between models; it is no model.
+ALL_MODELS = "all models"
+
+# The records of one model, benchmark, language, part and protocol over all items, by measure.
+Row = dict[str, Record]
+
+
+def split(records: Iterable[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
+    """The records that agree in these fields, in the order in which they first come up."""
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        groups.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
+    yield from groups.items()
+
+
+def one(row: Row) -> Record:
+    """Any record of a row, for what they have in common."""
+    return next(iter(row.values()))
+
+
+def all_rows(records: Iterable[Record]) -> list[Row]:
+    """The numbers over all items, a row for each model, benchmark, language, part and protocol."""
+    headline = (r for r in records if r.view == "all" and r.model != ALL_MODELS)
+    return [
+        {r.measure: r for r in some}
+        for _, some in split(headline, "model", "benchmark", "language", "part", "protocol")
+    ]
+
+
+def summaries(rows: Sequence[Row]) -> list[Row]:
+    """The rows that stand for the rest: the parts together where they were pooled, else each part."""
+    pooled = {_family(row) for row in rows if one(row).part == OVERALL}
+    return [row for row in rows if one(row).part == OVERALL or _family(row) not in pooled]
+
+
+def _family(row: Row) -> tuple[str, ...]:
+    """What two parts must share to be pooled; of their protocols only the case of a part may differ."""
+    record = one(row)
+    protocols = {name.partition("/")[0] for name in record.protocol.split(" + ")}
+    return (record.model, record.benchmark, record.language, *sorted(protocols))

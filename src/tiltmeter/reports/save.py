@@ -1,0 +1,32 @@
+"""Figures as files, for papers and slides."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import vl_convert
+
+from tiltmeter.errors import UsageError
+from tiltmeter.files import written_whole
+from tiltmeter.reports.figures import Figure
+
+_SCALE = 2  # pixels to a point in PNG files, so that print is sharp
+
+
+def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
+    """Write each figure as SVG, PNG and PDF; the first of each pair is what its benchmark is called in file names."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, not a folder; choose another place with --figures.")
+    written = []
+    for benchmark, figure in figures:
+        svg = vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[])
+        for suffix, content in (
+            ("svg", svg.encode()),
+            ("png", vl_convert.svg_to_png(svg, scale=_SCALE)),
+            ("pdf", vl_convert.svg_to_pdf(svg)),
+        ):
+            path = folder / f"{benchmark}-{figure.slug}.{suffix}"
+            with written_whole(path) as part:
+                part.write_bytes(content)
+            written.append(path)
+    return written

@@ -1,0 +1,88 @@
+"""What the items of a run say: looked up when a report is made, since a run holds only their ids."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.data import (
+    AssociationItem,
+    GestItem,
+    GestPairItem,
+    Item,
+    PairItem,
+    Spec,
+    WinoBiasItem,
+    load_spec,
+    parse_spec,
+)
+from tiltmeter.data.datasets import DATASETS
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.reports.clean import clip, label
+from tiltmeter.runs.portions import sha256_of
+
+# Benchmark and language, as a report names them.
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemText:
+    """The texts of one item: what stands before them, and each by its role."""
+
+    context: str
+    texts: Mapping[str, str]
+
+
+def item_texts(manifests: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, dict[str, ItemText]], list[str]]:
+    """The texts of all items by id, and why those of some data sets are not there.
+
+    Nothing is downloaded for a report, and a file that has changed since the run is not the one that was measured.
+    """
+    found: dict[Place, dict[str, ItemText]] = {}
+    missing: dict[str, None] = {}
+    for manifest in manifests:
+        for data in manifest.get("data", ()):
+            place = (label(str(data["benchmark"])), label(str(data["language"])))
+            if place in found:
+                continue
+            try:
+                items = _load(str(data["benchmark"]), str(data["language"]), data.get("files") or {})
+            except (TiltmeterError, OSError) as error:
+                missing[f"{data['benchmark']}: {str(error).rstrip('.')}."] = None
+                continue
+            found[place] = {label(item.id): _text(item) for item in items}
+    return found, list(missing)
+
+
+def _load(name: str, language: str, files: Mapping[str, str]) -> list[Item]:
+    if name in DATASETS:
+        for source in DATASETS[name].select(None, [language]):
+            if not source.is_here():
+                raise TiltmeterError(f"The texts are not on this machine; `tiltmeter data get {name}` gets them.")
+            for file, path in zip(source.files, source.paths(), strict=True):
+                _same(path, files.get(file.name))
+        return load_spec(Spec(name, None, (language,)))
+    spec = parse_spec(name)
+    if spec.path is None or not spec.path.is_file():
+        raise TiltmeterError("The file of items is not where it was when they were measured.")
+    _same(spec.path, files.get(spec.path.name))
+    return load_spec(Spec(name, None, (language,), spec.path))
+
+
+def _same(path: Path, digest: str | None) -> None:
+    if digest is not None and sha256_of(path) != digest:
+        raise TiltmeterError(f"{path.name} has changed since the run, so its texts are not shown.")
+
+
+def _text(item: Item) -> ItemText:
+    match item:
+        case AssociationItem():
+            return ItemText(clip(item.context), {c.role: clip(c.word or c.sentence) for c in item.candidates})
+        case PairItem():
+            return ItemText("", {"more": clip(item.more), "less": clip(item.less)})
+        case GestItem():
+            return ItemText(clip(item.sentence), {})
+        case GestPairItem():
+            return ItemText(clip(item.original), {"male": clip(item.male), "female": clip(item.female)})
+        case WinoBiasItem():
+            return ItemText("", {"male": clip(item.male), "female": clip(item.female)})

@@ -1,0 +1,150 @@
+"""Cells: the scores of runs, cut to what can be laid side by side."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tiltmeter.data.items import PARTS
+from tiltmeter.data.suggest import did_you_mean
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.measures.association import OVERALL
+from tiltmeter.measures.intervals import Floats
+from tiltmeter.measures.quantities import Quantity, quantities_for
+from tiltmeter.runs.result import Result
+
+_CASE = ["model", "benchmark", "part", "language", "protocol"]
+_OWN = {*_CASE, "item", "candidate", "role", "score"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one model said of one part of a benchmark in one language, under one protocol.
+
+    `scores` has a row for each item, by part and id, and a column for each role; `attributes` the same rows with what
+    the items are (bias type, target, stereotype).
+    """
+
+    run: str
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    protocol: str
+    scores: pd.DataFrame
+    attributes: pd.DataFrame
+
+    def __str__(self) -> str:
+        part = "" if self.part == "all" else f"/{self.part}"
+        return f"{self.model} on {self.benchmark}{part}:{self.language}"
+
+    def quantities(self) -> list[Quantity]:
+        """What it can be compared in."""
+        return quantities_for(self.scores.columns, self.attributes.columns)
+
+    def items(self, quantity: Quantity) -> pd.Index:
+        """The items that say something."""
+        if not quantity.may_be_blank:
+            return self.scores.index
+        return self.scores.index[self.scores[list(quantity.roles)].notna().all(axis=1)]
+
+    def values(self, quantity: Quantity, items: pd.Index) -> Floats:
+        """What these items say, a row for each mean that the quantity is made of."""
+        roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.roles}
+        for role, scores in roles.items():
+            bad = ~np.isfinite(scores)
+            if bad.any():
+                part, item = items[int(np.argmax(bad))]
+                raise DataError(
+                    f"{self.model} has no finite score for the role {role} of item {item} in {self.benchmark}/{part}:"
+                    f"{self.language}; make the run again."
+                )
+        return quantity.of_items(roles)
+
+    def labels(self, quantity: Quantity, items: pd.Index) -> NDArray[np.object_] | None:
+        """The strata of these items, where the quantity has any."""
+        if quantity.weigh is None:
+            return None
+        return self.attributes[quantity.columns[0]].loc[items].to_numpy(dtype=object)
+
+    def about(self, item: tuple[str, str]) -> list[str]:
+        """What an item is: its bias type, its target and so on."""
+        place = self.attributes.index.get_loc(item)
+        return [str(value) for value in self.attributes.iloc[[place]].to_numpy()[0] if not pd.isna(value)]
+
+    def score(self, item: tuple[str, str], role: str) -> float | None:
+        """One score of an item, if it has one for this role."""
+        if role not in self.scores.columns:
+            return None
+        return float(self.scores[role].to_numpy()[self.scores.index.get_loc(item)])
+
+    def only(self, where: Mapping[str, str]) -> "Cell":
+        """The same with the items that have these attributes."""
+        keep = np.ones(len(self.attributes), dtype=bool)
+        for column, value in where.items():
+            if column not in self.attributes.columns:
+                keep[:] = False
+                continue
+            keep &= (self.attributes[column].astype(str) == value).to_numpy()
+        return replace(self, scores=self.scores[keep], attributes=self.attributes[keep])
+
+
+def cells_of(run: str, result: Result) -> list[Cell]:
+    """The cells of a run; where both parts of an association benchmark are there, the two pooled as well."""
+    cells = []
+    for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
+        model, benchmark, part, language, protocol = map(str, names)
+        cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part)))
+    return [*cells, *_pooled(cells)]
+
+
+def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
+    """The cells with the items that have these attributes; an error if there is no such attribute, or no such item."""
+    columns = list(dict.fromkeys(column for cell in cells for column in cell.attributes.columns))
+    for column, value in where.items():
+        if column not in columns:
+            raise UsageError(
+                f"No item has the attribute {column!r}{did_you_mean(column, columns)}; there is {', '.join(columns)}."
+            )
+        there = sorted(
+            {str(one) for cell in cells if column in cell.attributes for one in cell.attributes[column].dropna()}
+        )
+        if value not in there:
+            raise UsageError(
+                f"No item has the {column} {value!r}{did_you_mean(value, there)}; there is {', '.join(there[:12])}"
+                f"{' …' if len(there) > 12 else ''}."
+            )
+    kept = [cell.only(where) for cell in cells]
+    return [cell for cell in kept if len(cell.scores)]
+
+
+def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    twice = rows.duplicated(["item", "role"])
+    if twice.any():
+        row = rows[twice].iloc[0]
+        raise DataError(f"{run} has two scores of {row['model']} for the role {row['role']} of item {row['item']}.")
+    scores = rows.pivot(index="item", columns="role", values="score").sort_index()
+    columns = [name for name in rows.columns if name not in _OWN and rows[name].notna().any()]
+    attributes = rows.drop_duplicates("item").set_index("item")[columns].loc[scores.index]
+    index = pd.MultiIndex.from_arrays([[part] * len(scores), scores.index], names=["part", "item"])
+    return scores.set_axis(index), attributes.set_axis(index)
+
+
+def _pooled(cells: Sequence[Cell]) -> Iterator[Cell]:
+    groups: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for cell in cells:
+        # "published" goes with "published" and with "published/d", as in the measures.
+        key = (cell.model, cell.benchmark, cell.language, cell.protocol.partition("/")[0])
+        groups.setdefault(key, {})[cell.part] = cell
+    for parts in groups.values():
+        if set(parts) == set(PARTS):
+            both = [parts[part] for part in PARTS]
+            yield replace(
+                both[0],
+                part=OVERALL,
+                protocol=" + ".join(dict.fromkeys(cell.protocol for cell in both)),
+                scores=pd.concat([cell.scores for cell in both]),
+                attributes=pd.concat([cell.attributes for cell in both]),
+            )

@@ -1,0 +1,87 @@
+"""The scores that were released with GEST: a text file for each template, with log10 of a ratio on each line."""
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE
+from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, parts
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.runs.evaluate import score_table
+from tiltmeter.runs.imports import Predictions
+from tiltmeter.runs.portions import WHOLE, Portion
+
+FORM = "gest"
+_NAME = re.compile(r"_template-\d+$")
+
+
+def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: str | None = None) -> Predictions:
+    """Read one file for the template that was asked for, or all files of a model.
+
+    The released files of a model are called `NAME_template-0.txt` and so on: four for a masked model, and for a causal
+    one the two of the last two templates. `path` is one of them, or the folder with NAME, which stands for all.
+    """
+    if len(predicted) != 1 or predicted[0].form != BENCHMARK.form:
+        raise UsageError("Predictions of the form gest are for the sentences of gest or gest-1.0; name one with --on.")
+    (portion,) = predicted
+    files = _files(path, portion.part)
+    name = model or model_of(path)
+    tables = []
+    for part, file in files.items():
+        (asked,) = portion.in_parts([part])
+        ratios = _ratios(file)
+        if len(ratios) != len(portion.items):
+            raise DataError(
+                f"{file} has {len(ratios)} lines, but {portion.name} has {len(portion.items)} sentences; "
+                "choose the data set that was predicted."
+            )
+        words = TEMPLATES[part].words
+        rows = ((item, words, ROLE, ratio) for item, ratio in zip(portion.items, ratios, strict=True))
+        tables.append(score_table(name, asked, BENCHMARK, PROTOCOL, rows))
+    return Predictions(pd.concat(tables, ignore_index=True), [], [], tuple(files.values()))
+
+
+def model_of(path: Path) -> str:
+    """The model that a file, or all files of a name, are of.
+
+    >>> model_of(Path("english_mlm/bert-base-uncased_template-0.txt")), model_of(Path("english_glm/phi-1.5"))
+    ('bert-base-uncased', 'phi-1.5')
+    """
+    return _NAME.sub("", path.name.removesuffix(".txt"))
+
+
+def _files(path: Path, part: str) -> dict[str, Path]:
+    """The files by their templates."""
+    if path.is_file():
+        if part == WHOLE:
+            raise UsageError(
+                f"{path.name} is for one template; name it, as in --on gest-1.0/template-1:en, or give the path "
+                f"{path.with_name(model_of(path))}, which stands for all files of the model."
+            )
+        return {part: path}
+    found = sorted(path.parent.glob(f"{path.name}_template-*.txt"))
+    for asked in (tuple(TEMPLATES), parts("causal")):
+        if [file.name for file in found] == [f"{path.name}_template-{number}.txt" for number in range(len(asked))]:
+            files = dict(zip(asked, found, strict=True))
+            if part != WHOLE and part not in files:
+                raise UsageError(f"There are no predictions of {path.name} for {part}, only for {', '.join(files)}.")
+            return files if part == WHOLE else {part: files[part]}
+    raise DataError(
+        f"There is neither a file {path} nor four or two files {path.name}_template-0.txt and so on beside it."
+    )
+
+
+def _ratios(file: Path) -> list[float]:
+    """Natural logarithms, made of the logarithms to base 10 in the file."""
+    try:
+        lines = file.read_text(encoding="utf-8").split()
+        ratios = [float(line) * math.log(10) for line in lines]
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} does not hold a number on each line: {error}.") from error
+    for number, ratio in enumerate(ratios, start=1):
+        if not math.isfinite(ratio):
+            raise DataError(f"{file}, line {number}: {lines[number - 1]} is not a finite number.")
+    return ratios

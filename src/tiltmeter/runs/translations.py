@@ -1,0 +1,305 @@
+"""Runs of translation systems: English sentences that show no gender, in languages that have to choose one."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.benchmarks.gest import attributes
+from tiltmeter.data.cache import cache_dir
+from tiltmeter.data.datasets import DATASETS
+from tiltmeter.data.items import GestItem
+from tiltmeter.data.spec import EDITIONS, parse_spec
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
+from tiltmeter.runs.evaluate import Watch, limited
+from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.portions import WHOLE, Portion, portions, sha256_of
+from tiltmeter.runs.result import Result, refuse_other_run
+from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
+from tiltmeter.runs.translation_files import normal, read_translation_file
+from tiltmeter.scoring.execute import Progress
+from tiltmeter.translators import Translator, open_translator
+from tiltmeter.translators.base import SOURCE
+from tiltmeter.translators.cost import characters, refuse_unless
+from tiltmeter.translators.store import TranslationStore
+from tiltmeter.translators.translate import pending, translate_all
+
+GEST_MT = "gest-mt"
+LATEST = "1.1"
+NOT_TRANSLATED = "the file has no translation of it"
+NOT_PARSED = "the CoNLL-U file has no parse of its translation"
+
+_SUFFIX = "-mt"
+_SCORES = {"masculine": MASCULINE, "feminine": FEMININE}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is measured: English sentences, and the languages that they are to be in."""
+
+    benchmark: str
+    languages: tuple[str, ...]
+    sentences: Portion
+    edition: str | None
+
+    def label(self, language: str) -> dict[str, str]:
+        return {"benchmark": self.benchmark, "part": WHOLE, "language": language}
+
+    def describe(self) -> list[dict[str, Any]]:
+        about = {"items": len(self.sentences.items), "files": self.sentences.files, "edition": self.edition}
+        return [{**self.label(language), **about} for language in self.languages]
+
+
+def score_translations(
+    translations: Path | str,
+    *,
+    system: str,
+    on: str,
+    edition: str | None = None,
+    gender_from: str = "rules",
+    limit: int | None = None,
+    out: Path | str | None = None,
+    force: bool = False,
+) -> Result:
+    """Score a CSV file of translations, with the columns `from` and `to`, that a system made of GEST's sentences.
+
+    `on` names the language, as in `gest-mt:sk`. Without an `edition` it is the one that has more of the file's
+    sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the translations parsed. The
+    result is that of a run, and with `out` it is written there as well.
+    """
+    began = time.monotonic()
+    path = Path(translations)
+    request = {
+        "translations": path.name,
+        "system": system,
+        "on": [on],
+        "edition": edition,
+        "gender_from": gender_from,
+        "limit": limit,
+    }
+    if out is not None:
+        refuse_other_run(Path(out), request, force=force)
+    file = read_translation_file(path)
+    targets = [_target(on, one, limit) for one in (_editions(on) if edition is None else (edition,))]
+    # On a tie the latest edition, which comes first.
+    target = max(targets, key=lambda one: file.matched(item.sentence for item in one.sentences.items))
+    if len(target.languages) != 1:
+        raise UsageError(f"A file of translations is for one language, but {on} is for several; name one of them.")
+    (language,) = target.languages
+    items: Sequence[GestItem] = target.sentences.items
+    matched = file.matched(item.sentence for item in items)
+    if not matched:
+        raise DataError(
+            f"{path} translates no sentence of {target.sentences.name}: its column `from` should hold the English "
+            "sentences as they are there."
+        )
+    found = {item.id: file.translations[text] for item in items if (text := normal(item.sentence)) in file.translations}
+    scores, skipped = _scored(system, target, language, found, open_speaker(gender_from, language), gender_from)
+    counts = {
+        "translated": len(found),
+        "missing": len(items) - len(found),
+        "unmatched": len(file.translations) - matched,
+        "duplicates": file.repeated,
+    }
+    notes = []
+    if edition is None and target.edition is not None:
+        notes.append(
+            f"{path.name} has more of edition {target.edition} of GEST than of the other, and was matched to it."
+        )
+    if counts["unmatched"]:
+        notes.append(f"{counts['unmatched']:,} sources of {path.name} are none of its sentences and were not used.")
+    if counts["duplicates"]:
+        notes.append(f"{counts['duplicates']:,} sources of {path.name} are there again; the last translation counts.")
+    result = _result(
+        request,
+        [scores],
+        models=[{"name": system, "translations": {path.name: sha256_of(path)}, **counts}],
+        target=target,
+        skipped=skipped,
+        notes=notes,
+        seconds=time.monotonic() - began,
+    )
+    if out is not None:
+        result.save(out, force=force)
+    return result
+
+
+def evaluate_translator(
+    translator: str | Translator,
+    *,
+    on: str,
+    system: str | None = None,
+    edition: str | None = None,
+    gender_from: str = "rules",
+    yes: bool = False,
+    limit: int | None = None,
+    beams: int | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    trust_remote_code: bool = False,
+    out: Path | str | None = None,
+    force: bool = False,
+    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+) -> Result:
+    """Translate GEST's sentences with a system, and score the translations.
+
+    `translator` is a name such as `nllb:facebook/nllb-200-distilled-600M` or `deepl` (see `tiltmeter.translators`), or
+    any object that translates. `on` names the languages, as in `gest-mt:sk,uk`. Nothing is sent to a paid service
+    unless `yes` is given: without it the error says what it would cost. Translations are kept as they come.
+    """
+    began = time.monotonic()
+    opened = (
+        open_translator(translator, beams=beams, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
+        if isinstance(translator, str)
+        else translator
+    )
+    name = system or opened.name
+    request = {
+        "translator": opened.name,
+        "system": name,
+        "on": [on],
+        "edition": edition,
+        "gender_from": gender_from,
+        "limit": limit,
+        "beams": beams,
+        "dtype": dtype,
+    }
+    if out is not None:
+        refuse_other_run(Path(out), request, force=force)
+    target = _target(on, edition or LATEST, limit)
+    # Whatever can go wrong for nothing should go wrong before the first sentence is sent.
+    speakers = {language: open_speaker(gender_from, language) for language in target.languages}
+    for language in target.languages:
+        opened.check(language)
+    items: Sequence[GestItem] = target.sentences.items
+    texts = [item.sentence for item in items]
+    tables: list[pd.DataFrame] = []
+    skipped: list[dict[str, str]] = []
+    with TranslationStore(cache_dir() / "translations.sqlite") as store:
+        left = {language: pending(opened, texts, language, store) for language in target.languages}
+        refuse_unless(yes, opened, left)
+        for language, speaker in speakers.items():
+            with watch(f"{name} ({language})") as report:
+                made = translate_all(opened, texts, language, store, _told(report))
+            found = {item.id: made[item.sentence] for item in items}
+            scores, unparsed = _scored(name, target, language, found, speaker, gender_from)
+            tables.append(scores)
+            skipped += unparsed
+        about = {
+            "name": name,
+            "translator": opened.name,
+            "key": opened.key,
+            "sent": {language: len(some) for language, some in left.items()},
+            "characters": characters(left),
+            "made": {language: store.made(opened.key, language) for language in target.languages},
+        }
+    result = _result(
+        request,
+        tables,
+        models=[about],
+        target=target,
+        skipped=skipped,
+        notes=[],
+        seconds=time.monotonic() - began,
+    )
+    if out is not None:
+        result.save(out, force=force)
+    return result
+
+
+def _told(report: Callable[[Progress], None]) -> Callable[[int, int], None]:
+    return lambda done, wanted: report(Progress(done, wanted, 0.0))
+
+
+def _editions(on: str) -> tuple[str, ...]:
+    """The editions that a file may have been made from, the latest first."""
+    return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
+
+
+def _target(on: str, edition: str, limit: int | None) -> _Target:
+    """What a specification such as `gest-mt:sk` asks for; the language after the colon is the one translated into."""
+    spec = parse_spec(on)
+    if spec.path is not None:
+        source = str(spec.path)
+    elif spec.name == GEST_MT:
+        if edition not in EDITIONS:
+            raise UsageError(f"GEST has no edition {edition!r}; it has {' and '.join(EDITIONS)}.")
+        source = EDITIONS[edition]
+    else:
+        source = spec.name.removesuffix(_SUFFIX)
+        if not spec.name.endswith(_SUFFIX) or source not in DATASETS or DATASETS[source].form != "gest":
+            raise UsageError(
+                f"Translation systems are measured on {GEST_MT}, as in {GEST_MT}:sk, or on a .jsonl file of sentences; "
+                f"{on} is neither."
+            )
+    if spec.part is not None:
+        raise UsageError(f"{spec.name} has no parts; write {spec.name}:sk.")
+    if not spec.languages:
+        raise UsageError(f"{on} names no language to translate into, as in {spec.name}:sk.")
+    if limit is not None and limit < 1:
+        raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
+    english = [portion for portion in portions(source) if portion.form == "gest" and portion.language == SOURCE]
+    if not english:
+        raise UsageError(f"{source} has no English sentences with a GEST stereotype, so there is nothing to translate.")
+    known = edition if spec.name == GEST_MT else None
+    return _Target(spec.name, spec.languages, limited(english[0], limit), known)
+
+
+def _scored(
+    system: str,
+    target: _Target,
+    language: str,
+    translations: Mapping[str, str],
+    speaker: Speaker,
+    gender_from: str,
+) -> tuple[pd.DataFrame, list[dict[str, str]]]:
+    """The table of scores of some translations, by the ids of their items, and the items that have none."""
+    label = target.label(language)
+    rows: list[dict[str, Any]] = []
+    skipped: list[dict[str, str]] = []
+    for item in target.sentences.items:
+        translation = translations.get(item.id)
+        found = speaker(translation) if translation is not None else None
+        if found is None:
+            reason = NOT_TRANSLATED if translation is None else NOT_PARSED
+            skipped.append({"model": system, **label, "item": item.id, "reason": reason})
+            continue
+        rows.append(
+            {
+                "model": system,
+                **label,
+                "item": item.id,
+                "candidate": " ".join(found.cue),
+                "role": ROLE,
+                "score": _SCORES.get(found.gender or ""),
+                **attributes(item),
+                "translation": translation,
+                "protocol": protocol_of(gender_from),
+            }
+        )
+    if not rows:
+        raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0]['reason']}.")
+    # As a number even where no translation has a gender: a column of None alone would have no type.
+    return pd.DataFrame(rows).astype({"score": float}), skipped
+
+
+def _result(
+    request: Mapping[str, Any],
+    tables: Sequence[pd.DataFrame],
+    *,
+    models: Iterable[Mapping[str, Any]],
+    target: _Target,
+    skipped: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
+    seconds: float,
+) -> Result:
+    scores = pd.concat(tables, ignore_index=True)
+    manifest = make_manifest(
+        request, models=models, data=target.describe(), skipped=skipped, notes=notes, seconds=seconds
+    )
+    return Result(scores=scores, records=measure(scores), manifest=manifest)

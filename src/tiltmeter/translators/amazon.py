@@ -1,0 +1,63 @@
+"""Amazon Translate, through boto3. Credentials and region are found as every AWS tool finds them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators.base import SOURCE, Price, extra
+from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+
+SERVICE = "Amazon Translate"
+# Errors that come with a status of 400 and yet pass.
+_THROTTLED = ("ThrottlingException", "TooManyRequestsException", "LimitExceededException")
+
+
+class AmazonTranslator:
+    """Amazon Translate; `endpoint` is another address that speaks its protocol."""
+
+    name = "amazon"
+    key = "amazon"
+    price = Price(15.0, "USD", "AWS price list for standard text translation, 2024")
+    at_once = 1
+
+    def __init__(self, endpoint: str | None = None) -> None:
+        boto3 = extra("boto3", "amazon", SERVICE)
+        self._errors = extra("botocore.exceptions", "amazon", SERVICE)
+        config = extra("botocore.config", "amazon", SERVICE).Config(retries={"total_max_attempts": 1})
+        try:
+            # A session of its own: the default one remembers the credentials of whoever used it first.
+            self._client: Any = boto3.Session().client("translate", endpoint_url=endpoint, config=config)
+        except self._errors.NoRegionError as error:
+            raise UsageError(
+                f"{SERVICE} needs a region: set AWS_DEFAULT_REGION, such as eu-west-1, or run `aws configure`."
+            ) from error
+        except self._errors.BotoCoreError as error:
+            raise UsageError(f"{SERVICE} cannot be set up from your AWS configuration: {error}.") from error
+
+    def check(self, language: str) -> None:
+        """All languages of GEST but Belarusian are there; the service itself refuses the others."""
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+        """The translations; a request for each."""
+        return [patiently(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
+
+    def _send(self, text: str, language: str) -> str:
+        errors = self._errors
+        try:
+            answer = self._client.translate_text(Text=text, SourceLanguageCode=SOURCE, TargetLanguageCode=language)
+        except (errors.NoCredentialsError, errors.PartialCredentialsError) as error:
+            raise UsageError(
+                f"{SERVICE} needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`."
+            ) from error
+        except errors.ClientError as error:
+            about = error.response.get("ResponseMetadata", {})
+            code, status = error.response.get("Error", {}).get("Code", ""), about.get("HTTPStatusCode", 0)
+            if code in _THROTTLED or may_pass(status):
+                after = retry_after(about.get("HTTPHeaders", {}).get("retry-after"))
+                raise PassingFailure(f"it answers {status} {code}", after) from error
+            raise ModelError(f"{SERVICE} does not translate into {language!r}: {error}.") from error
+        except (errors.HTTPClientError, errors.ConnectionError) as error:
+            raise PassingFailure(str(error)) from error
+        except errors.BotoCoreError as error:
+            raise ModelError(f"{SERVICE} does not translate into {language!r}: {error}.") from error
+        return str(answer["TranslatedText"])

@@ -1,0 +1,60 @@
+"""DeepL, through its own package. The key is in DEEPL_AUTH_KEY; DEEPL_SERVER_URL may name another server."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators.base import SOURCE, Price, extra
+from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+
+SERVICE = "DeepL"
+
+
+class DeepLTranslator:
+    """DeepL's default model for a language, without glossary or formality."""
+
+    name = "deepl"
+    key = "deepl"
+    price = Price(25.0, "USD", "DeepL price list for API Pro, 2024")
+    at_once = 50
+
+    def __init__(self) -> None:
+        self._deepl = extra("deepl", "deepl", SERVICE)
+        secret = os.environ.get("DEEPL_AUTH_KEY")
+        if not secret:
+            raise UsageError(
+                f"{SERVICE} needs a key: set DEEPL_AUTH_KEY to the one on your account's page of API keys."
+            )
+        # The package tries again by itself, but does not heed Retry-After; `patiently` does.
+        self._deepl.http_client.max_network_retries = 0
+        client = getattr(self._deepl, "DeepLClient", self._deepl.Translator)
+        self._client: Any = client(secret, server_url=os.environ.get("DEEPL_SERVER_URL") or None)
+        self._retry_after: str | None = None
+        # Its errors do not carry the headers. Should the session be elsewhere one day, only the hint is lost.
+        session = getattr(getattr(self._client, "_client", None), "_session", None)
+        if session is not None:
+            session.hooks["response"].append(self._note)
+
+    def check(self, language: str) -> None:
+        """Which languages there are changes too often to be told here; the service itself refuses the others."""
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+        """The translations, in one request."""
+        return patiently(lambda: self._send(list(texts), language), SERVICE)
+
+    def _send(self, texts: list[str], language: str) -> list[str]:
+        self._retry_after = None
+        try:
+            found = self._client.translate_text(texts, source_lang=SOURCE.upper(), target_lang=language.upper())
+        except self._deepl.AuthorizationException as error:
+            raise UsageError(f"{SERVICE} does not accept the key in DEEPL_AUTH_KEY; set it to a valid one.") from error
+        except self._deepl.DeepLException as error:
+            reason = str(error).rstrip(".")
+            if error.should_retry or may_pass(error.http_status_code or 0):
+                raise PassingFailure(reason, retry_after(self._retry_after)) from error
+            raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
+        return [str(one.text) for one in found]
+
+    def _note(self, response: Any, *_args: Any, **_options: Any) -> None:
+        self._retry_after = response.headers.get("Retry-After")

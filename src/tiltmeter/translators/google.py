@@ -1,0 +1,69 @@
+"""Google Cloud Translation (Basic), through its own package and Google's application default credentials."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators.base import SOURCE, Price, extra
+from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+
+SERVICE = "Google Translate"
+
+
+class GoogleTranslator:
+    """Google's neural model; `endpoint` is another address that speaks its protocol, with `credentials` of its own."""
+
+    name = "google"
+    key = "google nmt"
+    price = Price(20.0, "USD", "Google Cloud price list for Translation Basic, 2024")
+    at_once = 50
+
+    def __init__(self, endpoint: str | None = None, credentials: Any = None) -> None:
+        translate = extra("google.cloud.translate_v2", "google", SERVICE)
+        self._errors = extra("google.api_core.exceptions", "google", SERVICE)
+        self._auth = extra("google.auth.exceptions", "google", SERVICE)
+        self._requests = extra("requests.exceptions", "google", SERVICE)
+        options = {"api_endpoint": endpoint} if endpoint else None
+        try:
+            self._client: Any = translate.Client(credentials=credentials, client_options=options)
+        except self._auth.DefaultCredentialsError as error:
+            raise UsageError(
+                f"{SERVICE} needs credentials: set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, or "
+                "run `gcloud auth application-default login`."
+            ) from error
+
+    def check(self, language: str) -> None:
+        """All languages of GEST are there; the service itself refuses the others."""
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+        """The translations, in one request."""
+        return patiently(lambda: self._send(list(texts), language), SERVICE)
+
+    def _send(self, texts: list[str], language: str) -> list[str]:
+        try:
+            # As text, not as HTML, which is the default: there an apostrophe comes back as &#39;.
+            found = self._client.translate(
+                texts, target_language=language, source_language=SOURCE, format_="text", model="nmt"
+            )
+        except self._errors.GoogleAPICallError as error:
+            # It answers 403, not 429, where a user sends too much in too short a time.
+            if may_pass(int(error.code or 0)) or _says_rate_limit(error):
+                headers = getattr(error.response, "headers", {})
+                raise PassingFailure(_reason(error), retry_after(headers.get("Retry-After"))) from error
+            raise ModelError(f"{SERVICE} does not translate into {language!r}: {_reason(error)}.") from error
+        except (self._requests.RequestException, self._auth.TransportError) as error:
+            raise PassingFailure(_reason(error)) from error
+        except self._auth.GoogleAuthError as error:
+            raise UsageError(
+                f"{SERVICE} does not accept your credentials ({_reason(error)}); renew them with `gcloud auth "
+                "application-default login`."
+            ) from error
+        return [str(one["translatedText"]) for one in found]
+
+
+def _says_rate_limit(error: Any) -> bool:
+    return any("ratelimitexceeded" in str(entry.get("reason", "")).lower() for entry in error.errors)
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

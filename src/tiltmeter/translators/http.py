@@ -1,0 +1,77 @@
+"""JSON over HTTP, for the systems that one runs oneself."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+
+TIMEOUT = 120.0
+_LONGEST_MESSAGE = 200
+
+
+def base_url(url: str) -> str:
+    """The address without a slash at its end; a UsageError if it is none."""
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        raise UsageError(f"{url!r} is not an http(s) address, such as http://localhost:5000.")
+    return url.rstrip("/")
+
+
+def without_secret(url: str) -> str:
+    """The address without the name and password that may stand in it.
+
+    >>> without_secret("https://ada:secret@example.org/apy")
+    'https://example.org/apy'
+    """
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def post_json(url: str, content: Mapping[str, Any], service: str) -> Any:
+    """What the server answers to a JSON object."""
+    return _ask(url, json.dumps(content).encode(), "application/json", service)
+
+
+def post_form(url: str, fields: Mapping[str, str], service: str) -> Any:
+    """What the server answers, as JSON, to the fields of a form."""
+    return _ask(url, urlencode(fields).encode(), "application/x-www-form-urlencoded", service)
+
+
+def _ask(url: str, body: bytes, kind: str, service: str) -> Any:
+    request = urllib.request.Request(url, body, {"Content-Type": kind, "User-Agent": "tiltmeter"})
+
+    def send() -> bytes:
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+                content: bytes = response.read()
+                return content
+        except urllib.error.HTTPError as error:
+            with error:
+                reason = f"it answers {error.code} {_message(error.read()) or error.reason}".rstrip(".")
+            if may_pass(error.code):
+                raise PassingFailure(reason, retry_after(error.headers.get("Retry-After"))) from error
+            raise ModelError(f"{service} at {without_secret(url)} does not translate: {reason}.") from error
+        except (urllib.error.URLError, OSError, HTTPException) as error:
+            raise PassingFailure(str(getattr(error, "reason", None) or error or type(error).__name__)) from error
+
+    answer = patiently(send, f"{service} at {without_secret(url)}")
+    try:
+        return json.loads(answer)
+    except ValueError as error:
+        raise ModelError(f"{service} at {without_secret(url)} does not answer with JSON; check the address.") from error
+
+
+def _message(body: bytes) -> str:
+    """What the server says went wrong, if it says so as these systems do."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        return ""
+    if not isinstance(content, dict):
+        return ""
+    return str(content.get("error") or content.get("explanation") or content.get("message") or "")[:_LONGEST_MESSAGE]

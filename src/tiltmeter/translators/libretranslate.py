@@ -1,0 +1,60 @@
+"""Servers that anybody can run: Apertium APY and LibreTranslate."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from tiltmeter.errors import ModelError
+from tiltmeter.translators.base import SOURCE, THREE_LETTERS
+from tiltmeter.translators.http import base_url, post_form, post_json, without_secret
+
+
+class LibreTranslator:
+    """A LibreTranslate server. If it wants a key, that is in LIBRETRANSLATE_API_KEY."""
+
+    price = None
+    at_once = 20
+
+    def __init__(self, url: str) -> None:
+        self._url = base_url(url)
+        self.name = self.key = f"libretranslate:{without_secret(self._url)}"
+
+    def check(self, language: str) -> None:
+        """The server itself refuses the languages that it has no model for."""
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+        """The translations, in one request."""
+        content: dict[str, Any] = {"q": list(texts), "source": SOURCE, "target": language, "format": "text"}
+        if secret := os.environ.get("LIBRETRANSLATE_API_KEY"):
+            content["api_key"] = secret
+        answer = post_json(f"{self._url}/translate", content, "LibreTranslate")
+        found = answer.get("translatedText") if isinstance(answer, dict) else None
+        if not isinstance(found, list):
+            raise ModelError(f"{self.name} gave no list of translations; check that it is a LibreTranslate server.")
+        return [str(text) for text in found]
+
+
+class ApyTranslator:
+    """An Apertium APY server; unknown words are left as they are."""
+
+    price = None
+    at_once = 1
+
+    def __init__(self, url: str) -> None:
+        self._url = base_url(url)
+        self.name = self.key = f"apy:{without_secret(self._url)}"
+
+    def check(self, language: str) -> None:
+        """The server itself refuses the directions that it does not have."""
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+        """The translations; a request for each."""
+        return [self._send(text, language) for text in texts]
+
+    def _send(self, text: str, language: str) -> str:
+        pair = f"{THREE_LETTERS[SOURCE]}|{THREE_LETTERS.get(language, language)}"
+        answer = post_form(f"{self._url}/translate", {"langpair": pair, "q": text, "markUnknown": "no"}, "Apertium APY")
+        try:
+            return str(answer["responseData"]["translatedText"])
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{self.name} gave no translation; check that it is an Apertium APY server.") from error

@@ -1,0 +1,246 @@
+"""GEST's questions and scores, against what the released code computes, written out naively."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import transformers as t
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from tests.models.tiny import made
+from tiltmeter.benchmarks.asking import Asked, CannotAsk
+from tiltmeter.benchmarks.gendered import at_masks, differing
+from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, attributes, parts
+from tiltmeter.data.items import GestItem
+from tiltmeter.errors import UsageError
+from tiltmeter.models.causal import CausalAnswerer
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.models.seq2seq import Seq2seqAnswerer
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Kind, Want
+from tiltmeter.scoring.execute import answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+CPU = torch.device("cpu")
+ITEMS = [GestItem("0", "en", 9, "I sang well."), GestItem("5", "en", 3, "I fed the cat.")]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<extra_id_0>"]
+REST = [*SPECIAL, '"', ".", ",", ":", "I", "sang", "well", "fed", "the", "cat", "said", "The"]
+SINGLE = ["He", "She", "he", "she", "man", "woman"]
+EQUAL = ["H", "##e", "S", "##he", "h", "s", "m", "##an", "wom"]
+UNEQUAL = ["He", "S", "##he", "he", "s", "man", "wo", "##man"]
+
+
+def word_piece(words: list[str], single: str = "[CLS] $A [SEP]") -> PreTrainedTokenizerFast:
+    """A tokenizer whose only words are these; `single` is what it puts around a text."""
+    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys([*REST, *words]))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=single, pair=f"{single} $B", special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
+    )
+    special = {"unk_token": "[UNK]", "mask_token": "[MASK]", "pad_token": "[PAD]", "bos_token": "[CLS]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, additional_special_tokens=["<extra_id_0>"], **special)
+
+
+def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
+    return TokenizerText(tokenizer, SimpleNamespace(**config), kind)
+
+
+def put(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
+    return ask(part, ITEMS, text(tokenizer, kind, **config), next_sentence=False, protocol="published")
+
+
+def scores(asked: Asked, answerer: Any) -> list[float]:
+    answers = answer_all(
+        [question for trial in asked.trials for question in trial.questions],
+        kind=asked.kind,
+        fingerprint="m",
+        load=lambda: answerer,
+        store=AnswerStore(":memory:"),
+    )
+    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+
+
+@pytest.fixture(scope="module")
+def bert() -> Any:
+    config = t.BertConfig(
+        vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
+    )
+    return made(lambda: t.BertForMaskedLM(config))
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> Any:
+    return made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=60, n_embd=16, n_layer=2, n_head=2)))
+
+
+@pytest.fixture(scope="module")
+def t5() -> Any:
+    config = t.T5Config(vocab_size=60, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2, decoder_start_token_id=0)
+    return made(lambda: t.T5ForConditionalGeneration(config))
+
+
+def log_probabilities(model: Any, **inputs: list[int]) -> torch.Tensor:
+    with torch.no_grad():
+        logits = model(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits[0].double()
+    found: torch.Tensor = torch.log_softmax(logits, dim=-1)
+    return found
+
+
+def released_score(model: Any, tokenizer: Any, male: str, female: str) -> float:
+    """Each sentence with what differs from the other masked; the mean of the logarithms of what was there."""
+    ids = [tokenizer(sentence)["input_ids"] for sentence in (male, female)]
+    means = []
+    for mine, other in (ids, ids[::-1]):
+        masked = [tokenizer.mask_token_id if a != b else a for a, b in zip(mine, other, strict=True)]
+        places = [i for i, token in enumerate(masked) if token == tokenizer.mask_token_id]
+        found = log_probabilities(model, input_ids=masked)
+        means.append(sum(float(found[i, mine[i]]) for i in places) / len(places))
+    return means[0] - means[1]
+
+
+SAID = {
+    "template-1": ('He said: "{}"', 'She said: "{}"'),
+    "template-2": ('The man said: "{}"', 'The woman said: "{}"'),
+    "template-3": ('"{}", he said.', '"{}", she said.'),
+    "template-4": ('"{}", the man said.', '"{}", the woman said.'),
+}
+
+
+@pytest.mark.parametrize("words", [SINGLE, EQUAL], ids=["one token", "two tokens"])
+@pytest.mark.parametrize("part", SAID)
+def test_masked_models_compare_the_words_in_their_place(bert: Any, part: str, words: list[str]) -> None:
+    tokenizer = word_piece(words)
+    asked = put(part, tokenizer, "masked")
+    assert not asked.skipped
+    expected = [released_score(bert, tokenizer, *(said.format(i.sentence) for said in SAID[part])) for i in ITEMS]
+    assert scores(asked, MaskedAnswerer(bert, CPU)) == pytest.approx(expected, abs=1e-5)
+    # One input serves both words: what is left when the word is masked does not tell them apart.
+    assert [len(trial.questions) for trial in asked.trials] == [1, 1]
+
+
+def test_only_the_pieces_that_differ_are_masked() -> None:
+    (question,) = at_masks((1, 7, 5, 2), (1, 8, 5, 2), differing((1, 7, 5, 2), (1, 8, 5, 2)), mask=4)
+    assert question.ids == (1, 4, 5, 2)
+    assert question.wanted == ((1, 7), (1, 8))
+
+
+@pytest.mark.parametrize("kind", ["masked", "causal", "seq2seq"])
+def test_words_of_different_numbers_of_tokens_are_reported(kind: Kind) -> None:
+    asked = put("template-3", word_piece(UNEQUAL), kind, decoder_start_token_id=0)
+    assert not asked.trials
+    assert {(skip.item, skip.reason) for skip in asked.skipped} == {
+        (item.id, "the two wordings have different numbers of tokens") for item in ITEMS
+    }
+
+
+def test_words_that_the_tokenizer_does_not_tell_apart_are_reported() -> None:
+    asked = put("template-3", word_piece([]), "masked")
+    assert {skip.reason for skip in asked.skipped} == {"the two wordings have the same tokens"}
+
+
+@pytest.mark.parametrize("single", ["$A", "[CLS] $A", "[CLS] $A [SEP]"])
+@pytest.mark.parametrize("part", ["template-3", "template-4"])
+def test_causal_models_read_what_stands_before_the_word(gpt2: Any, part: str, single: str) -> None:
+    tokenizer = word_piece(SINGLE, single)
+    before = {"template-3": '"{}",', "template-4": '"{}", the'}[part]
+    words = {"template-3": ("he", "she"), "template-4": ("man", "woman")}[part]
+    male, female = tokenizer.convert_tokens_to_ids(list(words))
+    expected = []
+    for item in ITEMS:
+        ids = tokenizer(before.format(item.sentence))["input_ids"]
+        ids = ids[:-1] if single.endswith("[SEP]") else ids
+        found = log_probabilities(gpt2, input_ids=ids)[-1]
+        expected.append(float(found[male] - found[female]))
+    assert scores(put(part, tokenizer, "causal"), CausalAnswerer(gpt2, CPU)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_causal_models_take_the_mean_over_words_of_two_tokens(gpt2: Any) -> None:
+    tokenizer = word_piece(EQUAL, "$A")
+    expected = []
+    for item in ITEMS:
+        before = tokenizer(f'"{item.sentence}",')["input_ids"]
+        means = []
+        for word in ("he", "she"):
+            first, second = tokenizer(word)["input_ids"]
+            found = log_probabilities(gpt2, input_ids=[*before, first, second])
+            means.append(float(found[len(before) - 1, first] + found[len(before), second]) / 2)
+        expected.append(means[0] - means[1])
+    found = scores(put("template-3", tokenizer, "causal"), CausalAnswerer(gpt2, CPU))
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("words", [SINGLE, EQUAL], ids=["one token", "two tokens"])
+@pytest.mark.parametrize("part", SAID)
+def test_encoder_decoders_fill_a_sentinel(t5: Any, part: str, words: list[str]) -> None:
+    tokenizer = word_piece(words, "$A [SEP]")
+    sentinel = tokenizer.convert_tokens_to_ids("<extra_id_0>")
+    template = TEMPLATES[part]
+    expected = []
+    for item in ITEMS:
+        source = tokenizer(template.text.format(word="<extra_id_0>", sentence=item.sentence))["input_ids"]
+        means = []
+        for word in (template.male, template.female):
+            pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
+            found = log_probabilities(t5, input_ids=source, decoder_input_ids=[0, sentinel, *pieces])
+            means.append(sum(float(found[1 + i, piece]) for i, piece in enumerate(pieces)) / len(pieces))
+        expected.append(means[0] - means[1])
+    asked = put(part, tokenizer, "seq2seq", decoder_start_token_id=0)
+    assert asked.protocol == "sentinel"
+    assert scores(asked, Seq2seqAnswerer(t5, CPU)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_one_token_needs_no_normaliser() -> None:
+    for kind in ("masked", "causal"):
+        asked = put("template-3", word_piece(SINGLE), kind)
+        assert {question.want for trial in asked.trials for question in trial.questions} == {Want.LOGIT}
+
+
+def test_the_words_that_were_compared_are_named() -> None:
+    (trial, _) = put("template-1", word_piece(SINGLE), "masked").trials
+    (score,) = trial.score([torch.tensor([3.0, 1.0]).numpy()])
+    assert (score.candidate, score.role, score.score) == ("He/She", "log_ratio", 2.0)
+
+
+def test_the_templates_of_each_kind() -> None:
+    assert parts("masked") == parts("seq2seq") == tuple(f"template-{n}" for n in (1, 2, 3, 4))
+    assert parts("causal") == ("template-3", "template-4")
+    assert BENCHMARK.parts("causal") == ("template-3", "template-4")
+
+
+@pytest.mark.parametrize("part", ["template-1", "template-2"])
+def test_causal_models_cannot_be_asked_what_comes_before_the_sentence(part: str) -> None:
+    with pytest.raises(CannotAsk, match=f"In {part} the word stands before the sentence"):
+        put(part, word_piece(SINGLE), "causal")
+
+
+def test_a_model_without_a_mask_or_sentinel_cannot_be_asked() -> None:
+    bare = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]")))
+    with pytest.raises(CannotAsk, match="no mask token"):
+        put("template-1", bare, "masked")
+    with pytest.raises(CannotAsk, match="no sentinel"):
+        put("template-1", bare, "seq2seq")
+
+
+def test_what_there_is_not() -> None:
+    with pytest.raises(UsageError, match="no part 'all'; its parts are template-1, "):
+        put("all", word_piece(SINGLE), "masked")
+    with pytest.raises(UsageError, match="'in-context' is not a protocol of GEST; it has only published"):
+        ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="in-context")
+    german = [GestItem("0", "de", 9, "Ich sang.")]
+    with pytest.raises(CannotAsk, match="templates are English"):
+        ask("template-1", german, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="published")
+
+
+def test_an_item_s_columns() -> None:
+    assert attributes(ITEMS[0]) == {"stereotype": 9, "family_words": False}
+    assert attributes(GestItem("1", "en", 12, "I read to my children."))["family_words"] is True
+    # As in the paper, letters count, not words: this is no family word, but it is one of the paper's 166.
+    assert attributes(GestItem("1", "en", 8, "I was kidding."))["family_words"] is True
+
+
+def test_braces_in_a_sentence_are_left_alone() -> None:
+    assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
+    assert TEMPLATES["template-3"].until("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'

@@ -1,0 +1,112 @@
+"""Which pairs are asked, and why others are not. The sentences are ours."""
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import transformers as t
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from tests.models.tiny import made
+from tiltmeter.benchmarks.asking import Asked, CannotAsk
+from tiltmeter.benchmarks.gest_pairs import NOT_ONE_TOKEN, ask, attributes
+from tiltmeter.data.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER
+from tiltmeter.data.items import GestPairItem
+from tiltmeter.errors import UsageError
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Kind
+from tiltmeter.scoring.execute import answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] Bol Bola som doma . rád rada Rád Chcela by spal un ##ave ##ný ##ná vstal ##a"
+PAIRS = {
+    "fine": ("Bol som doma.", "Bola som doma."),
+    "same piece": ("Som unavený.", "Som unavená."),
+    "again": ("Bol som doma.", "Bola som doma."),
+    "longer": ("Bol som doma.", "Bola som doma rada."),
+    "two words": ("Bol som rád.", "Bola som rada."),
+    "no word": ("Bol som doma.", "Bol som doma."),
+    "other letter": ("Rád by som spal.", "Chcela by som spal."),
+    "two tokens": ("vstal som.", "vstala som."),
+}
+ITEMS = [GestPairItem(name, "sk", 1 + n, male, female) for n, (name, (male, female)) in enumerate(PAIRS.items())]
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    vocabulary = {piece: i for i, piece in enumerate(PIECES.split())}
+    made_of = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    made_of.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
+    made_of.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
+    return PreTrainedTokenizerFast(tokenizer_object=made_of, unk_token="[UNK]", mask_token="[MASK]")
+
+
+def put(items: list[GestPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
+    text = TokenizerText(tokenizer(), SimpleNamespace(), kind)
+    return ask("all", items, text, next_sentence=False, protocol=protocol)
+
+
+def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:
+    asked = put(ITEMS)
+    assert [trial.item.id for trial in asked.trials] == ["fine", "same piece"]
+    assert {skip.item: skip.reason for skip in asked.skipped} == {
+        "again": AGAIN,
+        "longer": NOT_ONE_WORD,
+        "two words": NOT_ONE_WORD,
+        "no word": NOT_ONE_WORD,
+        "other letter": OTHER_LETTER,
+        "two tokens": NOT_ONE_TOKEN,
+    }
+
+
+def test_every_pair_is_either_asked_or_counted_once() -> None:
+    asked = put(ITEMS)
+    found = Counter([*(trial.item.id for trial in asked.trials), *(skip.item for skip in asked.skipped)])
+    assert found == Counter(PAIRS.keys())
+
+
+def test_the_two_forms_are_compared_in_their_place() -> None:
+    config = t.BertConfig(
+        vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
+    )
+    bert: Any = made(lambda: t.BertForMaskedLM(config))
+    asked = put(ITEMS)
+    answers = answer_all(
+        [question for trial in asked.trials for question in trial.questions],
+        kind="masked",
+        fingerprint="m",
+        load=lambda: MaskedAnswerer(bert, torch.device("cpu")),
+        store=AnswerStore(":memory:"),
+    )
+    found = [trial.score([answers[q.digest] for q in trial.questions])[0] for trial in asked.trials]
+    assert [score.candidate for score in found] == ["Bol/Bola", "unavený./unavená."]
+    for score, masked, male, female in zip(
+        found, ("[MASK] som doma .", "[UNK] un ##ave [MASK] ."), ("Bol", "##ný"), ("Bola", "##ná"), strict=True
+    ):
+        ids = tokenizer().convert_tokens_to_ids(["[CLS]", *masked.split(), "[SEP]"])
+        with torch.no_grad():
+            logits = bert(torch.tensor([ids])).logits[0, ids.index(4)].double()
+        log_probs = torch.log_softmax(logits, dim=-1)
+        one, other = tokenizer().convert_tokens_to_ids([male, female])
+        assert score.score == pytest.approx(float(log_probs[one] - log_probs[other]), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
+def test_only_masked_models_are_asked(kind: Kind) -> None:
+    with pytest.raises(CannotAsk, match="only a masked model"):
+        put(ITEMS, kind)
+
+
+def test_there_is_one_protocol() -> None:
+    with pytest.raises(UsageError, match="not a protocol of GEST's pairs"):
+        put(ITEMS, protocol="in-context")
+
+
+def test_an_item_s_columns() -> None:
+    known = GestPairItem("1", "sk", 12, "a", "b", original="I cooked for my family.", translator="DeepL")
+    assert attributes(known) == {"stereotype": 12, "family_words": True, "translator": "DeepL"}
+    assert attributes(ITEMS[0])["family_words"] is None

@@ -1,0 +1,60 @@
+"""A model that is nearly certain: how nearly must survive float32, for S_JSD is made of its square root."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from tests.models.tiny import made
+from tiltmeter.models import head
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.questions import Question, Want
+from tiltmeter.scoring.execute import answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+VOCABULARY = 2500
+
+
+def certain(scale: float) -> Any:
+    """A masked model that puts nearly everything on one token."""
+    config = transformers.BertConfig(
+        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24
+    )
+    model = made(lambda: transformers.BertForMaskedLM(config))
+    with torch.no_grad():
+        for parameter in model.cls.predictions.transform.LayerNorm.parameters():
+            parameter.mul_(scale)
+    return model
+
+
+@pytest.mark.parametrize("slices", [1, 3])
+@pytest.mark.parametrize("scale", [1.0, 10.0, 30.0])
+def test_small_log_probabilities_keep_their_digits(scale: float, slices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if slices > 1:
+        monkeypatch.setattr(head, "_LOGITS_AT_ONCE", {"cpu": 1})  # then the smallest slice, 1024 tokens
+    model, exact = certain(scale), certain(scale).double()
+    asked, expected = [], []
+    for first in range(4, 40):
+        ids = (first, 5, 6, 7)
+        with torch.no_grad():
+            log_probs = torch.log_softmax(exact(torch.tensor([ids])).logits[0], dim=-1)
+        for place in range(len(ids)):
+            top = int(log_probs[place].argmax())
+            for token in (top, (top + 1) % VOCABULARY):
+                asked.append(Question(ids, ((place, token),), want=Want.LOG_PROB_AND_TOP))
+                expected.append(float(log_probs[place, token]))
+    answers = answer_all(
+        asked,
+        kind="masked",
+        fingerprint="certain",
+        load=lambda: MaskedAnswerer(model, torch.device("cpu")),
+        store=AnswerStore(":memory:"),
+    )
+    found = np.array([answers[question.digest][0] for question in asked], dtype=np.float64)
+    if scale == 30:
+        assert max(expected) > -1e-9  # beside a 1, float32 loses all below 6e-8
+    # A logit's own error is its size times that of float32, and it is a log-probability's relative error near 1.
+    np.testing.assert_allclose(found, expected, rtol=2e-6 * scale)
+    assert [answers[question.digest][1] for question in asked] == [1.0, 0.0] * (len(asked) // 2)

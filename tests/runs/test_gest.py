@@ -1,0 +1,158 @@
+"""Runs on GEST, from end to end: its parts, its editions, its predictions, what could not be asked."""
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.benchmarks.test_gest import SINGLE, UNEQUAL, word_piece
+from tests.models.tiny import CAUSAL, MASKED, made
+from tiltmeter.data import GestItem, GestPairItem, WinoBiasItem, load
+from tiltmeter.data.readers.jsonl import write_jsonl
+from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.runs import Result, evaluate, score_predictions
+
+TEMPLATES = [f"template-{number}" for number in (1, 2, 3, 4)]
+
+
+def saved(folder: Path, words: list[str], model: str = "bert") -> str:
+    made({**MASKED, **CAUSAL}[model]).save_pretrained(folder)
+    word_piece(words).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved(tmp_path_factory.mktemp("models") / "masked", SINGLE)
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved(tmp_path_factory.mktemp("models") / "causal", SINGLE, "gpt2")
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model to which he and man are one token, and she and woman are two."""
+    return saved(tmp_path_factory.mktemp("models") / "odd", UNEQUAL)
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    write_jsonl([GestItem(str(n), "en", 1 + n % 16, f"I sang {'well ' * n}.") for n in range(32)], path)
+    return path
+
+
+def test_all_templates_are_asked_unless_one_is_named(masked: str, causal: str, sentences: Path) -> None:
+    result = evaluate([masked, causal], str(sentences), out=sentences.parent / "run")
+    parts = result.scores.groupby("model")["part"].agg(lambda some: sorted(set(some)))
+    assert parts[masked] == TEMPLATES
+    assert parts[causal] == TEMPLATES[2:]
+    assert not result.manifest["refused"]
+    assert [entry["part"] for entry in result.manifest["data"]] == ["all"]
+    scores = pd.read_parquet(sentences.parent / "run/scores.parquet")
+    assert set(scores["role"]) == {"log_ratio"}
+    assert sorted(set(scores["stereotype"])) == list(range(1, 17))
+    assert len(scores) == 6 * 32
+    again = Result.load(sentences.parent / "run")
+    pd.testing.assert_frame_equal(again.measures, result.measures)
+    assert {"g_s", "q_m", "q_f", "g_s as published"} <= set(again.measures["measure"])
+    one = evaluate(masked, f"{sentences}/template-3")
+    assert set(one.scores["part"]) == {"template-3"}
+
+
+def test_a_template_that_a_model_cannot_do_is_refused(masked: str, causal: str, sentences: Path) -> None:
+    result = evaluate([masked, causal], f"{sentences}/template-1")
+    (refusal,) = result.manifest["refused"]
+    assert (refusal["model"], refusal["part"]) == (causal, "template-1")
+    assert "the word stands before the sentence" in refusal["reason"]
+
+
+def test_words_that_split_unequally_are_reported(odd: str, sentences: Path) -> None:
+    with pytest.raises(ModelError, match="because the two wordings have different numbers of tokens"):
+        evaluate(odd, f"{sentences}/template-3")
+    with pytest.raises(ModelError, match="different numbers of tokens"):
+        evaluate(odd, str(sentences))
+
+
+def test_gest_stands_beside_other_benchmarks(masked: str, sentences: Path, tmp_path: Path) -> None:
+    pairs, occupations = tmp_path / "pairs.jsonl", tmp_path / "occupations.jsonl"
+    write_jsonl([GestPairItem("1", "en", 3, "he sang well.", "she sang well.")], pairs)
+    about = ("cat", "male", "the cat fed and he sang.", "the cat fed and she sang.")
+    write_jsonl([WinoBiasItem("w", "type1-dev", "en", *about)], occupations)
+    on = [f"{sentences}/template-3", str(pairs), str(occupations), "starter/intrasentence:en"]
+    result = evaluate(masked, on, limit=20, out=tmp_path / "run")
+    assert result.scores.groupby("benchmark").size().to_dict() == {
+        str(sentences): 20,
+        str(pairs): 0 + len(result.scores[result.scores["benchmark"] == str(pairs)]),
+        str(occupations): 1,
+        "starter": 60,
+    }
+    # `he` and `she` begin with different letters, so as a pair they are no two forms of one word.
+    assert {skip["reason"] for skip in result.manifest["skipped"]} == {
+        "the two forms of the word begin with different letters"
+    }
+    assert len(Result.load(tmp_path / "run").scores) == len(result.scores)
+
+
+def test_the_editions_differ_in_244_sentences(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    new, old = load("gest", None, "en"), load("gest-1.0", None, "en")
+    assert sum(one != other for one, other in zip(new, old, strict=True)) == 244
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Path:
+    """Files as they were released, for 16 sentences: four for a masked model, two for a causal one."""
+    write_jsonl([GestItem(str(n), "en", 1 + n, f"I sang {n} songs.") for n in range(16)], tmp_path / "s.jsonl")
+    for model, count in (("bert-x1.5", 4), ("gpt-x", 2)):
+        for number in range(count):
+            lines = [str(0.01 * n + number) for n in range(16)]
+            (tmp_path / f"{model}_template-{number}.txt").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("model", "parts"), [("bert-x1.5", TEMPLATES), ("gpt-x", TEMPLATES[2:])])
+def test_all_predictions_of_a_model(model: str, parts: list[str], released: Path) -> None:
+    result = score_predictions(released / model, form="gest", on=str(released / "s.jsonl"), out=released / "run")
+    assert sorted(set(result.scores["part"])) == parts
+    first = result.scores[result.scores["part"] == parts[-1]].set_index("item")["score"]
+    assert first["3"] == pytest.approx((0.03 + len(parts) - 1) * math.log(10))
+    (about,) = result.manifest["models"]
+    assert about["name"] == model
+    assert len(about["predictions"]) == len(parts)
+    assert {record.model for record in result.records} == {model}
+
+
+def test_the_predictions_of_one_template(released: Path) -> None:
+    file = released / "gpt-x_template-1.txt"
+    on = str(released / "s.jsonl")
+    result = score_predictions(file, form="gest", on=f"{on}/template-4", model="mine")
+    assert set(result.scores["part"]) == {"template-4"}
+    assert set(result.scores["model"]) == {"mine"}
+    with pytest.raises(UsageError, match="is for one template; name it"):
+        score_predictions(file, form="gest", on=on)
+    with pytest.raises(UsageError, match="no predictions of gpt-x for template-1, only for template-3, template-4"):
+        score_predictions(released / "gpt-x", form="gest", on=f"{on}/template-1")
+
+
+def test_predictions_that_do_not_fit(released: Path) -> None:
+    on = f"{released / 's.jsonl'}/template-3"
+    file = released / "gpt-x_template-0.txt"
+    with pytest.raises(DataError, match="neither a file .*nowhere nor four or two files"):
+        score_predictions(released / "nowhere", form="gest", on=on)
+    with pytest.raises(UsageError, match="are for the sentences of gest"):
+        score_predictions(file, form="gest", on="starter:en")
+    with pytest.raises(UsageError, match="are for StereoSet"):
+        score_predictions(file, form="stereotypes-multi", on=on)
+    with pytest.raises(UsageError, match="not a form of predictions; there are stereotypes-multi, gest"):
+        score_predictions(file, form="nothing", on=on)
+    for text, message in {"0.5\n": "has 1 lines, but .* has 16 sentences", "x\n": "a number on each line"}.items():
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            score_predictions(file, form="gest", on=on)
+    file.write_text("nan\n" * 16, encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: nan is not a finite number"):
+        score_predictions(file, form="gest", on=on)

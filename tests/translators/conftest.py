@@ -1,0 +1,90 @@
+"""A server on this machine that speaks a translation service's protocol, and fails when told to."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from tiltmeter.translators import retries
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request; a JSON body is read, a form is a dictionary."""
+
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An answer that is none: HTTP status, body, headers."""
+
+    status: int
+    body: Any = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Service:
+    """`answer` makes the JSON of an answer out of a request; `failures` come first, one for each request."""
+
+    url: str = ""
+    answer: Callable[[Asked], Any] = lambda _asked: {}
+    failures: list[Failure] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    served = Service()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+            form = self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded")
+            body = {key: values[0] for key, values in parse_qs(content).items()} if form else json.loads(content)
+            asked = Asked(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
+            served.asked.append(asked)
+            failure = served.failures.pop(0) if served.failures else None
+            answer = failure.body if failure else served.answer(asked)
+            data = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+            self.send_response(failure.status if failure else 200)
+            for name, value in (failure.headers if failure else {}).items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
+        httpd.daemon_threads = True
+        httpd.block_on_close = False  # the services' packages keep their connections open
+        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        served.url = f"http://127.0.0.1:{httpd.server_port}"
+        try:
+            yield served
+        finally:
+            httpd.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that were made before new tries, in no time at all."""
+    pauses: list[float] = []
+    monkeypatch.setattr(retries, "time", SimpleNamespace(sleep=pauses.append))
+    return pauses

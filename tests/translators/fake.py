@@ -1,0 +1,33 @@
+"""A translation system made for tests."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tiltmeter.errors import ModelError
+from tiltmeter.translators.base import Price
+
+
+def shout(text: str) -> str:
+    return text.upper()
+
+
+@dataclass
+class FakeTranslator:
+    """Says what it was sent in `sent`, and fails at the sentence `breaks_at`."""
+
+    name: str = "fake"
+    key: str = "fake 1"
+    price: Price | None = None
+    at_once: int = 2
+    say: Callable[[str], str] = shout
+    breaks_at: str | None = None
+    sent: list[str] = field(default_factory=list)
+
+    def check(self, language: str) -> None:
+        pass
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+        if self.breaks_at in texts:
+            raise ModelError("The line went dead.")
+        self.sent += texts
+        return [self.say(text) for text in texts]

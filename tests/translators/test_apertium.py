@@ -1,0 +1,56 @@
+import shutil
+
+import pytest
+
+from tiltmeter.errors import UsageError
+from tiltmeter.translators import open_translator
+from tiltmeter.translators.apertium import ApertiumTranslator
+
+
+@pytest.fixture
+def apertium() -> ApertiumTranslator:
+    if shutil.which("apertium") is None:
+        pytest.skip("Apertium is not installed: apt install apertium apertium-eng-spa")
+    try:
+        return ApertiumTranslator("eng-spa")
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+def test_it_translates(apertium: ApertiumTranslator) -> None:
+    texts = ["I was tired", "The house is red. The cat sleeps.", "Two\nlines, one zxqvw text.", "I was tired"]
+    found = apertium.translate(texts, "es")
+    assert len(found) == len(texts)
+    assert found[0] == found[3]
+    assert "cansad" in found[0].lower()
+    assert "casa" in found[1].lower()
+    assert "gato" in found[1].lower()
+    assert "zxqvw" in found[2]
+    assert "*" not in found[2]
+    assert all(text == text.strip() for text in found)
+
+
+def test_the_direction_must_lead_there(apertium: ApertiumTranslator) -> None:
+    apertium.check("es")
+    apertium.check("spa")
+    with pytest.raises(UsageError, match="eng-spa does not lead from English to 'sk'"):
+        apertium.check("sk")
+    with pytest.raises(UsageError, match="does not lead from English"):
+        open_translator("apertium:spa-eng").check("en")
+
+
+def test_the_key_names_the_version(apertium: ApertiumTranslator) -> None:
+    assert apertium.key == ApertiumTranslator("eng-spa").key
+    assert apertium.key.startswith("apertium eng-spa Apertium ")
+    assert apertium.price is None
+
+
+def test_a_direction_that_is_not_there(apertium: ApertiumTranslator) -> None:
+    with pytest.raises(UsageError, match=r"no direction 'eng-xyz' here; it has .*eng-spa"):
+        open_translator("apertium:eng-xyz")
+
+
+def test_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match="apt install apertium apertium-eng-spa"):
+        open_translator("apertium:eng-spa")

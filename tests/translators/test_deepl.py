@@ -1,0 +1,75 @@
+"""DeepL's own package against a server that speaks its protocol."""
+
+import sys
+
+import pytest
+
+from tests.translators.conftest import Asked, Failure, Service
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators import open_translator
+from tiltmeter.translators.deepl import DeepLTranslator
+
+TEXTS = ["I sang.", "I waited."]
+
+
+def answer(asked: Asked) -> dict[str, object]:
+    texts = [f"{asked.body['target_lang']}: {text}" for text in asked.body["text"]]
+    about = {"detected_source_language": "EN", "billed_characters": 7}
+    return {"translations": [{**about, "text": text} for text in texts]}
+
+
+@pytest.fixture
+def deepl(service: Service, monkeypatch: pytest.MonkeyPatch) -> DeepLTranslator:
+    pytest.importorskip("deepl", reason="the package deepl is not installed: pip install 'tiltmeter[deepl]'")
+    service.answer = answer
+    monkeypatch.setenv("DEEPL_AUTH_KEY", "not-a-key")
+    monkeypatch.setenv("DEEPL_SERVER_URL", service.url)
+    return DeepLTranslator()
+
+
+def test_texts_go_together_and_come_back_in_order(deepl: DeepLTranslator, service: Service) -> None:
+    assert deepl.translate(TEXTS, "sk") == ["SK: I sang.", "SK: I waited."]
+    (asked,) = service.asked
+    assert asked.path == "/v2/translate"
+    assert asked.headers["authorization"] == "DeepL-Auth-Key not-a-key"
+    assert asked.body["source_lang"] == "EN"
+    assert deepl.price
+
+
+def test_throttling_passes(deepl: DeepLTranslator, service: Service, slept: list[float]) -> None:
+    service.failures = [Failure(429, headers={"Retry-After": "3"}), Failure(503), Failure(502)]
+    assert len(deepl.translate(TEXTS, "sk")) == 2
+    assert slept[0] == 3.0
+    assert len(slept) == 3
+    assert len(service.asked) == 4
+
+
+def test_a_quota_does_not_pass(deepl: DeepLTranslator, service: Service, slept: list[float]) -> None:
+    service.failures = [Failure(456, {"message": "Quota Exceeded"})]
+    with pytest.raises(ModelError, match=r"^DeepL does not translate into 'sk': Quota .*Quota Exceeded\.$"):
+        deepl.translate(TEXTS, "sk")
+    assert not slept
+
+
+def test_a_language_it_does_not_have(deepl: DeepLTranslator, service: Service) -> None:
+    service.failures = [Failure(400, {"message": "Value for 'target_lang' not supported."})]
+    with pytest.raises(ModelError, match=r"does not translate into 'xx'.*not supported"):
+        deepl.translate(TEXTS, "xx")
+
+
+def test_a_wrong_key(deepl: DeepLTranslator, service: Service) -> None:
+    service.failures = [Failure(403)]
+    with pytest.raises(UsageError, match="DEEPL_AUTH_KEY"):
+        deepl.translate(TEXTS, "sk")
+
+
+def test_no_key(deepl: DeepLTranslator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEEPL_AUTH_KEY")
+    with pytest.raises(UsageError, match="set DEEPL_AUTH_KEY"):
+        open_translator("deepl")
+
+
+def test_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "deepl", None)
+    with pytest.raises(UsageError, match=r"pip install 'tiltmeter\[deepl\]'"):
+        open_translator("deepl")

@@ -1,0 +1,79 @@
+import pytest
+
+from tests.translators.conftest import Asked, Failure, Service
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators import open_translator
+
+TEXTS = ["I sang.", "I waited & left."]
+
+
+def libre(asked: Asked) -> dict[str, object]:
+    return {"translatedText": [f"{asked.body['target']}: {text}" for text in asked.body["q"]]}
+
+
+def apy(asked: Asked) -> dict[str, object]:
+    translated = f"{asked.body['langpair']}: {asked.body['q']}"
+    return {"responseData": {"translatedText": translated}, "responseDetails": None, "responseStatus": 200}
+
+
+def test_libretranslate(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.answer = libre
+    translator = open_translator(f"libretranslate:{service.url}/")
+    assert translator.name == f"libretranslate:{service.url}"
+    assert translator.price is None
+    assert translator.translate(TEXTS, "sk") == ["sk: I sang.", "sk: I waited & left."]
+    assert service.asked[0].path == "/translate"
+    assert service.asked[0].body == {"q": TEXTS, "source": "en", "target": "sk", "format": "text"}
+    monkeypatch.setenv("LIBRETRANSLATE_API_KEY", "not-a-key")
+    translator.translate(TEXTS, "sk")
+    assert service.asked[1].body["api_key"] == "not-a-key"
+
+
+def test_apy(service: Service) -> None:
+    service.answer = apy
+    translator = open_translator(f"apy:{service.url}")
+    assert translator.translate(TEXTS, "sk") == ["eng|slk: I sang.", "eng|slk: I waited & left."]
+    assert len(service.asked) == 2
+    assert service.asked[0].body["markUnknown"] == "no"
+
+
+@pytest.mark.parametrize("kind", ["apy", "libretranslate"])
+def test_failures_that_pass(kind: str, service: Service, slept: list[float]) -> None:
+    service.answer = {"apy": apy, "libretranslate": libre}[kind]
+    service.failures = [Failure(429, headers={"Retry-After": "2"}), Failure(500)]
+    assert len(open_translator(f"{kind}:{service.url}").translate(TEXTS[:1], "sk")) == 1
+    assert slept[0] == 2.0
+    assert len(slept) == 2
+
+
+@pytest.mark.parametrize("kind", ["apy", "libretranslate"])
+def test_failures_that_do_not_pass(kind: str, service: Service, slept: list[float]) -> None:
+    translator = open_translator(f"{kind}:{service.url}")
+    service.failures = [Failure(400, {"error": "sk is not supported"})]
+    with pytest.raises(ModelError, match=r"does not translate: it answers 400 sk is not supported\.$"):
+        translator.translate(TEXTS, "sk")
+    service.answer = lambda _asked: "<html>"
+    with pytest.raises(ModelError, match="does not answer with JSON"):
+        translator.translate(TEXTS, "sk")
+    service.answer = lambda _asked: {"hello": "world"}
+    with pytest.raises(ModelError, match=r"gave no .*check that it is"):
+        translator.translate(TEXTS, "sk")
+    assert not slept
+
+
+def test_a_dead_server_is_given_time(slept: list[float]) -> None:
+    with pytest.raises(ModelError, match=r"^LibreTranslate at http://127\.0\.0\.1:9/translate went on failing"):
+        open_translator("libretranslate:http://ada:secret@127.0.0.1:9").translate(TEXTS, "sk")
+    assert len(slept) == 5
+
+
+@pytest.mark.parametrize("name", ["apy:localhost:2737", "libretranslate:ftp://example.org", "apy:http://"])
+def test_what_is_no_address(name: str) -> None:
+    with pytest.raises(UsageError, match=r"is not an http\(s\) address"):
+        open_translator(name)
+
+
+@pytest.mark.parametrize("name", ["", "bing", "nllb", "nllb:", "deepl:pro", "apertium", "libretranslate"])
+def test_what_is_no_system(name: str) -> None:
+    with pytest.raises(UsageError, match=r"is not a translation system; choose nllb:MODEL, amazon, "):
+        open_translator(name)

@@ -1,0 +1,127 @@
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.translators.fake import FakeTranslator
+from tiltmeter.errors import ModelError, TiltmeterError, UsageError
+from tiltmeter.translators.base import Price
+from tiltmeter.translators.cost import characters, refuse_unless
+from tiltmeter.translators.store import TranslationStore
+from tiltmeter.translators.translate import pending, translate_all
+
+TEXTS = ["I sang.", "I waited for the bus.", "I sang.", "I baked bread.", "I ran."]
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with TranslationStore(tmp_path / "deep" / "translations.sqlite") as opened:
+        yield opened
+
+
+def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
+    translator = FakeTranslator()
+    told: list[tuple[int, int]] = []
+    found = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: told.append((done, wanted)))
+    assert found == {text: text.upper() for text in TEXTS}
+    assert sorted(translator.sent) == sorted(set(TEXTS))
+    assert told == [(0, 4), (2, 4), (4, 4)]
+    assert translate_all(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
+    assert len(translator.sent) == 5
+
+
+def test_what_a_translation_depends_on_keeps_it_apart(store: TranslationStore) -> None:
+    for translator, language in ((FakeTranslator(), "sk"), (FakeTranslator(), "uk"), (FakeTranslator(key="2"), "sk")):
+        assert pending(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
+        translate_all(translator, TEXTS, language, store)
+        assert not pending(translator, TEXTS, language, store)
+    assert store.made("fake 1", "sk") is not None
+    assert store.made("fake 1", "pl") is None
+
+
+def test_a_failure_loses_nothing(store: TranslationStore) -> None:
+    broken = FakeTranslator(breaks_at="I ran.")
+    with pytest.raises(ModelError, match=r"^The line went dead\. 2 of 4 sentences are translated and kept; the same"):
+        translate_all(broken, TEXTS, "sk", store)
+    mended = FakeTranslator()
+    assert len(translate_all(mended, TEXTS, "sk", store)) == 4
+    assert len(mended.sent) == 2
+    assert not set(mended.sent) & set(broken.sent)
+
+
+def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
+    def die(_done: int, _wanted: int) -> None:
+        if _done:
+            raise KeyboardInterrupt
+
+    first, second = FakeTranslator(), FakeTranslator()
+    with TranslationStore(tmp_path / "t.sqlite") as store, pytest.raises(KeyboardInterrupt):
+        translate_all(first, TEXTS, "sk", store, die)
+    with TranslationStore(tmp_path / "t.sqlite") as store:
+        translate_all(second, TEXTS, "sk", store)
+    assert sorted([*first.sent, *second.sent]) == sorted(set(TEXTS))
+
+
+def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
+    def slowly(text: str) -> str:
+        time.sleep(0.002)
+        return text.upper()
+
+    texts = [f"I counted to {number}." for number in range(40)]
+    translators = [FakeTranslator(at_once=3, say=slowly), FakeTranslator(at_once=3, say=slowly)]
+    found: list[dict[str, str]] = []
+
+    def run(translator: FakeTranslator) -> None:
+        with TranslationStore(tmp_path / "t.sqlite") as store:
+            found.append(translate_all(translator, texts, "sk", store))
+
+    threads = [threading.Thread(target=run, args=[translator]) for translator in translators]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(translators[0].sent + translators[1].sent) == sorted(texts)
+    assert found[0] == found[1] == {text: text.upper() for text in texts}
+
+
+def test_the_first_translation_stays(store: TranslationStore) -> None:
+    store.put("s", "sk", {"a": "first"})
+    store.put("s", "sk", {"a": "second", "b": "other"})
+    assert store.get("s", "sk", ["a", "b", "c"]) == {"a": "first", "b": "other"}
+    many = {f"text {number}": str(number) for number in range(1_203)}
+    store.put("s", "sk", many)
+    assert store.get("s", "sk", many) == many
+
+
+def test_too_few_translations_are_refused(store: TranslationStore) -> None:
+    class Lossy(FakeTranslator):
+        def translate(self, texts, language):
+            return super().translate(texts, language)[1:]
+
+    with pytest.raises(ModelError, match="fake was sent 2 sentences and gave 1 translations"):
+        translate_all(Lossy(), TEXTS, "sk", store)
+    assert len(pending(FakeTranslator(), TEXTS, "sk", store)) == 4
+
+
+def test_a_file_that_is_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    path.write_text("This is a text, and long enough not to be taken for an empty data base." * 10)
+    with pytest.raises(TiltmeterError, match=r"cannot be opened .*TILTMETER_CACHE"):
+        TranslationStore(path)
+
+
+def test_the_cost_is_said_before_anything_is_sent() -> None:
+    translator = FakeTranslator(name="deepl", price=Price(25.0, "USD", "price list of 2024"))
+    left = {"sk": ["I sang."] * 2000, "uk": ["I ran."] * 1000, "pl": []}
+    assert characters(left) == 20_000
+    with pytest.raises(UsageError) as refused:
+        refuse_unless(False, translator, left)
+    assert str(refused.value) == (
+        "This would send 3,000 sentences, 20,000 characters, to deepl, for translations into sk, uk: about 0.50 USD at "
+        "25 USD per million characters (price list of 2024; your plan may differ). Nothing was sent; pass --yes to go "
+        "on."
+    )
+    refuse_unless(True, translator, left)
+    refuse_unless(False, translator, {"sk": []})
+    refuse_unless(False, FakeTranslator(), left)
