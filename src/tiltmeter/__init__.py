@@ -1,10 +1,10 @@
 """Tiltmeter measures how far a language model leans towards stereotypes, and how sure one can be of it.
 
-    import tiltmeter
-    result = tiltmeter.evaluate("bert-base-cased", on="stereoset:en")
-    result.measures   # a data frame: LMS, SS, ICAT with their intervals
-    result.scores     # a data frame: one row for each candidate
-    result.save("runs/bert")
+import tiltmeter
+result = tiltmeter.evaluate("bert-base-cased", on="stereoset:en")
+result.measures   # a data frame: LMS, SS, ICAT with their intervals
+result.scores     # a data frame: one row for each candidate
+result.save("runs/bert")
 """
 
 from importlib import import_module
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import DataError, DownloadError, ModelError, TiltmeterError, UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.runs import Result, evaluate, score_predictions
+    from tiltmeter.runs import Result, evaluate, evaluate_translator, score_predictions, score_translations
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,12 +24,14 @@ __all__ = [
     "TiltmeterError",
     "UsageError",
     "evaluate",
+    "evaluate_translator",
     "score_predictions",
+    "score_translations",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """What needs pandas and torch is imported on first use, so that `tiltmeter.models` runs without the former."""
-    if name in ("Result", "evaluate", "score_predictions"):
+    if name in ("Result", "evaluate", "evaluate_translator", "score_predictions", "score_translations"):
         return getattr(import_module("tiltmeter.runs"), name)
     raise AttributeError(f"module 'tiltmeter' has no attribute {name!r}")

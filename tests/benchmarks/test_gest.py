@@ -1,5 +1,6 @@
 """GEST's questions and scores, against what the released code computes, written out naively."""
 
+import doctest
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
+from tiltmeter.benchmarks import gendered
+from tiltmeter.benchmarks import gest as benchmark
 from tiltmeter.benchmarks.asking import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import at_masks, differing
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, attributes, parts
@@ -244,3 +247,10 @@ def test_an_item_s_columns() -> None:
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
     assert TEMPLATES["template-3"].until("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
+
+
+def test_examples_in_docstrings() -> None:
+    for module in (gendered, benchmark):
+        found = doctest.testmod(module)
+        assert found.attempted
+        assert not found.failed

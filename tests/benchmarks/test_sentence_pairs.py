@@ -350,6 +350,18 @@ def test_a_sentence_ties_with_itself_to_the_last_bit(protocol: str) -> None:
     assert found.get("s_jsd", 0.0) == found.get("b_s_jsd", 0.0) == found.get("difference", 0.0) == 0.0
 
 
+def test_what_stands_before_the_first_difference_is_no_preference() -> None:
+    """A causal model has read the same there, so that a pair that differs at its end ties, whatever a batch rounds."""
+    late = pair("late", "she is very loud", "she is very gentle")
+    text = causal_text(bos_token="<s>")
+    noisy = [np.array([-1, -2, -3, -4], dtype=np.float32), np.array([-1, -2 - 1e-6, -3, -9], dtype=np.float32)]
+    for protocol, difference in (("likelihood-shared", 0.0), ("likelihood", 5 / 4)):
+        (trial,) = put([late], text, protocol).trials
+        found = {row.role: row.score for row in trial.score(noisy)}
+        assert found["difference"] == difference
+        assert (found["more"] == found["less"]) == (protocol == "likelihood-shared")
+
+
 def test_numbers_about_a_sentence_are_told_from_those_about_the_pair() -> None:
     (trial,) = put([SAME], masked_text()).trials
     rows = trial.score([np.array([math.log(0.5), 1], dtype=np.float32)] * len(trial.questions))

@@ -190,6 +190,14 @@ def test_the_gender_may_come_from_a_parse(sentences: str, write, tmp_path: Path)
         score_translations(write(list(two.items())), system="Sys", on=sentences, gender_from="wishes")
 
 
+def test_a_limit_does_not_make_sources_unmatched(sentences: str, write) -> None:
+    result = score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=2)
+    assert len(result.scores) == 2
+    assert result.manifest["models"][0]["unmatched"] == 0
+    with pytest.raises(UsageError, match="A limit of 0 items"):
+        score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=0)
+
+
 def test_a_live_system(sentences: str, tmp_path: Path) -> None:
     translator = FakeTranslator(say=SLOVAK.__getitem__)
     result = evaluate_translator(translator, on=sentences, out=tmp_path / "run")

@@ -8,11 +8,13 @@ import torch
 import transformers as t
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators import nllb as module
 from tiltmeter.translators import open_translator
 from tiltmeter.translators.nllb import NllbTranslator
 
 WORDS = ["I", "was", "tired", "happy", "fixed", "the", "bike", ".", "som", "bol", "bola", "unavený", "rád", "dnes"]
 TEXTS = ["I was tired .", "I fixed the bike .", "I was happy"]
+LONGEST = 12  # random weights never come to an end
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", *(f"▁{word}" for word in WORDS), *WORDS]
 
 
@@ -51,6 +53,11 @@ def nllb(tmp_path_factory: pytest.TempPathFactory) -> str:
     return saved(tmp_path_factory.mktemp("nllb"), tokenizer, model(len(tokenizer)))
 
 
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST", LONGEST)
+
+
 def opened(name: str, **options: Any) -> NllbTranslator:
     found = open_translator(f"nllb:{name}", device="cpu", **options)
     assert isinstance(found, NllbTranslator)
@@ -66,7 +73,7 @@ def generated(name: str, text: str, token: str, beams: int, source: str) -> str:
         forced_bos_token_id=tokenizer.convert_tokens_to_ids(token),
         num_beams=beams,
         do_sample=False,
-        max_new_tokens=200,
+        max_new_tokens=LONGEST,
     )
     return str(tokenizer.batch_decode(ids, skip_special_tokens=True)[0]).strip()
 

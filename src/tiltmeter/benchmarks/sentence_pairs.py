@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltmeter.benchmarks.alignment import shared_places, text_places
+from tiltmeter.benchmarks.alignment import common_prefix, shared_places, text_places
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.data.items import PairItem
@@ -200,7 +200,8 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             Question(ids, tuple((place - 1, ids[place]) for place in range(len(lead), len(ids))), source=source)
             for ids in (more, less)
         )
-        asked.trials.append(Trial(item, questions, _likelihood_scores(item, shared if only_shared else None)))
+        alike = common_prefix(more, less) - len(lead)
+        asked.trials.append(Trial(item, questions, _likelihood_scores(item, alike, shared if only_shared else None)))
 
 
 def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -221,10 +222,12 @@ def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _likelihood_scores(
-    item: PairItem, shared: list[tuple[int, int]] | None
+    item: PairItem, alike: int, shared: list[tuple[int, int]] | None
 ) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
         more, less = (answer.astype(np.float64) for answer in answers)
+        # Up to the first difference the model has read the same: what batches do to the last digit is no preference.
+        less[:alike] = more[:alike]
         if shared is not None:
             places_more, places_less = map(list, zip(*shared, strict=True))
             more, less = more[places_more], less[places_less]

@@ -127,12 +127,12 @@ def _measures(rule: Rule, cell: Cell) -> list[str]:
 def _worse(rule: Rule, one: Difference, where: dict[str, str], lenient: bool) -> Verdict:
     found, cell = one.contrast, one.left.cell
     part = "" if cell.part == "all" else f"/{cell.part}"
-    group = "".join(f"[{name}={value}]" for name, value in where.items())
+    group = "".join(f", {name} {value}" for name, value in where.items())
     return judge(
         rule,
         cell.model,
         f"{cell.benchmark}{part}:{cell.language}",
-        f"{one.quantity.measure}{group}, farther from {one.quantity.ideal:g} than {one.right.cell.model}",
+        f"{one.quantity.measure} farther from {one.quantity.ideal:g} than the baseline{group}",
         found.farther,
         (found.farther_low, found.farther_high),
         found.n,

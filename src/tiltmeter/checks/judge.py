@@ -73,9 +73,9 @@ def _of_record(rule: Rule, record: Record, lenient: bool) -> Verdict:
         if record.ideal is None:
             raise UsageError(f"The rule {rule.text!r} asks for a distance, but {record.measure} has no ideal value.")
         ends = _folded(ends, record.ideal) if ends else None
-        value, of = abs(value - record.ideal), f"|{of} − {record.ideal:g}|"
+        value, of = abs(value - record.ideal), f"distance of {of} from {record.ideal:g}"
     part = "" if record.part == "all" else f"/{record.part}"
-    group = "" if record.view == "all" else f"[{record.view}={record.group}]"
+    group = "" if record.view == "all" else f", {record.view} {record.group}"
     return judge(
         rule, record.model, f"{record.benchmark}{part}:{record.language}", of + group, value, ends, record.n, lenient
     )

@@ -10,6 +10,8 @@ import tiltmeter
 from tiltmeter.cli import data, gest
 from tiltmeter.cli.check import check
 from tiltmeter.cli.compare import compare
+from tiltmeter.cli.export import export
+from tiltmeter.cli.report import report
 from tiltmeter.cli.reproduce import reproduce
 from tiltmeter.cli.run import run
 from tiltmeter.cli.score import score
@@ -44,8 +46,10 @@ def _tiltmeter(
 app.command()(run)
 app.command()(score)
 app.command()(show)
+app.command()(report)
 app.command()(compare)
 app.command()(check)
+app.command()(export)
 app.command()(reproduce)
 app.add_typer(data.app, name="data")
 app.add_typer(gest.app, name="gest")

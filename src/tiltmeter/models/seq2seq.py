@@ -41,10 +41,17 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     def _encode(self, batch: Batch) -> tuple[dict[tuple[int, ...], int], Tensor, Tensor | None]:
         """Where each source stands among the encoded ones, their states, and their mask."""
         sources = list(dict.fromkeys(row.source for row in batch))
-        mask = self.mask(sources)
+        longest = max(map(len, sources))
         encoder: Any = self.model.get_encoder()  # type: ignore[operator]
-        states = encoder(input_ids=self.padded(sources), attention_mask=mask).last_hidden_state
-        return {source: index for index, source in enumerate(sources)}, states, mask
+        states: Tensor | None = None
+        for lines in of_like_length([len(source) for source in sources], self.batch_tokens):
+            some = [sources[line] for line in lines]
+            found = encoder(input_ids=self.padded(some), attention_mask=self.mask(some)).last_hidden_state
+            if states is None:
+                states = found.new_zeros((len(sources), longest, found.shape[-1]))
+            states[self.to_device(np.array(lines)), : found.shape[1]] = found
+        assert states is not None
+        return {source: index for index, source in enumerate(sources)}, states, self.mask(sources)
 
     def _decoder_inputs(
         self, batch: Batch, place: dict[tuple[int, ...], int], states: Tensor, mask: Tensor | None

@@ -58,7 +58,7 @@ def _of_icat(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
         if printed is None or not {"LMS", "SS"} <= row.keys():
             continue
         lms, ss = (float(row[name].text) for name in ("LMS", "SS"))
-        half = 0.5 * 10**-printed.digits
+        half = 0.5 * 10.0**-printed.digits
         # The LMS and SS before they were rounded lie somewhere between these corners.
         corners = [icat(lms + a, ss + b) for a, b in product((-half, half), repeat=2)]
         if abs(ss - 50) < half:

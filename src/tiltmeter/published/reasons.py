@@ -55,7 +55,7 @@ class Reason:
 
     def _is_near(self, number: Printed, ours: float) -> bool:
         printed = float(number.text)
-        rounding = 0.5 * 10**-number.digits if self.of_width else 0.0
+        rounding = 0.5 * 10.0**-number.digits if self.of_width else 0.0
         reach = max(self.within, self.relative * abs(printed), self.of_width * number.width + rounding)
         return abs(ours - printed) <= reach + NOISE
 

@@ -14,4 +14,4 @@ def agrees(text: str, value: float, digits: int) -> bool:
     >>> agrees("0.12", 0.125, 2), agrees("0.13", 0.125, 2)
     (True, True)
     """
-    return abs(value - float(text)) <= 0.5 * 10**-digits + NOISE * max(1.0, abs(value))
+    return abs(value - float(text)) <= 0.5 * 10.0**-digits + NOISE * max(1.0, abs(value))

@@ -1,6 +1,7 @@
 """What `tiltmeter check` prints, and the same in GitHub's Markdown for the logs of a pipeline."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from rich import box
@@ -16,27 +17,25 @@ _STYLES = {"holds": "green", "broken": "bold red", "not shown": "yellow"}
 
 def print_verdicts(verdicts: Sequence[Verdict], console: Console, *, lenient: bool) -> None:
     """Print what each rule was judged on, and how it came out."""
-    table = Table(
-        box=_ASCII_BOX if console.options.ascii_only else box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for name in ("rule", "on"):
-        table.add_column(name, overflow="fold")
-    for name in ("value", "judged", "limit"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("outcome", no_wrap=True)
-    for verdict in verdicts:
-        table.add_row(
-            Text(str(verdict.rule)),
-            Text(_on(verdict)),
-            Text(_value(verdict)),
-            Text(_judged(verdict)),
-            Text(_limit(verdict)),
-            Text(_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red"),
+    for rule, some in groupby(verdicts, key=lambda verdict: verdict.rule):
+        console.print(Text(str(rule), style="bold"), soft_wrap=True)
+        table = Table(
+            box=_ASCII_BOX if console.options.ascii_only else box.SIMPLE_HEAD,
+            pad_edge=False,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
         )
-    console.print(table)
+        table.add_column("on", overflow="fold")
+        for name in ("value", "judged", "limit", "n"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        for verdict in some:
+            outcome = Text(_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
+            limit = _limit(verdict, plain=console.options.ascii_only)
+            cells = (_on(verdict), _value(verdict), _judged(verdict), limit, str(verdict.n))
+            table.add_row(*map(Text, cells), outcome)
+        console.print(table)
+        console.print()
     console.print(Text(summary(verdicts)), style="bold")
     console.print(Text(principle(lenient)), style="dim")
 
@@ -49,8 +48,8 @@ def summary(verdicts: Sequence[Verdict]) -> str:
         rest = f", {unsure} of them with too few items to be sure" if unsure else ""
         return f"Passed: {len(verdicts)} of {len(verdicts)} hold{rest}."
     few = sum(verdict.outcome == "not shown" for verdict in failed)
-    why = f"; {few} cannot be told from the items there are, so measure more of them or give way" if few else ""
-    return f"Failed: {len(failed)} of {len(verdicts)} do not hold{why}."
+    why = f" For {few} the interval reaches over the limit: more items might show that the rule holds." if few else ""
+    return f"Failed: {len(failed)} of {len(verdicts)} do not hold.{why}"
 
 
 def principle(lenient: bool) -> str:
@@ -107,19 +106,24 @@ def to_dict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _on(verdict: Verdict) -> str:
-    return f"{verdict.of}, {verdict.model} on {verdict.place}"
+    return f"{verdict.model} on {verdict.place}: {verdict.of}"
 
 
 def _value(verdict: Verdict) -> str:
-    return f"{verdict.value:.4g}"
+    return _number(verdict.value)
 
 
 def _judged(verdict: Verdict) -> str:
-    return f"{verdict.judged:.4g} ({verdict.end})" if verdict.end != "value" else f"{verdict.judged:.4g} (no interval)"
+    return f"{_number(verdict.judged)} ({verdict.end if verdict.end != 'value' else 'no interval'})"
 
 
-def _limit(verdict: Verdict) -> str:
-    return f"{'≥' if verdict.rule.kind == 'min' else '≤'} {verdict.rule.limit:g}"
+def _number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"
+
+
+def _limit(verdict: Verdict, *, plain: bool = False) -> str:
+    signs = (">=", "<=") if plain else ("≥", "≤")
+    return f"{signs[verdict.rule.kind != 'min']} {verdict.rule.limit:g}"
 
 
 def _outcome(verdict: Verdict) -> str:

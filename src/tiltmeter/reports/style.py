@@ -19,19 +19,18 @@ class Ink:
     soft: str
     line: str
     paper: str
-    legends: bool  # whether charts have legends of their own
 
 
-PAPER = Ink(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff", legends=True)
+PAPER = Ink(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff")
 # In the page the figures take the colours of its style sheet, so that they follow it into the dark and onto paper.
-PAGE = Ink(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)", legends=False)
+PAGE = Ink(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)")
 
 
 def config(ink: Ink) -> dict[str, Any]:
     """The Vega-Lite configuration of every figure."""
     return {
         "font": FONT,
-        "background": ink.paper if ink.legends else None,
+        "background": ink.paper,
         "view": {"stroke": None},
         "axis": {
             "labelColor": ink.soft,
@@ -47,7 +46,6 @@ def config(ink: Ink) -> dict[str, Any]:
             "ticks": False,
         },
         "legend": {
-            "disable": not ink.legends,
             "labelColor": ink.text,
             "titleColor": ink.soft,
             "labelFontSize": 12,
@@ -62,6 +60,8 @@ def config(ink: Ink) -> dict[str, Any]:
         },
         "title": {"color": ink.text, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 10},
         "header": {"labelColor": ink.text, "titleColor": ink.soft},
+        "rule": {"color": ink.soft},
+        "boxplot": {"median": {"color": ink.text}, "rule": {"color": ink.soft}},
         "range": {"category": list(SERIES), "symbol": list(SHAPES)},
         "style": {
             "ideal": {"color": ink.text, "strokeDash": [2, 3], "strokeWidth": 1.5},

@@ -56,6 +56,7 @@ class Headline:
     """What there is to say of one benchmark: a sentence to begin with, and what follows from it."""
 
     benchmark: str
+    side: Side
     lead: str
     more: tuple[str, ...]
 
@@ -82,6 +83,9 @@ def _headline(benchmark: str, found: Sequence[Verdict]) -> Headline:
     lead, more = _of_one(models[0], found) if len(models) == 1 else _of_several(models, found)
     leaning = [v for v in found if v.side != "none"] or list(found)
     more.append(_furthest(max(leaning, key=lambda v: abs(v.distance)), alone=len(found) == 1))
+    if unseen := [v for v in found if v.side == "none" and "minimum detectable effect" in v.row]:
+        effect = max(v.row["minimum detectable effect"].value for v in unseen)
+        more.append(f"A lean of less than {effect:.0f} points is easily missed with so few.")
     doubtful = [v for v in found if v.senseless]
     if doubtful:
         more.append(
@@ -90,7 +94,8 @@ def _headline(benchmark: str, found: Sequence[Verdict]) -> Headline:
         )
     if len(found) > 5 and any(v.side != "none" for v in found):
         more.append("Each was tested by itself at 5%: were there no lean anywhere, one in twenty would still show one.")
-    return Headline(benchmark, lead, tuple(more))
+    sides = [v.side for v in leaning]
+    return Headline(benchmark, max(set(sides), key=sides.count), lead, tuple(more))
 
 
 def _of_one(model: str, found: Sequence[Verdict]) -> tuple[str, list[str]]:
@@ -130,11 +135,16 @@ def _furthest(verdict: Verdict, *, alone: bool) -> str:
     meaning = {
         "SS": f"the stereotype was chosen in {record.value:.1f}% of items",
         "CPS": f"the more stereotypical sentence was preferred in {record.value:.1f}% of pairs",
-    }.get(record.measure)
-    said = f"{meaning} ({number})" if meaning else number
+        "S_JSD x 1e3": "its predictions are nearer to the truth in the "
+        f"{'more' if record.value < 0 else 'less'} stereotypical sentences",
+        "g_s": "against the feminine wording, the masculine one is "
+        f"{record.value:.2f} times as likely in stereotypes about men as in those about women",
+        "f_s": f"the share of masculine translations is higher by {record.value:.2f} in stereotypes about men than in "
+        "those about women",
+    }[record.measure]
     if alone:
-        return f"{said[0].upper()}{said[1:]}."
-    return f"The furthest from even is {record.model} in {place}: {said}."
+        return f"{meaning[0].upper()}{meaning[1:]} ({number})."
+    return f"The furthest from even is {record.model} in {place}: {meaning} ({number})."
 
 
 def _places(found: Sequence[Verdict]) -> list[str]:

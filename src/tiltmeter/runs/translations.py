@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,12 @@ class _Target:
     def label(self, language: str) -> dict[str, str]:
         return {"benchmark": self.benchmark, "part": WHOLE, "language": language}
 
+    def limited(self, limit: int | None) -> "_Target":
+        """The same with at most `limit` sentences."""
+        if limit is not None and limit < 1:
+            raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
+        return replace(self, sentences=limited(self.sentences, limit))
+
     def describe(self) -> list[dict[str, Any]]:
         about = {"items": len(self.sentences.items), "files": self.sentences.files, "edition": self.edition}
         return [{**self.label(language), **about} for language in self.languages]
@@ -85,14 +91,15 @@ def score_translations(
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     file = read_translation_file(path)
-    targets = [_target(on, one, limit) for one in (_editions(on) if edition is None else (edition,))]
+    targets = [_target(on, one) for one in (_editions(on) if edition is None else (edition,))]
     # On a tie the latest edition, which comes first.
-    target = max(targets, key=lambda one: file.matched(item.sentence for item in one.sentences.items))
+    whole = max(targets, key=lambda one: file.matched(item.sentence for item in one.sentences.items))
+    target = whole.limited(limit)
     if len(target.languages) != 1:
         raise UsageError(f"A file of translations is for one language, but {on} is for several; name one of them.")
     (language,) = target.languages
     items: Sequence[GestItem] = target.sentences.items
-    matched = file.matched(item.sentence for item in items)
+    matched = file.matched(item.sentence for item in whole.sentences.items)
     if not matched:
         raise DataError(
             f"{path} translates no sentence of {target.sentences.name}: its column `from` should hold the English "
@@ -171,7 +178,7 @@ def evaluate_translator(
     }
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
-    target = _target(on, edition or LATEST, limit)
+    target = _target(on, edition or LATEST).limited(limit)
     # Whatever can go wrong for nothing should go wrong before the first sentence is sent.
     speakers = {language: open_speaker(gender_from, language) for language in target.languages}
     for language in target.languages:
@@ -221,7 +228,7 @@ def _editions(on: str) -> tuple[str, ...]:
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
-def _target(on: str, edition: str, limit: int | None) -> _Target:
+def _target(on: str, edition: str) -> _Target:
     """What a specification such as `gest-mt:sk` asks for; the language after the colon is the one translated into."""
     spec = parse_spec(on)
     if spec.path is not None:
@@ -241,13 +248,11 @@ def _target(on: str, edition: str, limit: int | None) -> _Target:
         raise UsageError(f"{spec.name} has no parts; write {spec.name}:sk.")
     if not spec.languages:
         raise UsageError(f"{on} names no language to translate into, as in {spec.name}:sk.")
-    if limit is not None and limit < 1:
-        raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
     english = [portion for portion in portions(source) if portion.form == "gest" and portion.language == SOURCE]
     if not english:
         raise UsageError(f"{source} has no English sentences with a GEST stereotype, so there is nothing to translate.")
     known = edition if spec.name == GEST_MT else None
-    return _Target(spec.name, spec.languages, limited(english[0], limit), known)
+    return _Target(spec.name, spec.languages, english[0], known)
 
 
 def _scored(

@@ -13,6 +13,11 @@ from tiltmeter.questions import Kind, Question, Want
 LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
+# What it costs to begin a batch, in tokens: a sixteenth of a full batch, but on no device more than this.
+_MOST_TO_START_A_BATCH = 512
+# The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more rows of one
+# length the decoder finds among their targets.
+_ENCODER_BATCHES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ Batch = list[Row]
 def plan(questions: Iterable[Question], kind: Kind, batch_tokens: int, *, share_prefixes: bool = True) -> list[Batch]:
     """Batches of at most `batch_tokens` tokens each (padding counted) that answer all questions.
 
-    For encoder-decoders it is the tokens of the sources that count.
+    For encoder-decoders a batch is what is encoded and decoded in steps of that size.
     """
     rows = _unique_rows(questions, trim=kind in ("causal", "seq2seq"))
     if kind == "seq2seq":
@@ -79,36 +84,65 @@ def padding_share(batches: Iterable[Batch], batch_tokens: int) -> float:
     """The share of all tokens sent that is padding."""
     sent = useful = 0
     for batch in batches:
-        sources = {row.source for row in batch}
-        sent += len(sources) * max(map(len, sources))
-        useful += sum(map(len, sources))
-        lengths = [len(row.ids) for row in batch]
-        useful += sum(lengths)
-        for lines in of_like_length(lengths, batch_tokens) if any(sources) else [range(len(batch))]:
-            sent += len(lines) * max(lengths[line] for line in lines)
+        # An encoder-decoder divides a batch further, on both of its sides.
+        sides = [[len(row.ids) for row in batch]]
+        if any(row.source for row in batch):
+            sides.append([len(source) for source in {row.source for row in batch}])
+        for lengths in sides:
+            useful += sum(lengths)
+            divided = of_like_length(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
+            sent += sum(len(lines) * max(lengths[line] for line in lines) for lines in divided)
     return 1 - useful / sent if sent else 0.0
 
 
 def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
     """The rows with these lengths, by number, divided into batches of at most `batch_tokens` tokens each.
 
-    The longest come first, so that memory is at its peak at once. A batch that is well filled ends where the length
-    changes: then it needs no padding and no mask.
+    The longest come first, so that memory is at its peak at once. Rows of different lengths share a batch only where
+    padding them costs less than a batch more.
 
     >>> of_like_length([2, 5, 5, 2, 2], 10)
     [[1, 2], [0, 3, 4]]
     """
     batches: list[list[int]] = []
-    longest = room = 0
-    for line in sorted(range(len(lengths)), key=lambda line: -lengths[line]):
-        well_filled = bool(batches) and 2 * longest * len(batches[-1]) > batch_tokens
-        if not room or (well_filled and lengths[line] < longest):
-            batches.append([])
-            longest = lengths[line]
-            room = max(1, batch_tokens // max(1, longest))
-        batches[-1].append(line)
-        room -= 1
+    by_length: dict[int, list[int]] = {}
+    for line, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(line)
+    for group in _groups(
+        sorted(((length, len(lines)) for length, lines in by_length.items()), reverse=True), batch_tokens
+    ):
+        lines = [line for length in group for line in by_length[length]]
+        room = max(1, batch_tokens // max(1, group[0]))
+        batches += [lines[start : start + room] for start in range(0, len(lines), room)]
     return batches
+
+
+def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
+    """Which lengths are padded to the same one: the cheapest division of (length, rows) pairs, longest first.
+
+    The cost of a group is its padding and the start of its batches; the best division up to each length is found from
+    the best ones before it.
+    """
+    to_start = min(batch_tokens // 16, _MOST_TO_START_A_BATCH)
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(counts) + 1):
+        cheapest = (float("inf"), 0)
+        rows = useful = 0
+        for start in range(end - 1, -1, -1):
+            length, number = counts[start]
+            rows += number
+            useful += length * number
+            batches = -(-rows // max(1, batch_tokens // max(1, length)))
+            cost = best[start][0] + rows * length - useful + batches * to_start
+            cheapest = min(cheapest, (cost, start))
+        best.append(cheapest)
+    groups: list[list[int]] = []
+    end = len(counts)
+    while end:
+        start = best[end][1]
+        groups.append([length for length, _ in counts[start:end]])
+        end = start
+    return groups[::-1]
 
 
 def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
@@ -190,11 +224,13 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
 
 
 def _batches_by_source(rows: Iterable[Row], batch_tokens: int) -> Iterator[Batch]:
-    """Sources of about the same length together, each with all of its rows, so that it is encoded once."""
+    """Sources of about the same length together, each with all of its rows, so that it is encoded once.
+
+    What is sent at once is smaller: the model divides the sources and the rows of a batch again.
+    """
     by_source: dict[tuple[int, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (row.source, row.ids)):
         by_source.setdefault(row.source, []).append(row)
     clusters = list(by_source.values())
-    # What a source costs is its own length; its rows are decoded a few at a time.
-    for lines in of_like_length([len(cluster[0].source) for cluster in clusters], batch_tokens):
+    for lines in of_like_length([len(cluster[0].source) for cluster in clusters], _ENCODER_BATCHES * batch_tokens):
         yield [row for line in lines for row in clusters[line]]

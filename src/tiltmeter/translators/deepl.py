@@ -31,10 +31,7 @@ class DeepLTranslator:
         client = getattr(self._deepl, "DeepLClient", self._deepl.Translator)
         self._client: Any = client(secret, server_url=os.environ.get("DEEPL_SERVER_URL") or None)
         self._retry_after: str | None = None
-        # Its errors do not carry the headers. Should the session be elsewhere one day, only the hint is lost.
-        session = getattr(getattr(self._client, "_client", None), "_session", None)
-        if session is not None:
-            session.hooks["response"].append(self._note)
+        self._note_retry_after()
 
     def check(self, language: str) -> None:
         """Which languages there are changes too often to be told here; the service itself refuses the others."""
@@ -56,5 +53,16 @@ class DeepLTranslator:
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
         return [str(one.text) for one in found]
 
-    def _note(self, response: Any, *_args: Any, **_options: Any) -> None:
-        self._retry_after = response.headers.get("Retry-After")
+    def _note_retry_after(self) -> None:
+        """Look at the headers as they come by: the package's errors do not carry them."""
+        session = getattr(getattr(self._client, "_client", None), "_session", None)
+        if session is None:
+            return  # another version of the package: only the hint how long to wait is lost
+        send = session.send
+
+        def noting(*args: Any, **options: Any) -> Any:
+            response = send(*args, **options)
+            self._retry_after = response.headers.get("Retry-After")
+            return response
+
+        session.send = noting

@@ -52,7 +52,8 @@ def grids(found: Reproduction, paper: Paper) -> Iterator[Grid]:
     """The tables of a paper."""
     for table, outcomes in found.tables(paper).items():
         cells: dict[tuple[str, str], list[Outcome]] = {}
-        rows, columns = {}, {}
+        rows: dict[str, None] = {}
+        columns: dict[str, None] = {}
         # A part of the head that is the same everywhere says nothing.
         same = {
             name

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.data.download import UnreachableError
 from tiltmeter.data.fetch import AbsentError, fetch, is_here
@@ -14,6 +14,7 @@ from tiltmeter.published.sources.recipe import NotAvailable, Numbers, Recipe
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
+Kept = TypeVar("Kept")
 Watch = Callable[[str], AbstractContextManager[Any]]
 
 
@@ -33,6 +34,7 @@ class Desk:
         # The files that were used, and whether there was a hash to check them by.
         self.files: dict[str, bool] = {}
         self._found: dict[Recipe, Numbers | NotAvailable] = {}
+        self._kept: dict[tuple[object, ...], Any] = {}
         self._unreachable: str | None = None
 
     def compute(self, recipe: Recipe) -> Numbers:
@@ -48,6 +50,14 @@ class Desk:
         if isinstance(found, NotAvailable):
             raise found
         return found
+
+    def once(self, make: Callable[..., Kept], *arguments: object) -> Kept:
+        """What a function gives for these arguments, which several recipes need; it is called the first time only."""
+        key = (make, *arguments)
+        if key not in self._kept:
+            self._kept[key] = make(*arguments)
+        kept: Kept = self._kept[key]
+        return kept
 
     def fetch(self, repository: str, path: str) -> Path:
         """A released file. One that cannot be had is not available; one that is not the pinned file is an error."""

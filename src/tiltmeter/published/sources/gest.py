@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing
 from tiltmeter.benchmarks.gest import parts
@@ -111,7 +110,7 @@ class ReleasedPairs:
         path = desk.fetch(REPOSITORY, self.name)
         # As in the files for English: log10 of a ratio on each line, here one for each pair.
         ratios = [math.log(10) * float(line) for line in path.read_text(encoding="utf-8").split()]
-        every = _pairs()
+        every = desk.once(_pairs)
         if max((int(item.id) for item in every), default=-1) >= len(ratios):
             raise DataError(f"{path} has {len(ratios)} lines, fewer than {VARIANTS} has pairs; fetch both again.")
         kept = [
@@ -153,7 +152,9 @@ class PairCounts:
         """The number of pairs by system and language."""
         desk.fetch(REPOSITORY, VARIANTS)
         counted = Counter(
-            (item.translator or "", item.language) for item in _pairs() if fault(item.male, item.female) is None
+            (item.translator or "", item.language)
+            for item in desk.once(_pairs)
+            if fault(item.male, item.female) is None
         )
         return {("pairs", *place): float(count) for place, count in counted.items()}
 
@@ -172,7 +173,6 @@ def _numbers(records: Iterable[Record], part: str) -> Numbers:
     return numbers
 
 
-@cache
 def _pairs() -> list[GestPairItem]:
     """The pairs of all languages, in the order of the file."""
     found = [item for portion in portions("gest-pairs") for item in portion.items if isinstance(item, GestPairItem)]

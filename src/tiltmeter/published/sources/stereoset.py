@@ -104,9 +104,9 @@ class Released:
     def numbers(self, desk: Desk) -> Numbers:
         """The measures of the predictions."""
         path = desk.fetch(REPOSITORY, f"results/predictions/{self.file}")
-        scores = read_predictions(path, "stereotypes-multi", _items(self.language)).scores
+        scores = read_predictions(path, "stereotypes-multi", desk.once(_items, self.language)).scores
         if self.items_of:
-            scores = scores[scores["item"].isin({item.id for item in _items(self.items_of)})]
+            scores = scores[scores["item"].isin({item.id for item in desk.once(_items, self.items_of)})]
         return _numbers(association.measure(scores, resamples=0))
 
 
@@ -144,6 +144,5 @@ def _numbers(records: Iterable[Record]) -> Numbers:
     return numbers
 
 
-@cache
 def _items(language: str) -> list[AssociationItem]:
     return cast(list[AssociationItem], load("stereoset", None, language))

@@ -29,8 +29,9 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
     names = [language_name(language) for language in languages]
     place = {name: number for number, name in enumerate(names)}
     frame["base"] = frame["language"].map(place).astype(float)
-    # Each language has a row of its own height; the tallest density fills nine tenths of it.
-    frame["top"] = frame["base"] - 0.9 * frame["density"] / frame["density"].max()
+    # Each language has a row of its own; its tallest density fills nine tenths of it, as violins are as wide.
+    tallest = frame.groupby("language")["density"].transform("max").clip(lower=1e-12)
+    frame["top"] = frame["base"] - 0.9 * frame["density"] / tallest
     y_scale = alt.Scale(domain=(-1, len(names) - 1 + 0.15), reverse=True, nice=False)
     x = alt.X(
         "difference:Q",

@@ -42,7 +42,7 @@ class Figure:
         """The Vega-Lite of each panel for a page: as wide as what it is put in, in the colours of the page."""
         return [
             {
-                **panel.chart.properties(width="container").to_dict(),
+                **_without_legends(panel.chart.properties(width="container").to_dict()),
                 "config": config(PAGE),
                 "autosize": {"type": "fit-x", "contains": "padding"},
             }
@@ -60,3 +60,13 @@ class Figure:
         if len(charts) > 1:
             chart = chart.resolve_scale(x="independent", y="independent", yOffset="independent")
         return {**chart.to_dict(), "config": config(PAPER)}
+
+
+def _without_legends(spec: Any) -> Any:
+    """The specification with every legend switched off; to disable them in the configuration is not enough."""
+    if isinstance(spec, list):
+        return [_without_legends(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    # Data can have a column of that name: it is left as it is.
+    return {k: v if k == "datasets" else None if k == "legend" else _without_legends(v) for k, v in spec.items()}

@@ -51,8 +51,8 @@ def tilt_map(rows: Sequence[Row], models: Domain) -> Chart:
         alt.Chart(pd.DataFrame({"ss": [50.0], "lms": [100.0]}))
         .mark_point(style="ideal-mark", size=260, clip=False)
         .encode(x, y),
-        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x="ss_low:Q", x2="ss_high:Q", y="lms:Q"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x="ss:Q", y="lms_low:Q", y2="lms_high:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="ss_low:Q", x2="ss_high:Q", y="lms:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="ss:Q", y="lms_low:Q", y2="lms_high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(x, y, shape=shape),
         alt.Chart(points).mark_text(style="name", align="left", dx=9, dy=-9).encode(x, y, text="name:N"),
     ).properties(height=420)
