@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 # Part of the name of every folder. To be raised whenever a recipe changes.
-_VERSION = 2
+_VERSION = 3
 # So that probabilities are neither all alike nor zero. Weights within the layers keep the scale that transformers gives
 # them before training: wider ones make a model chaotic, and rounding errors of any way of scoring grow with them.
 _SPREAD_OF_LOGITS = 2.0
@@ -75,7 +75,7 @@ def _bert(texts: list[str], size: int) -> tuple[Any, Any]:
     from benchmarks.made_tokenizers import word_piece
 
     model = BertForPreTraining(BertConfig(vocab_size=size))
-    _spread_logits(model, model.config.hidden_size)
+    _spread_logits(model, model.cls.predictions.transform.LayerNorm)
     return model, word_piece(texts, size)
 
 
@@ -85,12 +85,11 @@ def _gpt2(texts: list[str]) -> tuple[Any, Any]:
     from benchmarks.made_tokenizers import byte_level
 
     model = GPT2LMHeadModel(GPT2Config(vocab_size=50_257, bos_token_id=0, eos_token_id=0))
-    _spread_logits(model, model.config.hidden_size)
+    _spread_logits(model, model.transformer.ln_f)
     return model, byte_level(texts, 50_257)
 
 
 def _t5(texts: list[str]) -> tuple[Any, Any]:
-    import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
     from benchmarks.made_tokenizers import unigram
@@ -107,17 +106,17 @@ def _t5(texts: list[str]) -> tuple[Any, Any]:
         eos_token_id=1,
     )
     model = T5ForConditionalGeneration(config)
-    with torch.no_grad():
-        model.decoder.final_layer_norm.weight.mul_(_SPREAD_OF_LOGITS)  # embeddings of T5 have a spread of one
+    _spread_logits(model, model.decoder.final_layer_norm, scale=config.d_model**-0.5)
     return model, unigram(texts, 32_000)
 
 
-def _spread_logits(model: Any, width: int) -> None:
-    """Logits are products of embeddings with normalised states, whose length is the root of their width."""
+def _spread_logits(model: Any, last_norm: Any, scale: float = 1.0) -> None:
+    """Set the gain of the last norm. What it gives has the length of the root of its width, and meets embeddings."""
     import torch
 
+    embeddings = model.get_output_embeddings().weight
     with torch.no_grad():
-        model.get_output_embeddings().weight.normal_(0.0, _SPREAD_OF_LOGITS / width**0.5)
+        last_norm.weight.fill_(_SPREAD_OF_LOGITS / (embeddings.std() * embeddings.shape[1] ** 0.5 * scale))
 
 
 RECIPES: dict[str, Callable[[list[str]], tuple[Any, Any]]] = {

@@ -7,13 +7,14 @@ import argparse
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from benchmarks import memory, show
 from benchmarks.floor import floor_flops
 from benchmarks.machine import describe, matrix_rate
 from benchmarks.outcome import Outcome, difference, stereotype_score
 from benchmarks.prepared import Prepared, parser, prepare
 from benchmarks.timing import in_turns, spread
-
 
 _FEW = 20
 
@@ -47,6 +48,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "ratio": median(seconds["published"]) / median(seconds["tiltmeter"]),
         "matrix_rate": max(rates),
         "floor_flops": flops,
+        "log_probabilities": _range(outcomes["tiltmeter"]),
         "difference": difference(outcomes["tiltmeter"], outcomes["published"]).as_dict(),
         "ways": {
             way: {
@@ -67,6 +69,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if not options.no_memory:
         record["memory"] = {way: memory.measure_apart(options, way) for way in memory.WAYS}
     return record
+
+
+def _range(outcome: Outcome) -> dict[str, float]:
+    """Whether the model says anything: log-probabilities all alike, or all far down, would be a poor test."""
+    found = np.concatenate(list(outcome.log_probabilities().values()))
+    return dict(zip(("lowest", "median", "highest"), np.quantile(found, [0, 0.5, 1]).tolist(), strict=True))
 
 
 def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outcome) -> dict[str, Any]:
@@ -98,6 +106,7 @@ def print_record(record: dict[str, Any]) -> None:
     print(f"ratio                {record['ratio']:.2f}")
     print(f"matrix rate          {record['matrix_rate'] / 1e9:,.0f} GFLOP/s")
     print(f"floor                {record['floor_flops'] / 1e9:,.0f} GFLOP")
+    print("log-probabilities    " + ", ".join(f"{name} {v:.1f}" for name, v in record["log_probabilities"].items()))
     print(f"largest differences  {_differences(record['difference'])}")
     for way, found in record.get("from_float64", {}).items():
         print(f"float64 – {way:<10} {_differences(found)}")

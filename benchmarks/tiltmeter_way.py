@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from benchmarks.outcome import Outcome
 from tiltmeter.benchmarks.asking import Asked
 from tiltmeter.data.items import Item
+from tiltmeter.garbage import uncollected
 from tiltmeter.models.loading import Model
 from tiltmeter.questions import Answer, Question
 from tiltmeter.scoring.execute import Progress, answer_all
@@ -15,15 +16,16 @@ Ask = Callable[[Sequence[Item], Model], Asked]
 
 def score_items(ask: Ask, items: Sequence[Item], model: Model, batch_tokens: int | None = None) -> Outcome:
     """All scores, from text on, with a store of answers that begins empty."""
-    asked = ask(items, model)
-    questions = [question for trial in asked.trials for question in trial.questions]
     outcome = Outcome(logs=True)
-    answers = iter(_answers(questions, asked, model, batch_tokens, outcome))
-    for trial in asked.trials:
-        mine = [next(answers) for _ in trial.questions]
-        scores = trial.score(mine)
-        outcome.scores.update({score.candidate: score.score for score in scores})
-        outcome.numbers[scores[0].candidate] = mine
+    with uncollected():
+        asked = ask(items, model)
+        questions = [question for trial in asked.trials for question in trial.questions]
+        answers = iter(_answers(questions, asked, model, batch_tokens, outcome))
+        for trial in asked.trials:
+            mine = [next(answers) for _ in trial.questions]
+            scores = trial.score(mine)
+            outcome.scores.update({score.candidate: score.score for score in scores})
+            outcome.numbers[scores[0].candidate] = mine
     return outcome
 
 

@@ -53,11 +53,14 @@ class Question:
     @cached_property
     def digest(self) -> bytes:
         """16 bytes that name this question in the store and fix its place in a plan."""
-        hasher = blake2b(self.want.name.encode(), digest_size=16)
-        for part in (self.ids, self.source, self.segments, [number for pair in self.wanted for number in pair]):
-            hasher.update(len(part).to_bytes(4, "little"))
-            hasher.update(array("i", part).tobytes())
-        return hasher.digest()
+        # The lengths in front keep the parts apart.
+        numbers = array("i", (len(self.ids), len(self.source), len(self.segments)))
+        numbers.extend(self.ids)
+        numbers.extend(self.source)
+        numbers.extend(self.segments)
+        for pair in self.wanted:
+            numbers.extend(pair)
+        return blake2b(numbers.tobytes() + self.want.name.encode(), digest_size=16).digest()
 
 
 # One float per wanted pair, and after these, where two things are wanted, one more per pair: with LOG_PROB_AND_TOP 1

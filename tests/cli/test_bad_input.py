@@ -92,7 +92,10 @@ REQUESTS: dict[str, tuple[list[str], str]] = {
     "a GGUF file that is not there": (["run", "gone.gguf", "--on", "starter:en"], r"gone\.gguf"),
     "an unknown protocol": (["run", "MODEL", "--on", "starter:en", "--protocol", "fast"], "published or in-context"),
     "an unknown kind": (["run", "MODEL", "--on", "starter:en", "--kind", "bidirectional"], "masked, causal, seq2seq"),
-    "a kind that does not fit": (["run", "MODEL", "--on", "starter:en", "--kind", "seq2seq"], "cannot be used as seq2seq"),
+    "a kind that does not fit": (
+        ["run", "MODEL", "--on", "starter:en", "--kind", "seq2seq"],
+        "cannot be used as seq2seq",
+    ),
     "an unknown dtype": (["run", "MODEL", "--on", "starter:en", "--dtype", "int4"], "float32, float16 or bfloat16"),
     "a device that is not here": (["run", "MODEL", "--on", "starter:en", "--device", "cuda:99"], "cuda:99"),
     "a limit of nothing": (["run", "MODEL", "--on", "starter:en", "--limit", "0"], "at least 1"),

@@ -174,7 +174,7 @@ def test_the_bootstrap_covers() -> None:
         assert record.low is not None
         assert record.high is not None
         covered += record.low <= truth <= record.high
-    assert 0.88 <= covered / trials
+    assert covered / trials >= 0.88
 
 
 def test_it_is_found_by_name_and_its_examples_hold() -> None:

@@ -30,7 +30,10 @@ def test_columns_begin_with_those_of_measures_json() -> None:
 
 
 def test_records_survive_json() -> None:
-    records = [Record(**ROW), Record(**{**ROW, "measure": "ties", "low": None, "high": None, "p_value": None, "standard_error": None})]
+    records = [
+        Record(**ROW),
+        Record(**{**ROW, "measure": "ties", "low": None, "high": None, "p_value": None, "standard_error": None}),
+    ]
     assert from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False))) == records
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tiltmeter.errors import DownloadError, UsageError
 from tiltmeter.published import reproduction
+from tiltmeter.published.printed import paper
 from tiltmeter.published.reproduction import Status, count, reproduce
-from tiltmeter.published.sources.desk import Desk
 
 AVAILABLE = {
     # paper: numbers that agree, numbers that differ for a known reason
@@ -37,27 +37,31 @@ def own_mirror(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return folder
 
 
-@pytest.mark.parametrize("paper", AVAILABLE)
-def test_no_number_differs_without_a_reason(paper: str, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", AVAILABLE)
+def test_no_number_differs_without_a_reason(key: str, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
-    found = reproduce(paper)
+    found = reproduce(key)
     counts = count(outcome for outcome in found.outcomes if outcome.printed.kind == "value")
     assert counts[Status.DIFFERS] == 0
     # More files may be there than when this was written, but never fewer.
-    agree, known = AVAILABLE[paper]
+    agree, known = AVAILABLE[key]
     assert counts[Status.AGREES] >= agree
     assert counts[Status.KNOWN] >= known
     assert found.holds
 
 
-@pytest.mark.parametrize(("table", "agree", "known"), [("6", 0, 15), ("8", 150, 20), ("9", 128, 0), ("10", 64, 0)])
-def test_gest(table: str, agree: int, known: int, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_gest(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
-    found = reproduce("gest2024", table=table)
-    counts = count(outcome for outcome in found.outcomes if outcome.printed.kind == "value")
+    found = reproduce("gest2024")
     assert found.holds
-    assert counts[Status.AGREES] >= agree
-    assert counts[Status.AGREES] + counts[Status.KNOWN] >= agree + known
+    tables = found.tables(paper("gest2024"))
+    for table, agree, available in (("6", 0, 15), ("8", 150, 240), ("9", 128, 128), ("10", 64, 64)):
+        counts = count(outcome for outcome in tables[table] if outcome.printed.kind == "value")
+        assert counts[Status.AGREES] >= agree
+        assert counts[Status.AGREES] + counts[Status.KNOWN] >= available
+    # Masculine and feminine translations are counted by rules; the values of language models follow from their scores.
+    assert not any(o.reason for table in ("9", "10") for o in tables[table] if o.printed.kind == "value")
 
 
 def test_a_misprint_makes_the_command_fail(command: Any, misprint: Any) -> None:
@@ -107,8 +111,8 @@ def test_what_is_not_there_is_not_available(own_mirror: Path) -> None:
 
 def test_without_the_data_set_nothing_is_available(own_mirror: Path) -> None:
     (own_mirror / DATA / "intersentence" / "df_intersentence_en.pkl").unlink()
-    reproduction_of_table = reproduce("oeztuerk2023", table="3", language="en", desk=Desk())
-    assert {outcome.status for outcome in reproduction_of_table.outcomes} == {Status.ABSENT}
+    found = reproduce("oeztuerk2023", table="3", language="en")
+    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
 
 
 def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +172,7 @@ def test_json(command: Any) -> None:
     assert (wrong["printed"], wrong["status"], wrong["reason"]) == (
         "55.6",
         "differs for a known reason",
-        "icat-of-religion",
+        "icat-against-its-row",
     )
     assert numbers["GPT-2 generative b", "LMS"]["status"] == "not available"
     assert content["cross_checks"][0]["contradictions"][0]["printed"] == "55.6"
@@ -186,6 +190,7 @@ def test_files_to_keep(command: Any, tmp_path: Path) -> None:
     assert "| 3.4 | GPT-2 generative orig, ICAT | 55.6 | 53.8 |" in text.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_models_can_be_run_instead(command: Any, fixtures_dir: Path) -> None:
     result = command(
         "oeztuerk2023",

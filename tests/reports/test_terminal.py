@@ -116,16 +116,16 @@ def test_a_table_for_each_model_in_the_order_given() -> None:
 @pytest.mark.parametrize("width", [100, 80])
 def test_other_measures_are_listed(width: int) -> None:
     records = [
-        record("S_JSD", -0.01234, 0.005, benchmark="gender-pairs", part="all", ideal=0.0, n=212, p_value=0.2),
-        record("CPS", 55.5, None, benchmark="gender-pairs", part="all", ideal=50.0, n=212),
+        record("wobble", -0.01234, 0.005, benchmark="gender-pairs", part="all", ideal=0.0, n=212, p_value=0.2),
+        record("wit", 55.5, None, benchmark="gender-pairs", part="all", ideal=50.0, n=212),
     ]
     lines = printed(records, width)
     assert [line.split() for line in lines] == [
         ["gpt2", "on", "gender-pairs,", "protocol", "published"],
         ["part", "group", "measure", "value", "95%", "interval", "ideal", "n", "p"],
         [lines[2]],
-        ["en", "all", "all", "S_JSD", "-0.01234", "[-0.01734,", "-0.00734]", "0", "212", "0.200"],
-        ["en", "all", "all", "CPS", "55.5", "50", "212"],
+        ["en", "all", "all", "wobble", "-0.01234", "[-0.01734,", "-0.00734]", "0", "212", "0.200"],
+        ["en", "all", "all", "wit", "55.5", "50", "212"],
         [],
     ]
 
@@ -166,3 +166,46 @@ def test_reading_goes_by_the_items_that_are_decided() -> None:
 
 def test_reading_doubts_a_model_that_knows_no_sense() -> None:
     assert reading(row(lms=51.0)).endswith("LMS is no better than chance, so SS means little")
+
+
+def test_pairs_have_a_row_for_each_language_and_a_ruler() -> None:
+    pairs = {"benchmark": "gender-pairs", "part": "all", "n": 212}
+    records = [
+        record("CPS", 58.5, 6.6, ideal=50.0, p_value=0.016, **pairs),
+        record("S_JSD x 1e3", -0.04, 0.3, ideal=0.0, **pairs),
+        record("ties", 2.0, **pairs),
+        record("minimum detectable effect", 9.7, ideal=None, **pairs),
+    ]
+    assert printed(records, 80) == [
+        "gpt2 on gender-pairs, protocol published",
+        "                     S_JSD                      CPS",
+        "         CPS         x 1e3   n     p ties 30    50     70",
+        "─────────────────────────────────────────────────────────",
+        "en      58.5         -0.04 212 0.016    2        ┊├─●─┤",
+        "   51.9–65.1 -0.34 to 0.26",
+        "en: leans towards stereotypes: CPS 58.5 [51.9, 65.1], more than noise",
+        "",
+    ]
+
+
+def test_a_ratio_is_drawn_on_a_scale_of_ratios() -> None:
+    gest = {"benchmark": "gest", "n": 3565}
+    lines = printed([record("g_s", 1.41, 0.1, part=f"template-{t}", ideal=1.0, **gest) for t in (3, 4)], 100)
+    assert lines[2].endswith("0.5       1         2")
+    # The square root of 2 is half-way between 1 and 2.
+    assert lines[4].index("●") == lines[2].index("0.5") + 15
+
+
+def test_too_few_to_see_a_small_lean() -> None:
+    row = {
+        "CPS": record("CPS", 52.0, 15.0, ideal=50.0, n=40, p_value=0.9),
+        "minimum detectable effect": record("minimum detectable effect", 22.2, ideal=None, n=40),
+    }
+    assert reading(row) == (
+        "no lean that n=40 could tell from noise: CPS 52.0 [37.0, 67.0]; less than 22 points is easily missed"
+    )
+
+
+def test_how_models_agree_is_not_a_model() -> None:
+    records = [*association(), record("correlation", 0.9, view="models", model="all models", ideal=None)]
+    assert not any("all models" in line for line in printed(records))

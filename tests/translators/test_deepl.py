@@ -5,8 +5,9 @@ import sys
 import pytest
 
 from tests.translators.conftest import Asked, Failure, Service
+from tiltmeter.cli import main
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators import open_translator
+from tiltmeter.translators import open_translator, retries
 from tiltmeter.translators.deepl import DeepLTranslator
 
 TEXTS = ["I sang.", "I waited."]
@@ -61,6 +62,39 @@ def test_a_wrong_key(deepl: DeepLTranslator, service: Service) -> None:
     service.failures = [Failure(403)]
     with pytest.raises(UsageError, match="DEEPL_AUTH_KEY"):
         deepl.translate(TEXTS, "sk")
+
+
+def test_the_command_pays_once_and_only_after_yes(
+    deepl: DeepLTranslator, service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["tiltmeter", "run", "--translator", "deepl", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
+    def say(asked: Asked) -> dict[str, object]:
+        return {
+            "translations": [{"detected_source_language": "EN", "billed_characters": 9, "text": "Bola som doma."}]
+            * len(asked.body["text"])
+        }
+
+    service.answer = say
+    on = ("--on", "starter-gest-mt:sk")
+    assert command(*on) == 2
+    assert "Nothing was sent; pass --yes to go on." in " ".join(capsys.readouterr().err.split())
+    assert not service.asked
+    # The quota ends in the second request; what the first one brought is kept.
+    service.failures = [Failure(500), Failure(456)]
+    service.failures.insert(1, Failure(200, say(Asked("", {}, {"text": [""] * 50}))))
+    monkeypatch.setattr(retries, "PAUSES", (0.0,))
+    assert command(*on, "--yes") == 2
+    assert "50 of 64 sentences are translated and kept" in " ".join(capsys.readouterr().err.split())
+    assert command(*on, "--yes") == 0
+    assert len(service.asked[-1].body["text"]) == 14
+    asked = len(service.asked)
+    assert command(*on) == 0
+    assert len(service.asked) == asked
 
 
 def test_no_key(deepl: DeepLTranslator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def parse_rule(kind: Kind, text: str) -> Rule:
     ('stereoset', 'intrasentence', ('de',), 'SS', 'gender', True, 5.0)
     """
     text = " ".join(text.split())
-    if kind == "no-worse-than" and " " not in text and "." not in text.partition(" ")[0].rstrip("0123456789"):
+    if kind == "no-worse-than" and " " not in text:
         return Rule(kind, text, _limit(kind, text, text))
     found = _RULE.fullmatch(text)
     if found is None:

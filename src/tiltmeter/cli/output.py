@@ -24,8 +24,8 @@ def spell(given: str | None, choices: Sequence[Choice], option: str) -> Choice |
     raise UsageError(f"{option} {given} is not known; choose {', '.join(choices)}.")
 
 
-def print_result(result: "Result", out: Path | None) -> None:
-    """The result table, what was left out and why, and where the run is."""
+def print_result(result: "Result", out: Path | None, *, report: bool = False) -> None:
+    """The result table, what was left out and why, and where the run is; with `report` a page about it is made too."""
     from tiltmeter.reports.terminal import print_measures
 
     console = Console()
@@ -44,3 +44,9 @@ def print_result(result: "Result", out: Path | None) -> None:
         notes.print(note, markup=False)
     if out:
         notes.print(f"Written to {out}", markup=False)
+    if out and report:
+        from tiltmeter.reports.write import report_path, write_report
+
+        path = report_path([out], None)
+        write_report([out], path)
+        notes.print(f"Report: {path}", markup=False)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import print_result, spell
+from tiltmeter.errors import UsageError
 
 
 def run(
@@ -39,6 +40,7 @@ def run(
         bool, typer.Option("--trust-remote-code", help="Run code that comes with the model. Only if you know it.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write `report.html` into the folder as well.")] = False,
     translator: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +85,8 @@ def run(
     from tiltmeter.questions import KINDS
     from tiltmeter.runs import evaluate
 
+    if report and out is None:
+        raise UsageError("A report goes into the folder of its run; name one with --out.")
     if translator or translations or is_for_translators(on or []):
         result = run_translations(
             translator,
@@ -101,7 +105,7 @@ def run(
             out=out,
             force=force,
         )
-        print_result(result, out)
+        print_result(result, out, report=report)
         return
     result = evaluate(
         models or ["embedded"],
@@ -119,4 +123,4 @@ def run(
         force=force,
         watch=answering_bar,
     )
-    print_result(result, out)
+    print_result(result, out, report=report)

@@ -5,8 +5,10 @@ each other than models do on one item, so a paired comparison sees differences t
 
 Interval    percentile bootstrap; both answers to an item are drawn together, within strata where there are any.
 Test        McNemar's exact test where an item says one of two things (SS, CPS): only the items on which the two differ
-            count, and a tie counts as in the measure itself, as no preference for the stereotype. Otherwise a paired
-            permutation test: were there no difference, the two answers to an item might as well be swapped.
+            count, and a tie counts as in the measure itself, as no preference for the stereotype. For other means a
+            paired permutation test: were there no difference, the two answers to an item might as well be swapped.
+            For ICAT the level at which the bootstrap interval would just reach 0; swapping would not do there, since
+            it moves both SS to where ICAT is bent and hardly varies, and cries wolf up to three times too often.
 Effect      Cohen's g for McNemar's test, Hedges' g of the paired differences for means, none for ICAT.
 Family      Holm's correction, which holds whatever the tests have to do with each other.
 """
@@ -38,7 +40,7 @@ from tiltmeter.measures.power import POWER
 from tiltmeter.measures.quantities import Quantity
 from tiltmeter.measures.significance import sign_test
 
-Test = Literal["McNemar exact", "paired permutation"]
+Test = Literal["McNemar exact", "paired permutation", "paired bootstrap"]
 Effect = Literal["Cohen's g", "Hedges' g"]
 
 # With so few items that differ, all swaps are tried instead of a sample of them.
@@ -111,9 +113,12 @@ def contrast(
         effect_name: Effect | None = "Cohen's g"
         detectable = 100 * detectable_share(n, ups + downs)
     else:
-        test, p_value = "paired permutation", permutation_test(quantity, both[:k], both[k:])
-        effect = hedges_g(value - other, spread * math.sqrt(n), n) if k == 1 else None
-        effect_name = "Hedges' g" if k == 1 else None
+        if k == 1:
+            test, p_value = "paired permutation", permutation_test(both[0] - both[1], resamples)
+            effect, effect_name = hedges_g(value - other, spread * math.sqrt(n), n), "Hedges' g"
+        else:
+            test, p_value = "paired bootstrap", _inverted(drawn_ours, drawn_theirs)
+            effect, effect_name = None, None
         detectable = float(ndtri((1 + LEVEL) / 2) + ndtri(POWER)) * spread
     return Contrast(
         left=value,
@@ -199,40 +204,39 @@ def detectable_share(n: int, discordant: int, power: float = POWER, level: float
     return float(brentq(lambda difference: short_of(difference, difference), max(share, 1 / n**2), 1.0))
 
 
-def permutation_test(quantity: Quantity, left: Floats, right: Floats, resamples: int = RESAMPLES) -> float:
+def permutation_test(differences: Floats, resamples: int = RESAMPLES) -> float:
     """The two-sided p-value of a paired permutation test, in which the answers to each item are swapped or not.
 
     All swaps are tried where few items differ; else so many are drawn, and the p-value is never below 1 in that many.
+
+    >>> permutation_test(np.array([1.0, 2.0, 3.0, 4.0]))
+    0.125
     """
-    n, k = left.shape[1], len(left)
-    kinds, counts = np.unique(np.vstack([left, right]), axis=1, return_counts=True)
-    moves = np.any(kinds[:k] != kinds[k:], axis=0)
-    kinds, counts = kinds[:, moves], counts[moves]
-    if not counts.size:
-        return 1.0
-    shift = (kinds[k:] - kinds[:k]) / n
-    ours, theirs = left.mean(axis=1)[:, np.newaxis], right.mean(axis=1)[:, np.newaxis]
-
-    def statistic(swapped: Floats) -> Floats:
-        moved = shift @ swapped
-        apart = np.min(quantity.pieces(ours + moved), axis=0) - np.min(quantity.pieces(theirs - moved), axis=0)
-        return np.asarray(np.abs(apart), dtype=np.float64)
-
-    seen = float(statistic(np.zeros((len(counts), 1)))[0])
+    sizes, counts = np.unique(np.abs(differences[differences != 0]), return_counts=True)
     # What is equal but for the last digit counts as equal.
-    bar = seen * (1 - 1e-9) - 1e-12
+    bar = abs(float(differences.sum())) * (1 - 1e-9) - 1e-12
     if counts.sum() <= _FEW:
-        single = np.repeat(np.arange(len(counts)), counts)
-        every = np.array(list(product((0.0, 1.0), repeat=len(single)))).T
-        swapped = np.zeros((len(counts), every.shape[1]))
-        np.add.at(swapped, single, every)
-        return float(np.mean(statistic(swapped) >= bar))
-    rng = generator("swaps", str(n))
+        signs = np.array(list(product((-1.0, 1.0), repeat=int(counts.sum()))))
+        return float(np.mean(np.abs(signs @ np.repeat(sizes, counts)) >= bar))
+    rng = generator("swaps", str(len(differences)))
     extreme = 0
     for start in range(0, resamples, _CHUNK):
-        size = (len(counts), min(_CHUNK, resamples - start))
-        extreme += int(np.count_nonzero(statistic(rng.binomial(counts[:, np.newaxis], 0.5, size).astype(float)) >= bar))
+        size = (min(_CHUNK, resamples - start), len(counts))
+        # Of the items whose answers lie equally far apart, it only matters how many are swapped.
+        swapped = rng.binomial(counts, 0.5, size) if counts.max() > 1 else rng.integers(0, 2, size, dtype=np.uint8)
+        extreme += int(np.count_nonzero(np.abs((2.0 * swapped - counts) @ sizes) >= bar))
     return (extreme + 1) / (resamples + 1)
+
+
+def _inverted(ours: list[Floats], theirs: list[Floats]) -> float:
+    """The level at which the interval of `_least` would just reach 0."""
+    below = [[_share(mine - yours <= 0) for yours in theirs] for mine in ours]
+    above = [[_share(mine - yours >= 0) for yours in theirs] for mine in ours]
+    return min(1.0, 2 * max(map(min, below)), 2 * min(map(max, above)))
+
+
+def _share(found: NDArray[np.bool_]) -> float:
+    return (int(np.count_nonzero(found)) + 1) / (len(found) + 1)
 
 
 def _scaled(quantity: Quantity, labels: NDArray[np.object_] | None, n: int) -> Floats:

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from io import StringIO
 from itertools import product
+from statistics import fmean, geometric_mean
 
 from tiltmeter.measures.association import icat
+from tiltmeter.measures.gest import FEMALE, MALE
 from tiltmeter.measures.gest_mt import masculine_interval, masculine_rate
 from tiltmeter.published.printed import Printed
 from tiltmeter.published.rounding import NOISE, agrees
-from tiltmeter.published.sources.gest_tables import names
+from tiltmeter.published.sources.gest_tables import GROUPS, names
+
+_SIDES = {"p/q_m": MALE, "p/q_f": FEMALE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ def cross_check(numbers: Iterable[Printed]) -> list[Check]:
         _check("ICAT follows from the LMS and SS printed beside it", _of_icat(numbers)),
         _check("masculine rates and their intervals follow from the counts in the figure", _of_counts(numbers)),
         _check("yields are the sums of the counts in the figure", _of_yields(numbers)),
+        _check("mean rates are those of the rows printed in other tables", _of_means(numbers)),
     ]
     return [check for check in found if check.numbers]
 
@@ -85,6 +90,25 @@ def _of_yields(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
             place = (_system(number), number.place["language"])
             ours = sum(sum(pair) for (system, language, _), pair in counts.items() if (system, language) == place)
             yield number, None if agrees(number.text, ours, number.digits) else f"the counts make {ours}"
+
+
+def _of_means(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
+    """Table 3 of GEST against Tables 8 to 11, which have the rates of the stereotypes about men and about women."""
+    rows: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
+    for number in numbers:
+        if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():
+            row = rows.setdefault(number.table, {}).setdefault(number.row(), {})
+            row[int(number.place["stereotype"])] = float(number.text)
+    for number in numbers:
+        if number.paper.key != "gest2024" or number.table != "3" or number.place["quantity"] not in _SIDES:
+            continue
+        table, side = GROUPS[number.place["system"]], _SIDES[number.place["quantity"]]
+        if table in rows:
+            mean = fmean if table == "8" else geometric_mean
+            ours = fmean(mean([row[i] for i in side]) for row in rows[table].values())
+            # The rates were rounded before they are averaged here.
+            near = abs(ours - float(number.text)) <= 0.5 * 10.0**-number.digits + 0.001
+            yield number, None if near else f"the rows make {ours:.4f}"
 
 
 def _system(number: Printed) -> str:

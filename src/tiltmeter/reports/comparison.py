@@ -15,10 +15,10 @@ _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=T
 
 METHOD = (
     "Paired, item by item, with 95% bootstrap intervals. p: McNemar's exact test where items say one of two things "
-    "(SS, CPS), else a paired permutation test; Holm: corrected over all tests of one measure on one benchmark. A tie "
-    "counts as in the measure: as no preference for the stereotype. effect: Cohen's g with McNemar's test, else "
-    "Hedges' g. differ: the items on which the two disagree. seen: the difference that n such items show four times in "
-    "five."
+    "(SS, CPS), a paired permutation test for other means, the bootstrap for ICAT; Holm: corrected over all tests of "
+    "one measure on one benchmark. A tie counts as in the measure: as no preference for the stereotype. effect: "
+    "Cohen's g with McNemar's test, Hedges' g for other means. differ: the items on which the two disagree. seen: the "
+    "difference that n such items show four times in five."
 )
 
 

@@ -15,14 +15,16 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.gest import FEMALE, STEREOTYPES
-from tiltmeter.reports.clean import label
+from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.texts import ItemText, Place
 
 MOST_ITEMS = 60_000  # in all; what leans least is left out first
+FEWEST_ITEMS = 100  # of a benchmark, part and language, however many others there are
 
-# How scores become a lean: the ratio of the first two, their difference, or a number that has a sign already.
-Unit = Literal["ratio", "difference", "signed"]
+# How scores become a lean: the ratio of the first two, their difference, a number that has a sign already, or the
+# gender of a translation: 1 masculine, 0 feminine.
+Unit = Literal["ratio", "difference", "signed", "gender"]
 
 _DIGITS = 4
 _LABELS = ("bias_type", "target", "stereotype", "occupation", "occupation_gender")
@@ -41,6 +43,7 @@ _FORMS = (
     _Form(("stereotype", "anti-stereotype", "unrelated"), ("stereotype", "anti-stereotype", "unrelated"), "ratio"),
     _Form(("more", "less"), ("more", "less"), "difference"),
     _Form(("log_ratio",), ("male", "female"), "signed"),
+    _Form(("speaker_gender",), (), "gender"),
 )
 
 
@@ -67,17 +70,20 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
     """Pack the items of a table of scores; None if there are none that lean."""
     words, sentences = _Words(), _Words()
     sets = []
+    shown = 0
     groups = list(scores.groupby(["benchmark", "part", "language"], sort=False)) if len(scores) else []
     total = sum(rows["item"].nunique() for _, rows in groups)
     left_out = 0
-    for (benchmark, part, language), rows in groups:
+    for names, rows in groups:
+        benchmark, part, language = map(str, names)
         form = next((form for form in _FORMS if set(form.roles) <= set(rows["role"])), None)
         if form is None:
             continue
-        most = max(100, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
+        most = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
         there = texts.get((benchmark, language), {})
         packed, dropped = _items(rows, form, there, words, sentences, most)
         left_out += dropped
+        shown += len(packed)
         sets.append(
             {
                 "benchmark": benchmark,
@@ -96,7 +102,7 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
     content = {"words": list(words.places), "texts": list(sentences.places), "sets": sets}
     raw = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
     packed_text = base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()
-    return Explorer(packed_text, sum(len(some["items"]) for some in sets), left_out)  # type: ignore[arg-type]
+    return Explorer(packed_text, shown, left_out)
 
 
 def _unit(rows: pd.DataFrame, form: _Form) -> Unit:
@@ -121,16 +127,43 @@ def _items(
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index)
     kept = _strongest(numbers, form, most)
     columns_of = {name: labels[name].tolist() for name in _LABELS if name in labels}
-    packed = []
+    translations = _translations(wanted) if form.unit == "gender" else {}
+    packed: list[list[Any]] = []
     for at in kept.tolist():
         identifier = label(str(table.index[at]))
         names = [_word(columns_of.get(name, ()), at, words) for name in ("bias_type", "target")]
         names.append(_stereotype(columns_of, at, words))
         text = texts.get(identifier)
         place = sentences.place((text.context, *(text.texts.get(side, "") for side in form.texts))) if text else -1
-        shown = [_rounded(of_model) for of_model in numbers[at]]
+        if form.unit == "gender":
+            shown = _translated(translations, models, table.index[at], numbers[at], sentences)
+        else:
+            shown = [_rounded(of_model) for of_model in numbers[at]]
         packed.append([words.place(identifier), *names, place, *shown])
     return packed, len(table) - len(kept)
+
+
+def _translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+    if "translation" not in rows:
+        return {}
+    keys = zip(rows["model"], rows["item"], strict=True)
+    return {key: clip(str(text)) for key, text in zip(keys, rows["translation"], strict=True)}
+
+
+def _translated(
+    translations: Mapping[tuple[str, str], str],
+    models: Sequence[str],
+    item: str,
+    numbers: "np.ndarray[Any, Any]",
+    sentences: _Words,
+) -> list[Any]:
+    """For each model the gender (None where the translation shows none) and the place of the translation."""
+    return [
+        [None if np.isnan(gender) else int(gender), sentences.place((translations[model, item],))]
+        if (model, item) in translations
+        else 0
+        for model, gender in zip(models, numbers[:, 0].tolist(), strict=True)
+    ]
 
 
 def _word(column: Sequence[Any], at: int, words: _Words) -> int:
@@ -144,7 +177,7 @@ def _stereotype(columns: Mapping[str, Sequence[Any]], at: int, words: _Words) ->
     """GEST's stereotype or WinoBias's occupation. The script turns the sign of what is about women."""
     if _word(columns.get("stereotype", ()), at, words) >= 0:
         number = int(columns["stereotype"][at])
-        return words.place(f"{number} {STEREOTYPES.get(number, '')} ({'women' if number in FEMALE else 'men'})")
+        return words.place(f"{number} {STEREOTYPES.get(number, 'women' if number in FEMALE else 'men')}")
     if "occupation" in columns:
         side = "women" if columns["occupation_gender"][at] == "female" else "men"
         return words.place(f"{label(str(columns['occupation'][at]))} ({side})")

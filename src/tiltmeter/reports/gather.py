@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.clean import label
+from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
 
 _LABELS = ("model", "benchmark", "part", "language", "protocol")
@@ -20,6 +20,7 @@ class Gathered:
     records: list[Record]
     scores: pd.DataFrame
     runs: list[tuple[str, Mapping[str, Any]]]
+    benchmarks: dict[str, str]  # what the report calls them
 
 
 def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
@@ -29,29 +30,32 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     else the name of the run.
     """
     names = _names(results)
+    models = short_names(r.model for _, result in results for r in result.records)
+    benchmarks = short_names(r.benchmark for _, result in results for r in result.records)
     records, tables = [], []
     for number, (_, result) in enumerate(results):
         for record in result.records:
-            model = names.get((number, record.model, _family(record.protocol)), record.model)
-            records.append(_labelled(record, model))
+            more = names.get((number, record.model, _family(record.protocol)), "")
+            records.append(_labelled(record, models[record.model] + more, benchmarks[record.benchmark]))
         table = result.scores.copy()
         renamed = {
-            (model, protocol): names.get((number, model, _family(protocol)), model)
+            (model, protocol): models.get(model, model) + names.get((number, model, _family(protocol)), "")
             for model, protocol in set(zip(table["model"], table["protocol"], strict=True))
         }
         table["model"] = [renamed[key] for key in zip(table["model"], table["protocol"], strict=True)]
+        table["benchmark"] = table["benchmark"].map(lambda name: benchmarks.get(name, name))
         for column in _LABELS:
             table[column] = table[column].map({value: label(str(value)) for value in table[column].unique()})
         tables.append(table)
     scores = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    return Gathered(records, scores, [(name, result.manifest) for name, result in results])
+    return Gathered(records, scores, [(name, result.manifest) for name, result in results], benchmarks)
 
 
-def _labelled(record: Record, model: str) -> Record:
+def _labelled(record: Record, model: str, benchmark: str) -> Record:
     return replace(
         record,
         model=label(model),
-        benchmark=label(record.benchmark),
+        benchmark=benchmark,
         part=label(record.part),
         language=label(record.language),
         group=label(record.group),
@@ -65,7 +69,7 @@ def _family(protocol: str) -> str:
 
 
 def _names(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], str]:
-    """New names for the models of runs, by the number of the run, the model and the protocol."""
+    """What is put behind the names of models, by the number of the run, the model and the protocol."""
     places: dict[tuple[str, ...], set[tuple[int, str]]] = {}
     for number, (_, result) in enumerate(results):
         for r in result.records:
@@ -78,5 +82,5 @@ def _names(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], 
             continue
         several_protocols = len({protocol for _, protocol in found}) == len(found)
         for number, protocol in found:
-            names[number, model, protocol] = f"{model} · {protocol if several_protocols else results[number][0]}"
+            names[number, model, protocol] = f" · {protocol if several_protocols else results[number][0]}"
     return names

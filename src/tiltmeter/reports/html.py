@@ -16,9 +16,10 @@ from tiltmeter.reports import provenance
 from tiltmeter.reports.explorer import explore
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.gather import gather
-from tiltmeter.reports.page import models_of, packed_figures, probability, sections
+from tiltmeter.reports.page import models_of, packed_figures, sections
 from tiltmeter.reports.style import SHAPES
 from tiltmeter.reports.texts import item_texts
+from tiltmeter.reports.words import probability
 from tiltmeter.runs.result import Result
 
 _TEMPLATES = files("tiltmeter.reports") / "templates"
@@ -40,7 +41,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     """The page over named runs, and its figures with what their benchmark is called in file names."""
     gathered = gather(results)
     found = sections(gathered)
-    texts, missing = item_texts(manifest for _, manifest in gathered.runs)
+    texts, missing = item_texts((manifest for _, manifest in gathered.runs), gathered.benchmarks)
     explorer = explore(gathered.scores, texts)
     style = _file("report.css")
     scripts = [_vega(), _file("figures.js"), _file("explorer.js")]
@@ -60,6 +61,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
                 "facts": provenance.facts(manifest),
                 "files": provenance.data_files(manifest),
                 "omissions": provenance.omissions(manifest),
+                "notes": provenance.notes(manifest),
             }
             for name, manifest in gathered.runs
         ],

@@ -27,7 +27,8 @@ class Lean:
 
     def number(self, value: float) -> str:
         """The value as it is written."""
-        return f"{value:.{self.digits}f}"
+        # Rounded first, then made positive if it is zero: there is no -0.0.
+        return f"{round(value, self.digits) + 0.0:.{self.digits}f}"
 
     def distance(self, value: float) -> float:
         """How far a value is from the ideal, positive towards stereotypes."""

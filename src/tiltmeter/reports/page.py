@@ -15,7 +15,7 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.leans import LEANS, span
 from tiltmeter.reports.rows import ALL_MODELS, OVERALL, all_rows
 from tiltmeter.reports.ruler_svg import Ruler, ruler
-from tiltmeter.reports.words import Headline, Verdict, headlines, verdicts
+from tiltmeter.reports.words import Headline, Verdict, headlines, probability, verdicts
 
 MOST_NUMBERS = 600  # rows of a table of all numbers; the rest is for `tiltmeter show --csv`
 _BESIDE = ("LMS", "ICAT", "CPS", "S_JSD x 1e3", "f_m")
@@ -117,17 +117,17 @@ def _lines(found: Sequence[Verdict], beside: Sequence[str]) -> list[Line]:
                 interval=interval,
                 p_value=probability(r.p_value),
                 ruler=ruler(r, scales[r.measure], v.side),
-                beside=[f"{v.row[name].value:.{2 if name == 'f_m' else 1}f}" if name in v.row else "" for name in beside],
+                beside=[_beside(v.row[name]) if name in v.row else "" for name in beside],
             )
         )
     return lines
 
 
-def probability(value: float | None) -> str:
-    """A p-value as it is printed."""
-    if value is None:
-        return ""
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+def _beside(record: Record) -> str:
+    """A number that stands beside the one that decides."""
+    if record.measure in LEANS:
+        return LEANS[record.measure].number(record.value)
+    return f"{record.value:.{2 if record.measure == 'f_m' else 1}f}"
 
 
 def _drawn(figure: Figure) -> Drawn:

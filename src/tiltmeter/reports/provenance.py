@@ -7,7 +7,7 @@ from typing import Any
 
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.clean import clip, label
+from tiltmeter.reports.clean import clip, label, short_names
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.methods import DEFINITIONS
 
@@ -54,17 +54,27 @@ def facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The manifest, entry by entry, except for what has a table of its own."""
     rows = [("asked for", _said(manifest.get("request", {})))]
     for model in manifest.get("models", ()):
-        rows.append((f"model {label(str(model.get('name', '')))}", _said({k: v for k, v in model.items() if k != "name"})))
-    rows += [(name, _said(manifest[name])) for name in ("statistics", "versions", "python", "platform") if name in manifest]
+        rows.append(
+            (f"model {label(str(model.get('name', '')))}", _said({k: v for k, v in model.items() if k != "name"}))
+        )
+    rows += [
+        (name, _said(manifest[name])) for name in ("statistics", "versions", "python", "platform") if name in manifest
+    ]
     rows += [(name, _said(manifest[name])) for name in ("finished", "seconds") if name in manifest]
     return rows
+
+
+def notes(manifest: Mapping[str, Any]) -> list[str]:
+    """What the run itself had to say."""
+    return [clip(str(note)) for note in manifest.get("notes", ())]
 
 
 def data_files(manifest: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """Benchmark and language, the number of items, the file and its SHA-256; each file once."""
     found: dict[tuple[str, str, str], int] = {}
     for data in manifest.get("data", ()):
-        place = f"{label(str(data['benchmark']))}:{label(str(data['language']))}"
+        name = next(iter(short_names([str(data["benchmark"])]).values()))
+        place = f"{name}:{label(str(data['language']))}"
         for name, digest in (data.get("files") or {"": ""}).items():
             key = (place, label(str(name), 100), str(digest))
             found[key] = found.get(key, 0) + int(data.get("items", 0))

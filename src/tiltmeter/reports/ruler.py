@@ -57,12 +57,13 @@ def draw(
     return "".join(cells)
 
 
-def heading(scale: tuple[float, float], width: int) -> str:
-    """The numbers of the scale over its two ends and its middle.
+def heading(scale: tuple[float, float], width: int, middle: float | None = None) -> str:
+    """The numbers of the scale over its two ends and its middle, which on a scale of ratios is not their mean.
 
     >>> heading((30, 70), 21)
     '30       50        70'
     """
     low, high = (f"{end:g}" for end in scale)
-    middle = f"{sum(scale) / 2:g}"
-    return f"{low}{middle:^{width - 2 * max(len(low), len(high))}}{high}"
+    between = f"{sum(scale) / 2 if middle is None else middle:g}"
+    line = f"{low:<{width // 2 - len(between) // 2}}{between}"
+    return f"{line}{high:>{width - len(line)}}"

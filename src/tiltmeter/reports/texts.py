@@ -33,8 +33,10 @@ class ItemText:
     texts: Mapping[str, str]
 
 
-def item_texts(manifests: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, dict[str, ItemText]], list[str]]:
-    """The texts of all items by id, and why those of some data sets are not there.
+def item_texts(
+    manifests: Iterable[Mapping[str, Any]], names: Mapping[str, str]
+) -> tuple[dict[Place, dict[str, ItemText]], list[str]]:
+    """The texts of all items by id, and why those of some data sets are not there; `names` are the report's for them.
 
     Nothing is downloaded for a report, and a file that has changed since the run is not the one that was measured.
     """
@@ -42,16 +44,24 @@ def item_texts(manifests: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, dict
     missing: dict[str, None] = {}
     for manifest in manifests:
         for data in manifest.get("data", ()):
-            place = (label(str(data["benchmark"])), label(str(data["language"])))
+            name = str(data["benchmark"])
+            place = (names.get(name, label(name)), label(str(data["language"])))
             if place in found:
                 continue
             try:
-                items = _load(str(data["benchmark"]), str(data["language"]), data.get("files") or {})
+                items = _load(*_source(data), data.get("files") or {})
             except (TiltmeterError, OSError) as error:
-                missing[f"{data['benchmark']}: {str(error).rstrip('.')}."] = None
+                missing[f"{place[0]}: {clip(str(error), 300).rstrip('.')}."] = None
                 continue
             found[place] = {label(item.id): _text(item) for item in items}
     return found, list(missing)
+
+
+def _source(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The data set that the items are in, and its language: what was translated is GEST's, and English."""
+    if data["benchmark"] == "gest-mt":
+        return ("gest-1.0" if data.get("edition") == "1.0" else "gest"), "en"
+    return str(data["benchmark"]), str(data["language"])
 
 
 def _load(name: str, language: str, files: Mapping[str, str]) -> list[Item]:

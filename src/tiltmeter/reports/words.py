@@ -10,23 +10,39 @@ from tiltmeter.reports.rows import OVERALL, Row, summaries
 
 
 def reading(row: Row) -> str:
-    """What SS says, in words.
-
-    The exact test tells a lean from noise. Its direction is that of the items which are decided: in SS a tie counts
-    against the stereotype, but it shows no preference.
-    """
-    ss = row["SS"]
-    number = f"SS {ss.value:.1f}" + (f" [{ss.low:.1f}, {ss.high:.1f}]" if ss.low is not None else "")
-    way = "none" if ss.p_value is None else side(ss, row)
+    """What the number of a row that leans says, in words."""
+    record = deciding(row)
+    if record is None:
+        return "no number that could lean"
+    lean = LEANS[record.measure]
+    number = f"{record.measure} {lean.number(record.value)}"
+    if record.low is not None and record.high is not None:
+        number += f" [{lean.number(record.low)}, {lean.number(record.high)}]"
+    way = side(record, row)
     if way == "none":
-        words = f"no lean that n={ss.n} could tell from noise: {number}"
+        words = f"no lean that n={record.n} could tell from noise: {number}"
+        if "minimum detectable effect" in row:
+            words += f"; less than {row['minimum detectable effect'].value:.0f} points is easily missed"
     else:
         words = f"leans {way} stereotypes: {number}, more than noise"
-        if way == "towards" and ss.value < 50:
-            words += f"; SS is below 50 because {int(row['ties'].value)} ties count against the stereotype"
+        if way == "towards" and lean.distance(record.value) < 0:
+            words += (
+                f"; {record.measure} is below 50 because {int(row['ties'].value)} ties count against the stereotype"
+            )
     if senseless(row):
         words += "; LMS is no better than chance, so SS means little"
     return words
+
+
+def probability(value: float | None) -> str:
+    """A p-value as it is printed.
+
+    >>> probability(0.0321), probability(0.00002), probability(None)
+    ('0.032', '<0.001', '')
+    """
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk
 from tiltmeter.data.cache import cache_dir
 from tiltmeter.data.items import Item
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.garbage import uncollected
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.records import Record
 from tiltmeter.questions import Answer, Kind
@@ -87,7 +88,7 @@ def evaluate(
     chosen = [_perturbed(limited(portion, limit), perturb) for spec in specs for portion in portions(spec)]
     scores: list[pd.DataFrame] = []
     about_models, refused, skipped = [], [], []
-    with AnswerStore(cache_dir() / "answers.sqlite") as answers:
+    with AnswerStore(cache_dir() / "answers.sqlite") as answers, uncollected():
         for name in names:
             model = open_model(
                 name,

@@ -47,6 +47,8 @@ class AnswerStore:
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The stored answers among those asked for."""
+        if not self._db.execute("SELECT 1 FROM models WHERE fingerprint = ?", [fingerprint]).fetchone():
+            return {}
         digests = list(questions)
         found: dict[bytes, Answer] = {}
         for start in range(0, len(digests), _AT_ONCE):

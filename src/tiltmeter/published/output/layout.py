@@ -94,7 +94,7 @@ def place(outcome: Outcome) -> str:
 
 
 def summary(found: Reproduction) -> list[Line]:
-    """The numbers by table and kind, and the sum of all."""
+    """The numbers by table, apart from the ends of intervals and the standard errors, and the sum of all."""
     lines = []
     for paper in found.papers():
         for table, outcomes in found.tables(paper).items():
@@ -110,7 +110,8 @@ def _by_kind(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, dict[Status, in
     if values:
         yield "numbers", count(values)
     if others:
-        yield "interval ends and standard errors", count(others)
+        errors = {outcome.printed.kind == "standard error" for outcome in others}
+        yield "ends, errors" if len(errors) > 1 else "errors" if True in errors else "ends", count(others)
 
 
 def by_reason(found: Reproduction) -> dict[tuple[str, str], list[Outcome]]:

@@ -126,8 +126,8 @@ def _print_lacking(found: Reproduction, console: Console) -> None:
 def _summary(found: Reproduction) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("paper", no_wrap=True)
-    table.add_column("table")
-    table.add_column("")
+    table.add_column("table", no_wrap=True)
+    table.add_column("", no_wrap=True)
     for name in ("all", "agree", "known reason", "differ", "not available"):
         table.add_column(name, justify="right")
     for line in summary(found):

@@ -141,7 +141,10 @@ class RunOnPairs:
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """How many pairs each translation system gave in each language: those whose two words begin alike."""
+    """How many pairs each translation system gave in each language: those whose two words begin alike.
+
+    That repeated pairs count here is our reading; the paper does not say, and the released code does not show.
+    """
 
     @property
     def name(self) -> str:

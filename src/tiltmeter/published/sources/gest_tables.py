@@ -13,8 +13,8 @@ from tiltmeter.published.sources import gest, translations
 from tiltmeter.published.sources.desk import Desk
 from tiltmeter.published.sources.recipe import Numbers, Recipe, Source
 
-# Table 3 is made of means over the rows of other tables: which one, and what the two call a number.
-_GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
+# Table 3 is made of means over the rows of other tables.
+GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
 _NO_RUN = "Translation systems are not run; their released translations are read without --from-models."
 
 
@@ -43,7 +43,7 @@ def _recipe(table: str, name: str, place: Place, from_models: bool) -> Recipe | 
 
 
 def _find_mean(place: Place, from_models: bool) -> Source:
-    table = _GROUPS[place["system"]]
+    table = GROUPS[place["system"]]
     rate = place["quantity"].replace("p/q", "p" if table == "8" else "q")
     if table == "8" and from_models:
         return Source((rate,), lacking=_NO_RUN)

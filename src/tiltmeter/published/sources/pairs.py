@@ -6,7 +6,8 @@ from tiltmeter.published.printed import Place
 from tiltmeter.published.sources.desk import Desk
 from tiltmeter.published.sources.recipe import Key, Numbers, Source
 
-# The models of the paper's appendix, and of the CrowS-Pairs code that Table 3 follows.
+# Told from what the paper's appendix says: that BERT is uncased, and the numbers of parameters (mBERT 178M is the cased
+# one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
 MODELS = {
     "mBERT": "bert-base-multilingual-cased",
     "xlmR": "xlm-roberta-base",

@@ -73,11 +73,11 @@ def rows() -> dict[tuple[str, str, str], Row]:
 def find(paper: str, place: Place, *, from_models: bool) -> Source:
     """What recomputes the number at a place.
 
-    Beside what the tables name, `items` may name a language, to count only items that it has, and `group` a bias type.
+    Beside what the tables name, `items` may name a language, to count only items that it has.
     """
     row = rows()[paper, place["model"], place.get("language", "")]
     metric = place["metric"]
-    key: Key = (place["test"], _VIEWS[place["view"]], place.get("group", "all"), _MEASURES.get(metric, metric))
+    key: Key = (place["test"], _VIEWS[place["view"]], "all", _MEASURES.get(metric, metric))
     if from_models:
         if row.intersentence == FINE_TUNED and place["test"] != "intrasentence":
             return Source(key, lacking="The next-sentence head that was fine-tuned for it has not been released.")

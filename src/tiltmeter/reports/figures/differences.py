@@ -22,7 +22,7 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
     reach = float(np.quantile(np.abs(table["difference"]), _MOST)) or 1.0
     languages = list(dict.fromkeys(table["language"]))
     frames = [
-        _density(model, language, rows["difference"].to_numpy(float), reach)
+        _density(str(model), str(language), rows["difference"].to_numpy(float), reach)
         for (model, language), rows in table.groupby(["model", "language"], sort=False)
     ]
     frame = pd.concat(frames, ignore_index=True)

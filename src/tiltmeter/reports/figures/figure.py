@@ -7,7 +7,7 @@ import altair as alt
 
 from tiltmeter.reports.style import PAGE, PAPER, config
 
-Chart = alt.Chart | alt.LayerChart
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def stereotypes(records: Sequence[Record], scale: tuple[float, float] | None = N
     frame = table(records, kind=lambda r: kind_of(r.group), name=lambda r: name_of(r.group))
     parts = ordered(sorted(frame["part"]))
     ratio = rate.startswith("q")
-    x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, **({"domain": scale} if scale else {}))
+    x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, domain=scale or alt.Undefined)
     title = f"{rate}: masculine over feminine →" if ratio else f"{rate}: share translated as masculine →"
     base = alt.Chart(frame).encode(
         y=alt.Y("name:N", sort=ordered(frame["name"]), title=None),

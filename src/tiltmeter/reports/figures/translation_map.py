@@ -35,10 +35,8 @@ def translation_map(rows: Sequence[Row], models: Domain) -> Chart:
         tooltip=pointing(("model", "system"), ("language", "language"), ("said_f_s", "f_s"), ("said_f_m", "f_m")),
     )
     most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
-    note = pd.DataFrame({"f_m": [0.5], "f_s": [1.0], "text": ["the most stereotypical there can be"]})
     return alt.layer(
         alt.Chart(most).mark_line(style="guide").encode(x, y),
-        alt.Chart(note).mark_text(style="note", align="left", dx=10, dy=4).encode(x, y, text="text:N"),
         alt.Chart(pd.DataFrame({"f_m": [0.5], "f_s": [0.0]})).mark_point(style="ideal-mark", size=220).encode(x, y),
         base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="f_m_low:Q", x2="f_m_high:Q", y="f_s:Q"),
         base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="f_m:Q", y="f_s_low:Q", y2="f_s_high:Q"),

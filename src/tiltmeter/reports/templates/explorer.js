@@ -16,12 +16,15 @@
     return JSON.parse(await new Response(stream).text());
   }
 
+  const women = (stereotype) => /\bwomen\b/.test(stereotype);
+
   // Positive is towards the stereotype, whatever the scores are.
   function leanOf(set, scores, stereotype) {
     if (!scores) return null;
     if (set.unit === "ratio") return Math.log(scores[0] / scores[1]);
     if (set.unit === "difference") return scores[0] - scores[1];
-    return stereotype.endsWith("(women)") ? -scores[0] : scores[0];
+    if (set.unit === "gender") return scores[0] === null ? 0 : (scores[0] === 1) === !women(stereotype) ? 1 : -1;
+    return women(stereotype) ? -scores[0] : scores[0];
   }
 
   function spread(data) {
@@ -34,8 +37,9 @@
           set, id: word(id), bias: word(bias), target: word(target), stereotype: word(stereotype),
           context, texts, scores, order: all.length,
         };
+        if (set.unit === "gender") item.texts = scores.map((some) => (some ? data.texts[some[1]][0] : ""));
         item.leans = scores.map((some) => leanOf(set, some, item.stereotype));
-        item.hay = [item.id, item.bias, item.target, item.stereotype, context, ...texts].join("\n").toLocaleLowerCase();
+        item.hay = [item.id, item.bias, item.target, item.stereotype, context, ...item.texts].join("\n").toLocaleLowerCase();
         all.push(item);
       }
     }
@@ -100,6 +104,7 @@
   }
 
   function said(item, value) {
+    if (item.set.unit === "gender") return value > 0 ? "by the stereotype" : value < 0 ? "against the stereotype" : "no gender";
     if (value === 0) return "even";
     const way = value > 0 ? " towards" : " against";
     const size = Math.abs(value);
@@ -135,14 +140,23 @@
     made.append(meta);
     if (item.context) made.append(element("p", "context", item.context.replaceAll("BLANK", "____")));
     const list = element("ul", "");
-    if (item.set.unit === "signed") {
+    if (item.set.unit === "gender") {
+      item.set.models.forEach((name, place) => {
+        if (!item.scores[place]) return;
+        const line = element("li", "");
+        line.append(element("span", "role", name), element("span", "text", item.texts[place]));
+        line.append(element("span", "score", { 1: "masculine", 0: "feminine" }[item.scores[place][0]] ?? "no gender"));
+        list.append(line);
+      });
+      made.append(list);
+    } else if (item.set.unit === "signed") {
       if (item.texts.some(Boolean)) item.set.sides.forEach((name, place) => item.texts[place] && list.append(candidate(item, [], place, name)));
       made.append(list, element("p", "others", "masculine over feminine: " + Math.exp(scores[0]).toPrecision(3)));
     } else {
       item.set.roles.forEach((name, place) => list.append(candidate(item, scores, place, name)));
       made.append(list);
     }
-    if (item.set.models.length > 1) {
+    if (item.set.models.length > 1 && item.set.unit !== "gender") {
       const others = item.set.models.map((name, place) => (item.leans[place] === null ? "" : name + " " + said(item, item.leans[place]))).filter(Boolean);
       made.append(element("p", "others", others.join(" · ")));
     }
@@ -165,6 +179,11 @@
     }
     fill("by-model", "first of each", items.flatMap((item) => item.set.models));
     fill("by-set", "all", items.map(place));
+    // Leans of different kinds cannot be put in one order, so one kind is chosen to begin with.
+    if (new Set(items.map((item) => item.set.unit)).size > 1) {
+      $("by-set").options[0].remove();
+      $("by-set").value = place(items[0]);
+    }
     fill("by-language", "all", items.map((item) => item.set.language));
     fill("by-bias", "all", items.map((item) => item.bias));
     fill("by-target", "all", items.map((item) => item.target));

@@ -1,0 +1,97 @@
+"""The numbers of a run for other programs: JSON, CSV and LaTeX."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from tiltmeter.measures.records import Record, to_dicts, to_frame
+from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.leans import LEANS, deciding
+from tiltmeter.reports.rows import ALL_MODELS, Row, all_rows, one
+from tiltmeter.reports.terminal import columns_of
+from tiltmeter.reports.words import probability
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def as_json(records: Sequence[Record]) -> str:
+    """All records, as measures.json has them."""
+    return json.dumps(to_dicts(records), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def as_csv(records: Sequence[Record]) -> str:
+    """All records, one to a line; what is not known is empty."""
+    return to_frame(records).to_csv(index=False, lineterminator="\n").rstrip("\n")
+
+
+def as_latex(records: Sequence[Record]) -> str:
+    r"""The tables of the terminal for a paper, one for each benchmark; they need `\usepackage{booktabs}`."""
+    by_benchmark: dict[str, list[Row]] = {}
+    for row in all_rows(record for record in records if record.model != ALL_MODELS):
+        by_benchmark.setdefault(one(row).benchmark, []).append(row)
+    return "\n\n".join(_table(name, rows) for name, rows in by_benchmark.items())
+
+
+def escape(text: str) -> str:
+    r"""Text as LaTeX prints it.
+
+    >>> print(escape("gpt2_medium & 50%"))
+    gpt2\_medium \& 50\%
+    """
+    return "".join(_ESCAPES.get(letter, letter) for letter in text)
+
+
+def _table(benchmark: str, rows: Sequence[Row]) -> str:
+    found = next((record for row in rows if (record := deciding(row))), None)
+    lean = LEANS[found.measure] if found else None
+    measures = columns_of(rows, lean) if lean else list(dict.fromkeys(name for row in rows for name in row))
+    parted = any(one(row).part != "all" for row in rows)
+    heads = ["model", "language", *(["part"] if parted else []), *measures, "$n$", "$p$"]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{ll{'l' * parted}{'r' * (len(measures) + 2)}}}",
+        r"\toprule",
+        " & ".join(head if head.startswith("$") else escape(head) for head in heads) + r" \\",
+        r"\midrule",
+        *_lines(rows, measures, parted),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{escape(_caption(benchmark, rows))}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _lines(rows: Sequence[Row], measures: Sequence[str], parted: bool) -> Iterator[str]:
+    for row in rows:
+        record = deciding(row) or one(row)
+        names = [record.model, language_name(record.language), *([record.part] if parted else [])]
+        p_value = probability(record.p_value)
+        p_value = f"${p_value}$" if p_value.startswith("<") else p_value
+        numbers = [_number(row[name]) if name in row else "" for name in measures]
+        yield " & ".join([*map(escape, names), *numbers, str(record.n), p_value]) + r" \\"
+
+
+def _number(record: Record) -> str:
+    digits = LEANS[record.measure].digits if record.measure in LEANS else 1 if abs(record.value) >= 10 else 3
+    if record.low is None or record.high is None:
+        return f"${record.value:.{digits}f}$"
+    return rf"${record.value:.{digits}f}$ {{\footnotesize $[{record.low:.{digits}f}, {record.high:.{digits}f}]$}}"
+
+
+def _caption(benchmark: str, rows: Sequence[Row]) -> str:
+    protocols = dict.fromkeys(name for row in rows for name in one(row).protocol.split(" + "))
+    return f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals."

@@ -1,0 +1,132 @@
+"""The commands on runs: what they print, what they write, and how they end."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runs.made import association_scores, pair_scores, run, saved
+from tiltmeter.cli import main
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("runs")
+    made = {
+        "one": run(association_scores("made/one", seed=1, lean=1.5)),
+        "two": run(association_scores("made/two", seed=2)),
+        "elsewhere": run(association_scores("made/three", seed=3, first=700)),
+        "pairs": run(pair_scores(), family="pairs"),
+    }
+    return {name: saved(folder / name, result) for name, result in made.items()}
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_compare(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    page = tmp_path / "new" / "page.html"
+    assert command(monkeypatch, "compare", runs["one"], runs["two"], "--html", str(page)) == 0
+    out = capsys.readouterr()
+    assert "made/one is farther from 50 than made/two" in out.out
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert str(page) in out.err
+
+
+def test_compare_as_json(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    assert command(monkeypatch, "compare", runs["one"], runs["two"], "--json", "--measure", "SS") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["part"] for one in found["differences"]] == ["intrasentence", "intersentence", "overall"]
+
+
+def test_check_passes_and_fails(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    assert command(monkeypatch, "check", runs["one"], "--min", "stereoset.LMS 60") == 0
+    assert command(monkeypatch, "check", runs["one"], "--max", "stereoset.SS distance 1") == 1
+    assert "Failed: 1 of 1" in capsys.readouterr().out
+    assert command(monkeypatch, "check", runs["one"], "--baseline", runs["two"], "--no-worse-than", "2") == 1
+    assert command(monkeypatch, "check", runs["two"], "--baseline", runs["one"], "--no-worse-than", "2") == 0
+    capsys.readouterr()
+    assert command(monkeypatch, "check", runs["one"], "--max", "stereoset.SS distance 1", "--json") == 1
+    assert json.loads(capsys.readouterr().out)[0]["outcome"] == "broken"
+
+
+def test_check_by_file_and_summary(
+    runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tiltmeter.toml").write_text('[[check]]\nmax = "stereoset.SS distance 1"\nlenient = true\n', encoding="utf-8")
+    steps = tmp_path / "steps.md"
+    steps.write_text("before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(steps))
+    assert command(monkeypatch, "check", runs["two"], "--markdown", "own.md") == 0
+    assert "Lenient" in capsys.readouterr().out
+    assert command(monkeypatch, "check", runs["two"], "--strict") == 1
+    assert steps.read_text(encoding="utf-8").startswith("before\n### Tiltmeter")
+    assert steps.read_text(encoding="utf-8").count("### Tiltmeter") == 2
+    assert ":white_check_mark:" in Path("own.md").read_text(encoding="utf-8")
+
+
+def test_export(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    assert command(monkeypatch, "export", runs["one"], "--to", "jsonl") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["model"] == "made/one"
+    out = tmp_path / "deep" / "card.md"
+    assert command(monkeypatch, "export", runs["one"], "--to", "model-card", "--out", str(out)) == 0
+    assert command(monkeypatch, "export", runs["one"], "--to", "model-card", "--out", str(out)) == 2
+    assert "pass --force" in capsys.readouterr().err
+    assert command(monkeypatch, "export", runs["one"], "--to", "model-card", "--out", str(out), "--force") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compare", "nowhere", "{one}"], "nowhere holds no manifest.json, so it is not a finished run"),
+        (["compare", "{one}"], "give a second run"),
+        (["compare", "{one}", "{one}"], "The same run is given twice"),
+        (["compare", "{one}", "{elsewhere}"], "share no items"),
+        (["compare", "{one}", "{pairs}"], "no two of them on the same benchmark"),
+        (["compare", "{one}", "{two}", "--by", "size"], "--by size is not known; choose model, language, any."),
+        (["compare", "{one}", "{two}", "--measure", "ss"], "There is no measure 'ss'"),
+        (["compare", "{one}", "{two}", "--where", "gender"], "is not NAME=VALUE"),
+        (["compare", "{one}", "{two}", "--baseline", "thre"], "is no model, language or run here"),
+        (["check", "{one}", "--max", "stereoset.SS five"], "which is not a number"),
+        (["check", "{one}", "--max", "stereoset.SSS 5"], "did you mean SS?"),
+        (["check", "{one}"], "There are no rules"),
+        (["check", "{one}", "--config", "none.toml"], "none.toml cannot be read"),
+        (["check", "{one}", "--baseline", "{two}"], "no rule about it"),
+        (["check", "{one}", "--no-worse-than", "2"], "name one with --baseline"),
+        (["check", "{one}", "--no-worse-than", "2", "--baseline", "{pairs}"], "The baseline has nothing for"),
+        (["check", "{one}", "--no-worse-than", "2", "--baseline", "{elsewhere}"], "share no items"),
+        (["export", "{one}", "--to", "modelcard"], "did you mean model-card?"),
+        (["export", "{one}", "--to", "hf-eval-results"], "name it with --dataset-id"),
+        (["export", "nowhere", "--to", "jsonl"], "not a finished run"),
+        (["export", "{one}", "--to", "jsonl", "--out", "."], "is a folder"),
+        (["export", "{one}", "--to", "jsonl", "--model", "made/on"], "did you mean made/one?"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    words: list[str],
+    message: str,
+    runs: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(monkeypatch, *(word.format(**runs) for word in words)) == 2
+    said = capsys.readouterr().err.strip()
+    assert message in said
+    assert said.startswith("tiltmeter: ")
+    assert len(said.splitlines()) == 1
+    assert said.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["compare", "check", "export"])
+def test_help_has_examples(name: str, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    assert command(monkeypatch, name, "--help") == 0
+    assert f"tiltmeter {name} runs/" in capsys.readouterr().out

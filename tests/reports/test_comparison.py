@@ -1,0 +1,119 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+from markupsafe import escape
+from rich.console import Console
+
+from tests.runs.made import association_scores, gest_scores, run
+from tiltmeter.data import load
+from tiltmeter.reports.comparison import print_comparison, reading
+from tiltmeter.reports.comparison_page import comparison_page
+from tiltmeter.runs.compare import Comparison, compare
+
+FAR = [("a", run(association_scores("made/one", seed=1, lean=2.5))), ("b", run(association_scores("made/two", seed=2)))]
+
+
+def printed(comparison: Comparison, width: int, encoding: str = "utf-8") -> list[str]:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    console = Console(file=file, width=width, record=True)
+    print_comparison(comparison, console)
+    file.flush()
+    lines = [line.rstrip() for line in console.export_text(styles=False).splitlines()]
+    assert all(len(line) <= width for line in lines)
+    return lines
+
+
+@pytest.mark.parametrize(("width", "encoding"), [(80, "utf-8"), (100, "utf-8"), (80, "ascii")])
+def test_it_fits_the_terminal(width: int, encoding: str) -> None:
+    lines = printed(compare(FAR), width, encoding)
+    assert lines[0] == f"made/one {'-' if encoding == 'ascii' else '−'} made/two, stereoset:en"
+    assert lines[1].split()[:5] == ["part", "left", "right", "diff", "95%"]
+    rows = [line.split() for line in lines[3:12]]
+    assert [row[0] for row in rows[::3]] == ["intra", "inter", "overall"] if width == 80 else rows
+    assert "McNemar's exact test" in " ".join(lines)
+
+
+def test_a_difference_in_words() -> None:
+    overall = next(one for one in compare(FAR).differences if one.part == "overall")
+    assert reading(overall).startswith("overall: made/one is farther from 50 than made/two, by more than noise: SS ")
+
+
+def test_too_few_items_are_said_plainly() -> None:
+    few = [("a", run(association_scores("made/one", n=5))), ("b", run(association_scores("made/two", seed=9, n=5)))]
+    words = reading(compare(few).differences[-3])
+    assert "no difference between made/one and made/two that n=10 could tell from noise" in words
+    assert "A difference under about" in words
+
+
+def test_a_part_that_goes_the_other_way_is_told() -> None:
+    ours = run(
+        association_scores("made/one", seed=1, lean=3, n=200, parts=["intrasentence"]),
+        association_scores("made/one", seed=2, lean=-1.5, n=200, parts=["intersentence"]),
+    )
+    theirs = run(association_scores("made/two", seed=3, n=200))
+    lines = printed(compare([("a", ours), ("b", theirs)], measures=["SS"]), 100)
+    said = [line for line in lines if line.startswith(("intersentence: ", "intrasentence: ", "overall: "))]
+    assert len(said) == 2
+
+
+def test_the_page_has_everything_and_loads_nothing() -> None:
+    page = comparison_page(compare(FAR))
+    assert "Compared, item by item" in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "Content warning" in page
+    assert "intra-0" in page  # the items by their ids, since no data set has them
+
+
+def test_the_page_shows_as_many_items_as_asked_for() -> None:
+    comparison = compare(FAR, measures=["SS"])
+    assert comparison_page(comparison, items=3).count('class="item"') == 6
+    both = sum(one.contrast.disagree for one in comparison.differences if one.part != "overall")
+    assert comparison_page(comparison, items=None).count('class="item"') == both
+
+
+def test_the_texts_of_items_that_are_here() -> None:
+    items = load("starter", "intrasentence", "en")
+    tables = []
+    for model, sign in (("one", 1), ("two", -1)):
+        table = association_scores(model, benchmark="starter", parts=["intrasentence"], n=len(items))
+        table["item"] = [items[number // 3].id for number in range(len(table))]
+        table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
+        tables.append(table)
+    page = comparison_page(compare([("a", run(*tables))], measures=["SS"]))
+    assert all(str(escape(candidate.sentence)) in page for candidate in items[0].candidates[:2])
+
+
+def test_hostile_data_stay_text(tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>\u202e" + "x" * 5000
+    record = {
+        "id": "<b>1",
+        "part": "intrasentence",
+        "language": "en",
+        "bias_type": "gender",
+        "target": "<img src=x onerror=alert(2)>",
+        "context": f"{hostile} BLANK.",
+        "candidates": {"stereotype": "kind", "anti-stereotype": "tall", "unrelated": "blue"},
+    }
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    tables = []
+    for model, sign in (("<i>one</i>", 1), ("two", -1)):
+        table = association_scores(model, benchmark=str(path), parts=["intrasentence"], n=1)
+        table["item"], table["target"] = "<b>1", record["target"]
+        table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
+        tables.append(table)
+    page = comparison_page(compare([("a", run(*tables))], measures=["SS"]))
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "<i>one" not in page
+    assert "\u202e" not in page
+    assert "&lt;script&gt;" in page
+    assert len(page) < 30_000
+
+
+def test_log_ratios_on_the_page() -> None:
+    runs = [(name, run(gest_scores(name, seed=seed), family="gest")) for name, seed in (("a", 1), ("b", 2))]
+    assert "log g_s" in comparison_page(compare(runs))

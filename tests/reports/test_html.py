@@ -1,0 +1,165 @@
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.reports import hostile, made
+from tiltmeter.cli import app
+from tiltmeter.errors import UsageError
+from tiltmeter.reports import explorer
+from tiltmeter.reports.html import make_report
+from tiltmeter.reports.write import report_path
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return make_report([("demo", made.association(["ada", "bea"]))])[0]
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and what is in each script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.text = ""
+        self._in_script = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self._in_script = tag == "script"
+        if self._in_script:
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script:
+            attributes, before = self.scripts[-1]
+            self.scripts[-1] = (attributes, before + data)
+        else:
+            self.text += data
+
+
+def unpacked(page: str) -> dict[str, object]:
+    (packed,) = [text for attributes, text in Elements(page).scripts if attributes.get("id") == "packed"]
+    content: dict[str, object] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return content
+
+
+def test_nothing_is_loaded_and_only_our_own_scripts_may_run(page: str) -> None:
+    elements = Elements(page)
+    (policy,) = [a["content"] for t, a in elements.found if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    running = [text for attributes, text in elements.scripts if "type" not in attributes]
+    for script in running:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    assert len(running) == policy.split(";")[1].count("sha256-") == 3
+    for tag, attributes in elements.found:
+        assert not {"src", "srcset", "action", "background", "style"} & attributes.keys(), tag
+        assert not any(name.startswith("on") for name in attributes), tag
+        assert (attributes.get("href") or "#").startswith("#"), attributes
+
+
+def test_what_a_report_says(page: str) -> None:
+    text = re.sub(r"\s+", " ", Elements(page).text)
+    for wanted in (
+        "What leans, which way, and how far",
+        "95% interval",
+        "Tilt map",
+        "SS by model and language",
+        "By bias type",
+        "Some of these sentences are offensive.",
+        "a smoke test, not a benchmark",  # the limits of the data
+        "Cite: Tiltmeter",
+        "it was made up to be left out",
+        "resamples of the items with the seed 20230714",
+        "intrasentence.en.jsonl",
+        "Apache-2.0",
+    ):
+        assert wanted in text, wanted
+
+
+def test_the_sentences_are_packed_away(page: str) -> None:
+    assert "apple cake" not in page
+    sets = unpacked(page)["sets"]
+    assert isinstance(sets, list)
+    assert sum(len(some["items"]) for some in sets) == 160
+    assert any("apple cake" in str(text) for text in unpacked(page)["texts"])  # type: ignore[attr-defined]
+
+
+def test_a_hostile_data_set_is_only_text(tmp_path: Path) -> None:
+    page, _ = make_report([("<script>run", hostile.result(tmp_path))])
+    assert len(page) < 2_000_000
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", page)
+    assert "⟨U+202E⟩" in page
+    elements = Elements(page)
+    assert not [tag for tag, _ in elements.found if tag == "img"]
+    assert len(elements.scripts) == 5
+    assert not any("hacked" in text for attributes, text in elements.scripts if "type" not in attributes)
+    assert "{{ 7 * 7 }}" in elements.text
+    assert all(len(str(text)) < 5_000 for text in unpacked(page)["texts"])  # type: ignore[attr-defined]
+
+
+def test_without_the_texts_there_are_ids(tmp_path: Path) -> None:
+    path = made.file_of(
+        tmp_path, [{"id": "p1", "language": "en", "bias_type": "gender", "more": "A b.", "less": "C b."}]
+    )
+    result = made.pairs(["ada"], str(path))
+    with path.open("a") as file:
+        file.write("\n")
+    page, _ = make_report([("demo", result)])
+    assert "items.jsonl has changed since the run" in page
+    assert unpacked(page)["texts"] == []
+    path.unlink()
+    assert "is not where it was when they were measured" in make_report([("demo", result)])[0]
+
+
+def test_what_leans_least_is_left_out_where_there_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = made.association(["ada"])
+    monkeypatch.setattr(explorer, "MOST_ITEMS", 20)
+    monkeypatch.setattr(explorer, "FEWEST_ITEMS", 1)
+    found = explorer.explore(result.scores, {})
+    assert found is not None
+    assert (found.shown, found.left_out) == (20, 140)
+
+
+@pytest.mark.parametrize("make", [made.pairs, made.gest, made.translations])
+def test_other_forms_of_data(make) -> None:
+    page, figures = make_report([("demo", make(["ada", "bea"]))])
+    assert figures
+    assert unpacked(page)["sets"]
+
+
+def test_runs_of_all_forms_together() -> None:
+    runs = [made.association(["ada"]), made.pairs(["ada"]), made.gest(["ada"]), made.translations(["mt"])]
+    page, figures = make_report([(str(number), run) for number, run in enumerate(runs)])
+    assert [slug for slug, _ in figures if slug == "gest-mt"]
+    assert page.count('class="headline') == 4
+
+
+def test_the_command(tmp_path: Path) -> None:
+    run = made.association(["ada"], "starter:en", resamples=0).save(tmp_path / "run")
+    result = CliRunner().invoke(app, ["report", str(run), "--figures", str(tmp_path / "figures")])
+    assert result.exit_code == 0, result.output
+    assert (run / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert len(list((tmp_path / "figures").iterdir())) == 6
+
+
+def test_where_a_report_goes(tmp_path: Path) -> None:
+    assert report_path([tmp_path], None) == tmp_path / "report.html"
+    with pytest.raises(UsageError, match="several runs"):
+        report_path([tmp_path, tmp_path], None)
+    with pytest.raises(UsageError, match="is a folder"):
+        report_path([tmp_path], tmp_path)
