@@ -23,7 +23,7 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 unit: $(VENV)/.test
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 # torch comes first: the other packages are content with whatever torch is there.
 $(VENV)/.torch: constraints.txt

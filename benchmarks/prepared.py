@@ -36,7 +36,13 @@ def parser(description: str) -> argparse.ArgumentParser:
     found.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
     found.add_argument("--threads", type=int, default=None)
     found.add_argument("--batch-tokens", type=int, default=None, help="Tiltmeter's batches; default: as in a run")
-    found.add_argument("--published-batch", type=int, default=8, help="sentences in a batch of the published way")
+    found.add_argument(
+        "--published-batch",
+        type=int,
+        nargs="+",
+        default=[8],
+        help="sentences in a batch of the published way; `speed` tries several, the others take the first",
+    )
     found.add_argument(
         "--published-gradients", action="store_true", help="leave gradients on, as the released code does"
     )
@@ -54,7 +60,7 @@ def as_arguments(options: argparse.Namespace, **changes: object) -> list[str]:
         if value is True:
             arguments.append(flag)
         elif value is not None and value is not False:
-            arguments += [flag, str(value)]
+            arguments += [flag, *map(str, value if isinstance(value, list) else [value])]
     return arguments
 
 
@@ -66,7 +72,7 @@ class Prepared:
     items: Sequence[Item]
     model: Model
     batch_tokens: int | None
-    published_batch: int
+    published_batches: Sequence[int]
     published_gradients: bool
 
     @cached_property
@@ -82,10 +88,11 @@ class Prepared:
         loaded = AUTO_CLASSES[self.kind].from_pretrained(str(model.checkpoint.folder), dtype=model.dtype, **gguf)
         return loaded.to(model.device).eval()
 
-    def published(self, items: Sequence[Item] | None = None) -> Outcome:
-        """Score the items the published way."""
+    def published(self, items: Sequence[Item] | None = None, batch: int | None = None) -> Outcome:
+        """Score the items the published way, with the first of the batch sizes unless told."""
+        model = replace(self._published_model, batch=batch or self.published_batches[0])
         with nullcontext() if self.published_gradients else torch.inference_mode():
-            return self._published(self._published_model, self.items if items is None else items)
+            return self._published(model, self.items if items is None else items)
 
     def exact(self, items: Sequence[Item]) -> Outcome:
         """Score some items the published way in double precision, to tell whose rounding a difference is."""
@@ -93,7 +100,6 @@ class Prepared:
             return self._published(replace(self._published_model, module=copy.deepcopy(self.module).double()), items)
 
     def _published(self, model: PublishedModel, items: Sequence[Item]) -> Outcome:
-        model.tokens = model.sent = 0
         return self.workload.published[self.model.kind](items, model)
 
     def tiltmeter(self, items: Sequence[Item] | None = None) -> Outcome:
@@ -119,7 +125,6 @@ class Prepared:
             self.model.device,
             self.model.text.start,
             self.model.text.sentinel_text,
-            self.published_batch,
         )
 
 

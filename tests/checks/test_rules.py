@@ -1,8 +1,9 @@
+import doctest
 from pathlib import Path
 
 import pytest
 
-from tiltmeter.checks import parse_rule, read_config
+from tiltmeter.checks import parse_rule, read_config, rules
 from tiltmeter.errors import UsageError
 
 
@@ -123,3 +124,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         read_config(tmp_path / "none.toml")
+
+
+def test_examples() -> None:
+    assert not doctest.testmod(rules).failed

@@ -1,3 +1,4 @@
+import doctest
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.runs.made import association_scores, pair_scores, run
 from tiltmeter.errors import UsageError
-from tiltmeter.exports import FORMS, Options
+from tiltmeter.exports import FORMS, Options, chosen
 from tiltmeter.exports.lm_eval import standard_error
 
 RUN = run(association_scores("maker/one", seed=1), association_scores("maker/one", language="de", seed=2))
@@ -71,8 +72,9 @@ def test_the_harness_layout() -> None:
 
 
 def test_the_harness_can_print_it() -> None:
-    pytest.importorskip("pytablewriter")
-    utils = pytest.importorskip("lm_eval.utils")
+    reason = "the harness is not here: pip install lm_eval"
+    pytest.importorskip("pytablewriter", reason=reason)
+    utils = pytest.importorskip("lm_eval.utils", reason=reason)
     table = utils.make_table(json.loads(FORMS["lm-eval"](RUN, Options())))
     assert "stereoset_overall_en" in table
     assert "±" in table
@@ -110,3 +112,9 @@ def test_all_records_as_lines() -> None:
 def test_what_cannot_be_exported(form: str, options: Options, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         FORMS[form](TWO, options)
+
+
+def test_examples() -> None:
+    found = doctest.testmod(chosen)
+    assert found.attempted
+    assert not found.failed

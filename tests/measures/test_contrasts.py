@@ -1,9 +1,12 @@
+import doctest
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tiltmeter.measures import contrasts, quantities
 from tiltmeter.measures.contrasts import (
     cohens_g,
     contrast,
@@ -13,7 +16,7 @@ from tiltmeter.measures.contrasts import (
     holm,
     permutation_test,
 )
-from tiltmeter.measures.intervals import Floats
+from tiltmeter.measures.intervals import RESAMPLES, Floats
 from tiltmeter.measures.quantities import QUANTITIES, Quantity, men_minus_women, named, quantities_for
 
 BY_NAME = {quantity.measure: quantity for quantity in QUANTITIES}
@@ -222,7 +225,7 @@ def _covered(quantity: Quantity, truth: float, draw: "object", times: int = 1000
     covers = alarms = 0
     for _ in range(times):
         left, right = draw(rng)  # type: ignore[operator]
-        found = contrast(quantity, left, right, resamples=999)
+        found = contrast(quantity, left, right, resamples=RESAMPLES if quantity.discrete else 1999)
         covers += found.low - 1e-9 <= truth <= found.high + 1e-9
         alarms += found.p_value < 0.05
     return covers / times, alarms / times
@@ -270,3 +273,10 @@ def test_intervals_of_icat_cover_at_least_and_its_test_keeps_its_level(left: flo
 
 def test_f_s_is_of_translations_with_a_gender() -> None:
     assert FS.may_be_blank
+
+
+@pytest.mark.parametrize("module", [contrasts, quantities])
+def test_examples(module: object) -> None:
+    found = doctest.testmod(module)  # type: ignore[arg-type]
+    assert found.attempted
+    assert not found.failed

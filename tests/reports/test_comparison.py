@@ -1,3 +1,4 @@
+import doctest
 import io
 import json
 from pathlib import Path
@@ -8,6 +9,7 @@ from rich.console import Console
 
 from tests.runs.made import association_scores, gest_scores, run
 from tiltmeter.data import load
+from tiltmeter.reports import comparison as module
 from tiltmeter.reports.comparison import print_comparison, reading
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.compare import Comparison, compare
@@ -117,3 +119,7 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
 def test_log_ratios_on_the_page() -> None:
     runs = [(name, run(gest_scores(name, seed=seed), family="gest")) for name, seed in (("a", 1), ("b", 2))]
     assert "log g_s" in comparison_page(compare(runs))
+
+
+def test_examples() -> None:
+    assert not doctest.testmod(module).failed

@@ -113,9 +113,8 @@ def test_a_hostile_data_set_is_only_text(tmp_path: Path) -> None:
 
 
 def test_without_the_texts_there_are_ids(tmp_path: Path) -> None:
-    path = made.file_of(
-        tmp_path, [{"id": "p1", "language": "en", "bias_type": "gender", "more": "A b.", "less": "C b."}]
-    )
+    pair = {"id": "p", "language": "en", "bias_type": "age", "direction": "stereo", "more": "A b.", "less": "C b."}
+    path = made.file_of(tmp_path, [pair])
     result = made.pairs(["ada"], str(path))
     with path.open("a") as file:
         file.write("\n")

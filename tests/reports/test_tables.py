@@ -3,7 +3,6 @@ import io
 import json
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from tests.reports import made

@@ -84,7 +84,7 @@ def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
 
 def test_a_limit_keeps_the_same_items_in_every_language(causal: str) -> None:
     scores = evaluate(causal, "starter/intrasentence", limit=7).scores
-    kept = scores.groupby("language")["item"].agg(lambda items: frozenset(items))
+    kept = scores.groupby("language")["item"].agg(frozenset)
     assert len(kept) == 5
     assert len(set(kept)) == 1
     assert len(kept.iloc[0]) == 7

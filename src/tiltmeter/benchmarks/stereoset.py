@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-import numpy as np
-
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, log_mean
 from tiltmeter.data.items import BLANK, PARTS, AssociationItem, Candidate
 from tiltmeter.errors import UsageError

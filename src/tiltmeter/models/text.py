@@ -95,7 +95,8 @@ class TokenizerText:
         library.no_padding()
         if not offsets:
             return [Encoded(tuple(e.ids)) for e in library.encode_batch_fast(texts, add_special_tokens=special)]
-        return [Encoded(tuple(e.ids), tuple(e.offsets)) for e in library.encode_batch(texts, add_special_tokens=special)]
+        encoded = library.encode_batch(texts, add_special_tokens=special)
+        return [Encoded(tuple(e.ids), tuple(e.offsets)) for e in encoded]
 
 
 def words_of(text: str, told: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> tuple[int | None, ...]:

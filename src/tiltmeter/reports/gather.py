@@ -10,6 +10,8 @@ from tiltmeter.measures.records import Record
 from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
 
+# What a command calls by its place, a reader knows by its name.
+_KNOWN_AS = {"embedded": "SmolLM2 (embedded)"}
 _LABELS = ("model", "benchmark", "part", "language", "protocol")
 
 
@@ -30,7 +32,7 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     else the name of the run.
     """
     names = _names(results)
-    models = short_names(r.model for _, result in results for r in result.records)
+    models = short_names(r.model for _, result in results for r in result.records) | _KNOWN_AS
     benchmarks = short_names(r.benchmark for _, result in results for r in result.records)
     records, tables = [], []
     for number, (_, result) in enumerate(results):

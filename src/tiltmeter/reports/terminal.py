@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.leans import LEANS, Lean, deciding
+from tiltmeter.reports.leans import LEANS, Lean, deciding, side
 from tiltmeter.reports.rows import ALL_MODELS, Row, one, split, summaries
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw, heading
 from tiltmeter.reports.words import probability, reading
@@ -26,6 +26,8 @@ _SCALES = {"SS": (30.0, 70.0), "CPS": (30.0, 70.0), "S_JSD x 1e3": (-10.0, 10.0)
 
 _HEADS = {"S_JSD x 1e3": "S_JSD\nx 1e3", "mean difference per token": "difference\nper token"}
 _DIGITS = {"mean difference per token": 3, "q_m": 2, "q_f": 2, "f_m": 3, "p_m": 3, "p_f": 3}
+
+_COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
 
 _ROOMY = 97  # the columns from which on nothing has to be shortened
 _SHORT = {"intrasentence": "intra", "intersentence": "inter"}
@@ -101,8 +103,14 @@ def _leaning(rows: Sequence[Row], lean: Lean, console: Console) -> Table:
         cells += [*numbers, str(record.n), probability(record.p_value)]
         if tied:
             cells.append(f"{row['ties'].value:.0f}" if "ties" in row else "")
-        table.add_row(*(Text(cell) for cell in (*cells, ruler)))
+        table.add_row(*(_dimmed(cell) for cell in cells), Text(ruler, _COLOURS[side(record, row)]))
     return table
+
+
+def _dimmed(cell: str) -> Text:
+    """A cell whose second line, an interval or a protocol, stands back."""
+    first, newline, rest = cell.partition("\n")
+    return Text.assemble(first, (newline + rest, "dim"))
 
 
 def _with_interval(record: Record, dash: str) -> str:

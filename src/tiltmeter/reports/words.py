@@ -133,6 +133,8 @@ def _of_several(models: Sequence[str], found: Sequence[Verdict]) -> tuple[str, l
     counts = {way: sum(v.side == way for v in found) for way in ("towards", "against", "none")}
     if counts["towards"] == len(found):
         return f"All {len(found)} {what} lean towards stereotypes, by more than noise.", []
+    if counts["none"] == len(found):
+        return f"None of {len(found)} {what} shows a lean that the items could tell from noise.", []
     said = [f"{counts['towards']} lean{'s' * (counts['towards'] == 1)} towards stereotypes by more than noise"]
     if counts["against"]:
         said.append(f"{counts['against']} against")

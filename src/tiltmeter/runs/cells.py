@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -71,14 +72,16 @@ class Cell:
 
     def about(self, item: tuple[str, str]) -> list[str]:
         """What an item is: its bias type, its target and so on."""
-        place = self.attributes.index.get_loc(item)
-        return [str(value) for value in self.attributes.iloc[[place]].to_numpy()[0] if not pd.isna(value)]
+        return [str(value) for value in self.attributes.to_numpy()[self._place(item)] if not pd.isna(value)]
 
     def score(self, item: tuple[str, str], role: str) -> float | None:
         """One score of an item, if it has one for this role."""
         if role not in self.scores.columns:
             return None
-        return float(self.scores[role].to_numpy()[self.scores.index.get_loc(item)])
+        return float(self.scores[role].to_numpy()[self._place(item)])
+
+    def _place(self, item: tuple[str, str]) -> int:
+        return cast(int, self.scores.index.get_loc(item))
 
     def only(self, where: Mapping[str, str]) -> "Cell":
         """The same with the items that have these attributes."""

@@ -2,6 +2,7 @@
 "use strict";
 // Draws the charts one after the other, and says what a mark is when it is pointed at or touched.
 (() => {
+  document.getElementById("unscripted").remove();
   const charts = JSON.parse(document.getElementById("charts").textContent);
 
   const tip = document.createElement("div");
