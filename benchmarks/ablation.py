@@ -7,6 +7,7 @@ carries no switches.
 """
 
 import hashlib
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -20,7 +21,7 @@ from benchmarks import show, tiltmeter_way
 from benchmarks.outcome import Outcome, difference
 from benchmarks.prepared import Prepared, parser, prepare
 from benchmarks.timing import in_turns, spread
-from tiltmeter.models import head
+from tiltmeter.models import head, seq2seq
 from tiltmeter.questions import Question
 from tiltmeter.scoring import execute, plan
 
@@ -63,20 +64,29 @@ def without_deduplication() -> Iterator[None]:
 @contextmanager
 def without_wanted_positions() -> Iterator[None]:
     """The vocabulary at every position, still a slice of it at a time."""
-    call = head.VocabularyHead.__call__
+    read, log_probs = head.VocabularyHead.read, head.VocabularyHead.log_probs
+    wanted: list[torch.Tensor] = []
 
-    def at_all_positions(self: head.VocabularyHead, inputs: Mapping[str, Any], wanted: head.Wanted) -> Any:
+    def read_everywhere(self: head.VocabularyHead, inputs: Mapping[str, Any], rows: torch.Tensor) -> torch.Tensor:
+        wanted[:] = [rows]
         ids = inputs["decoder_input_ids"] if "decoder_input_ids" in inputs else inputs["input_ids"]
-        everywhere = torch.arange(ids.numel(), device=ids.device)
-        return call(self, inputs, replace(wanted, rows=everywhere, which=wanted.rows[wanted.which]))
+        return read(self, inputs, torch.arange(ids.numel(), device=rows.device))
 
-    with patch.object(head.VocabularyHead, "__call__", at_all_positions):
+    def of_wanted(self: head.VocabularyHead, states: torch.Tensor, which: torch.Tensor, tokens: torch.Tensor) -> Any:
+        return log_probs(self, states, wanted[0][which], tokens)
+
+    with (
+        patch.object(head.VocabularyHead, "read", read_everywhere),
+        patch.object(head.VocabularyHead, "log_probs", of_wanted),
+    ):
         yield
 
 
-def without_chunks() -> AbstractContextManager[Any]:
+@contextmanager
+def without_slices() -> Iterator[None]:
     """The whole vocabulary at once."""
-    return patch.object(head, "_LOGITS_AT_ONCE", 1 << 62)
+    with patch.dict(head._LOGITS_AT_ONCE, cpu=1 << 62), patch.object(head, "_LOGITS_AT_ONCE_ELSEWHERE", 1 << 62):
+        yield
 
 
 @contextmanager
@@ -95,17 +105,18 @@ def without_shared_prefixes() -> Iterator[None]:
 def without_sorting() -> Iterator[None]:
     """Batches of the same size, but of sentences in no particular order."""
 
-    def in_any_order(rows: Sequence[plan.Row], batch_tokens: int) -> Iterator[plan.Batch]:
-        batch: plan.Batch = []
-        for row in sorted(rows, key=lambda row: row.asks[0].question):
-            if batch and plan.padded_tokens([*batch, row]) * (len(batch) + 1) > batch_tokens:
-                yield batch
-                batch = []
-            batch.append(row)
-        if batch:
-            yield batch
+    def in_any_order(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
+        batches: list[list[int]] = [[]]
+        longest = 0
+        for line in random.Random(0).sample(range(len(lengths)), len(lengths)):
+            longest = max(longest, lengths[line])
+            if batches[-1] and longest * (len(batches[-1]) + 1) > batch_tokens:
+                batches.append([])
+                longest = lengths[line]
+            batches[-1].append(line)
+        return batches
 
-    with patch.object(plan, "_batches", in_any_order):
+    with patch.object(plan, "of_like_length", in_any_order), patch.object(seq2seq, "of_like_length", in_any_order):
         yield
 
 
@@ -129,7 +140,7 @@ _VOCABULARY = ("masked", "causal", "seq2seq")
 TECHNIQUES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Sequence[str]]] = {
     "deduplication": (without_deduplication, (*_VOCABULARY, "next-sentence")),
     "head at wanted positions only": (without_wanted_positions, _VOCABULARY),
-    "vocabulary in slices": (without_chunks, _VOCABULARY),
+    "vocabulary in slices": (without_slices, _VOCABULARY),
     "shared prefixes": (without_shared_prefixes, ("causal",)),
     "batches by length": (without_sorting, (*_VOCABULARY, "next-sentence")),
     "encoder once": (without_encoding_once, ("seq2seq",)),

@@ -20,8 +20,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for row in rows:
         grid.add_row(*row)
     console = Console()
-    # A file or a pipe has no width of its own.
-    console.print(grid, width=None if console.is_terminal else 140)
+    if not console.is_terminal:  # a file or a pipe has no width of its own
+        console.width = 140
+    console.print(grid)
 
 
 def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,10 +1,10 @@
 """Every error Tiltmeter raises on purpose.
 
-    TiltmeterError          what a user can mend; the command line prints it as one sentence and exits with 2
-    ├── UsageError          a request that cannot be met: unknown benchmark, language, part, option
-    ├── DataError           a data file that is missing a field, malformed, or fails its checks
-    ├── DownloadError       a file that could not be fetched, or whose hash is not the pinned one
-    └── ModelError          a model that cannot be loaded or cannot answer what is asked
+TiltmeterError          what a user can mend; the command line prints it as one sentence and exits with 2
+├── UsageError          a request that cannot be met: unknown benchmark, language, part, option
+├── DataError           a data file that is missing a field, malformed, or fails its checks
+├── DownloadError       a file that could not be fetched, or whose hash is not the pinned one
+└── ModelError          a model that cannot be loaded or cannot answer what is asked
 """
 
 
