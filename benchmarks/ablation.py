@@ -39,10 +39,10 @@ class _Alone(tuple):
 
 
 def _told_apart(questions: Sequence[Question]) -> list[Question]:
-    """The questions, each with ids and a digest of its own."""
+    """The questions, each with ids, a source and a digest of its own."""
     apart = []
     for number, question in enumerate(questions):
-        copy = replace(question, ids=_Alone(question.ids))
+        copy = replace(question, ids=_Alone(question.ids), source=_Alone(question.source))
         digest = hashlib.blake2b(question.digest + number.to_bytes(8, "little"), digest_size=16).digest()
         vars(copy)["digest"] = digest  # where the cached property keeps it
         apart.append(copy)
@@ -175,7 +175,7 @@ def main() -> None:
             "seconds": found,
             "times_as_long": median(found) / fastest,
             "padding": outcomes[name].padding,
-            "difference": difference(outcomes[name], outcomes[_ALL]).as_dict(),
+            "difference": difference(outcomes[name], outcomes[_ALL], log_scores=prepared.workload.log_scores).as_dict(),
         }
         for name, found in seconds.items()
     ]

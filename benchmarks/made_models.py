@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 # Part of the name of every folder. To be raised whenever a recipe changes.
-_VERSION = 3
+_VERSION = 4
 # So that probabilities are neither all alike nor zero. Weights within the layers keep the scale that transformers gives
 # them before training: wider ones make a model chaotic, and rounding errors of any way of scoring grow with them.
-_SPREAD_OF_LOGITS = 2.0
+_SPREAD_OF_LOGITS = 1.5
 
 
 def default_folder() -> Path:

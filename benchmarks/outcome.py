@@ -43,10 +43,11 @@ class Difference:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def difference(one: Outcome, other: Outcome) -> Difference:
+def difference(one: Outcome, other: Outcome, *, log_scores: bool = False) -> Difference:
     """Compare what both outcomes have: per token, per candidate's score, and per sum over a candidate's tokens.
 
-    A probability that underflowed to zero has no logarithm; such candidates are counted and left out.
+    Scores are probabilities, or ratios of them, unless `log_scores`. A probability that underflowed to zero has no
+    logarithm; such candidates are counted and left out.
     """
     ours, theirs = one.log_probabilities(), other.log_probabilities()
     token = candidate = total = 0.0
@@ -61,7 +62,8 @@ def difference(one: Outcome, other: Outcome) -> Difference:
         compared += 1
         token = max(token, float(np.abs(a - b).max()))
         total = max(total, float(abs(a.sum() - b.sum())))
-        candidate = max(candidate, abs(float(np.log(one.scores[key]) - np.log(other.scores[key]))))
+        scores = np.array([one.scores[key], other.scores[key]])
+        candidate = max(candidate, float(np.ptp(scores if log_scores else np.log(scores))))
     return Difference(token, candidate, total, compared, underflows)
 
 

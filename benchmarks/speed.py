@@ -25,6 +25,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Everything about one workload and one model, as a record."""
     prepared = prepare(options)
     model = prepared.model
+    apart = partial(difference, log_scores=prepared.workload.log_scores)
     for way in memory.WAYS:
         prepared.warm_up(way)
     rates = [matrix_rate(model.device, model.dtype)]
@@ -56,7 +57,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "matrix_rate": max(rates),
         "floor_flops": flops,
         "log_probabilities": _range(outcomes["tiltmeter"]),
-        "difference": difference(outcomes["tiltmeter"], outcomes[best]).as_dict(),
+        "difference": apart(outcomes["tiltmeter"], outcomes[best]).as_dict(),
         "ways": {
             way: {
                 "seconds": seconds[way],
@@ -70,7 +71,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if options.float64:
         few = prepared.items[:_FEW]
         exact = prepared.exact(few)
-        record["from_float64"] = {way: difference(score(few), exact).as_dict() for way, score in ways.items()}
+        record["from_float64"] = {way: apart(score(few), exact).as_dict() for way, score in ways.items()}
     if options.dtype != "float32":
         record["half_precision"] = _half_precision(options, prepared, outcomes["tiltmeter"])
     if not options.no_memory:
@@ -90,7 +91,7 @@ def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outco
     """How far half precision leads from Tiltmeter's own float32."""
     exact = prepare(argparse.Namespace(**{**vars(options), "dtype": "float32"})).tiltmeter()
     return {
-        "difference": difference(half, exact).as_dict(),
+        "difference": difference(half, exact, log_scores=prepared.workload.log_scores).as_dict(),
         "SS": stereotype_score(prepared.items, half.scores),
         "SS_float32": stereotype_score(prepared.items, exact.scores),
     }

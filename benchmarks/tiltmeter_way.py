@@ -24,7 +24,8 @@ def score_items(ask: Ask, items: Sequence[Item], model: Model, batch_tokens: int
         for trial in asked.trials:
             mine = [next(answers) for _ in trial.questions]
             scores = trial.score(mine)
-            outcome.scores.update({score.candidate: score.score for score in scores})
+            for score in scores:  # where there are several of one candidate, the first is what they are made of
+                outcome.scores.setdefault(score.candidate, score.score)
             outcome.numbers[scores[0].candidate] = mine
     return outcome
 

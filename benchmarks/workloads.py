@@ -23,7 +23,10 @@ PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One part of a benchmark, with the published way for each kind of model that it is asked of."""
+    """One part of a benchmark, with the published way for each kind of model that it is asked of.
+
+    `log_scores` tells that scores are sums or differences of logarithms.
+    """
 
     name: str
     dataset: str
@@ -32,6 +35,7 @@ class Workload:
     protocol: str
     benchmark: Benchmark
     published: Mapping[Kind, PublishedWay]
+    log_scores: bool = False
 
     def ask(self, items: Sequence[Item], model: Model) -> Asked:
         """Tiltmeter's questions about the items."""
