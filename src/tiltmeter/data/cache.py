@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 
 def cache_dir() -> Path:
     """The cache folder: `TILTMETER_CACHE` if set, else the platform's own place. It may not exist yet."""
     setting = os.environ.get("TILTMETER_CACHE")
-    return Path(setting).expanduser() if setting else user_cache_path("tiltmeter", appauthor=False)
+    if setting:
+        return Path(setting).expanduser()
+    from platformdirs import user_cache_path  # imported late, for cluster nodes that have torch and little else
+
+    return user_cache_path("tiltmeter", appauthor=False)

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stderr
+from contextlib import nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -139,16 +140,15 @@ def open_model(
 ) -> Model:
     """The model called `name`: a folder, a .gguf file, a hub id (`id@revision`), or `embedded`.
 
-    `cache` is where a GGUF file's tokenizer is kept once converted, which takes seconds each time.
+    `cache` is where the config and tokenizer of a GGUF file are kept, since taking them out of it takes seconds.
     """
     # The bars and notes of transformers would tear our own progress bar.
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     checkpoint = find_checkpoint(name, trust_remote_code=trust_remote_code)
+    text_files = _text_files(checkpoint, cache)
     try:
-        config = AutoConfig.from_pretrained(
-            str(checkpoint.folder), trust_remote_code=trust_remote_code, **_gguf_argument(checkpoint)
-        )
+        config = AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **text_files)
     except Exception as error:
         hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
         raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
@@ -162,7 +162,7 @@ def open_model(
     return Model(
         checkpoint=checkpoint,
         config=config,
-        tokenizer=_tokenizer(checkpoint, trust_remote_code, cache),
+        tokenizer=_tokenizer(checkpoint, trust_remote_code, text_files),
         kind=told,
         has_next_sentence_head=told == "masked" and has_next_sentence_head(checkpoint, config),
         device=where,
@@ -181,19 +181,35 @@ def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **option
     return open_model(name, **options).answerer(kind)
 
 
-def _tokenizer(checkpoint: Checkpoint, trust_remote_code: bool, cache: Path | None) -> Any:
-    converted = cache / "gguf-tokenizers" / checkpoint.fingerprint if checkpoint.gguf and cache else None
+def _tokenizer(checkpoint: Checkpoint, trust_remote_code: bool, text_files: dict[str, str]) -> Any:
     try:
-        if converted and (converted / "tokenizer.json").is_file():
-            return AutoTokenizer.from_pretrained(str(converted))
-        tokenizer = AutoTokenizer.from_pretrained(
-            str(checkpoint.folder), trust_remote_code=trust_remote_code, **_gguf_argument(checkpoint)
-        )
+        return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **text_files)
     except Exception as error:
         raise ModelError(f"The tokenizer of {checkpoint.name} cannot be loaded: {_first_line(error)}") from error
-    if converted:
-        tokenizer.save_pretrained(str(converted))
-    return tokenizer
+
+
+def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
+    """Where config and tokenizer are read from. Those inside a GGUF file are taken out once, and kept in `cache`."""
+    inside = {"pretrained_model_name_or_path": str(checkpoint.folder), **_gguf_argument(checkpoint)}
+    if not checkpoint.gguf or cache is None:
+        return inside
+    kept = cache / "gguf" / checkpoint.fingerprint
+    if not kept.is_dir():
+        with TemporaryDirectory(dir=_made(kept.parent)) as part, redirect_stderr(StringIO()):
+            try:
+                AutoConfig.from_pretrained(**inside).save_pretrained(part)
+                AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
+            except Exception:
+                return inside  # to be told by who reads it next
+            with suppress(OSError):  # another run may have just put it there
+                Path(part).rename(kept)
+                Path(part).mkdir()  # for the temporary folder to remove
+    return {"pretrained_model_name_or_path": str(kept)}
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _gguf_argument(checkpoint: Checkpoint) -> dict[str, str]:

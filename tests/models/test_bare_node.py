@@ -1,0 +1,47 @@
+"""`models`, `scoring` and the questions of the benchmarks need torch, transformers and numpy alone."""
+
+import subprocess
+import sys
+
+import pytest
+
+ABSENT = ("pandas", "pyarrow", "scipy", "rich", "typer", "platformdirs", "altair", "jinja2", "vl_convert")
+SCRIPT = f"""
+import importlib.abc, sys
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        # What transformers itself tries out and does without is not our concern.
+        caller = sys._getframe(1)
+        while caller and "importlib" in caller.f_code.co_filename:
+            caller = caller.f_back
+        if name.partition(".")[0] in {ABSENT!r} and "tiltmeter" in caller.f_code.co_filename:
+            raise ModuleNotFoundError(f"no {{name}} on this node", name=name)
+        return None
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "tiltmeter.models.loading",
+        "tiltmeter.scoring.execute",
+        "tiltmeter.scoring.devices",
+        "tiltmeter.benchmarks.stereoset",
+    ],
+)
+def test_a_bare_node_can_import(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT + f"import {module}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_absence_is_real() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT + "import tiltmeter.runs"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "on this node" in done.stderr
