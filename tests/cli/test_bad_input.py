@@ -112,6 +112,7 @@ REQUESTS: dict[str, tuple[list[str], str]] = {
         ["score", "--predictions", "FILE", "--as", "stereotypes-multi", "--on", "starter"],
         "one language",
     ),
+    "a language without rules for the speaker": (["gender", "--language", "xx", "FILE"], "be, cs, hr, pl, ru, sk"),
     "a run that is not there": (["show", "nowhere"], "not a finished run"),
     "a data set that does not exist": (["data", "show", "steroset"], "stereoset"),
 }

@@ -11,6 +11,7 @@ from tiltmeter.cli import data, gest
 from tiltmeter.cli.check import check
 from tiltmeter.cli.compare import compare
 from tiltmeter.cli.export import export
+from tiltmeter.cli.gender import gender
 from tiltmeter.cli.report import report
 from tiltmeter.cli.reproduce import reproduce
 from tiltmeter.cli.run import run
@@ -51,6 +52,7 @@ app.command()(compare)
 app.command()(check)
 app.command()(export)
 app.command()(reproduce)
+app.command()(gender)
 app.add_typer(data.app, name="data")
 app.add_typer(gest.app, name="gest")
 
