@@ -59,5 +59,5 @@ def test_half_and_reversed_intervals_are_refused(low: float | None, high: float 
 
 
 def test_rows_of_something_else_are_refused() -> None:
-    with pytest.raises(DataError, match="record 2"):
+    with pytest.raises(DataError, match="Record 2"):
         from_dicts([ROW, {"model": "m"}])

@@ -48,6 +48,8 @@ def speaker_gender(text: str, language: str, *, explain: bool = False) -> Gender
 @cache
 def _grammar(language: str) -> Grammar:
     if language not in LANGUAGES:
-        raise UsageError(f"no rules for the speaker's gender in {language!r}; there are for {', '.join(LANGUAGES)}")
+        raise UsageError(
+            f"There are no rules for the speaker's gender in {language!r}, only for {', '.join(LANGUAGES)}."
+        )
     grammar: Grammar = import_module(f"tiltmeter.gender.{language}").GRAMMAR
     return grammar

@@ -15,7 +15,7 @@ class StanzaSpeaker:
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
-            raise UsageError(f"no speaker's gender for {language!r}; there is for {', '.join(LANGUAGES)}")
+            raise UsageError(f"There is no speaker's gender for {language!r}, only for {', '.join(LANGUAGES)}.")
         try:
             stanza: Any = import_module("stanza")
         except ImportError as error:

@@ -21,8 +21,8 @@ def measures_for(name: str) -> Measure:
     """
     module = f"{__name__}.{name}"
     if not name.isidentifier() or find_spec(module) is None:
-        raise UsageError(f"there are no measures called {name!r}")
+        raise UsageError(f"There are no measures called {name!r}.")
     try:
         return cast(Measure, import_module(module).measure)
     except AttributeError:
-        raise UsageError(f"there are no measures called {name!r}") from None
+        raise UsageError(f"There are no measures called {name!r}.") from None

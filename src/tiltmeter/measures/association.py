@@ -156,7 +156,7 @@ class _Case:
 def _cases(scores: pd.DataFrame) -> list[_Case]:
     missing = [name for name in _COLUMNS if name not in scores.columns]
     if missing:
-        raise DataError(f"the table of scores has no column {', '.join(missing)}")
+        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1), "lacks a value in one of its columns")
     cases = []
     for names, rows in scores.groupby(_CASE, observed=True):

@@ -67,7 +67,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             records.append(Record(**row))
         except TypeError as error:
-            raise DataError(f"record {number} is not a row of measures.json: {error}") from None
+            raise DataError(f"Record {number} is not a row of measures.json: {error}.") from None
     return records
 
 
