@@ -13,7 +13,7 @@ from tiltmeter.questions import Kind, Question, Want
 LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# What it costs to begin a batch, in tokens: a sixteenth of a full batch, but on no device more than this.
+# What it costs to begin a batch, in tokens: a sixty-fourth of a full batch, but on no device more than this.
 _MOST_TO_START_A_BATCH = 512
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more rows of one
 # length the decoder finds among their targets.
@@ -123,7 +123,7 @@ def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[i
     The cost of a group is its padding and the start of its batches; the best division up to each length is found from
     the best ones before it.
     """
-    to_start = min(batch_tokens // 16, _MOST_TO_START_A_BATCH)
+    to_start = min(batch_tokens // 64, _MOST_TO_START_A_BATCH)
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(counts) + 1):
         cheapest = (float("inf"), 0)
