@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from tiltmeter.data.items import PARTS, ROLES
 from tiltmeter.errors import DataError
 from tiltmeter.measures.intervals import RESAMPLES, Floats, Interval, percentile, resample_means, widen
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, record_of
 from tiltmeter.measures.significance import sign_test
 
 IDEALS: dict[str, float] = {"LMS": 100.0, "SS": 50.0, "ICAT": 100.0, "ICAT macro": 100.0, "ICAT micro": 100.0}
@@ -134,22 +134,8 @@ class _Case:
         n: int,
         p_value: float | None = None,
     ) -> Record:
-        low, high = ends or (None, None)
-        return Record(
-            model=self.model,
-            benchmark=self.benchmark,
-            part=self.part,
-            language=self.language,
-            view=view,
-            group=group,
-            measure=measure,
-            value=value,
-            low=low,
-            high=high,
-            n=n,
-            ideal=IDEALS.get(measure),
-            protocol=self.protocol,
-            p_value=p_value,
+        return record_of(
+            self, self.part, view, group, measure, value, n, ends=ends, ideal=IDEALS.get(measure), p_value=p_value
         )
 
 

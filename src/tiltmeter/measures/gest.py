@@ -38,7 +38,7 @@ from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.intervals import RESAMPLES, Floats, Interval, draws, percentile
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, record_of
 
 # What the stereotypes say. The first seven are about women, the others about men.
 STEREOTYPES: dict[int, str] = {
@@ -263,23 +263,8 @@ class _Case:
         ends: Interval | None = None,
         p_value: float | None = None,
     ) -> Record:
-        low, high = ends or (None, None)
-        return Record(
-            model=self.model,
-            benchmark=self.benchmark,
-            part=part,
-            language=self.language,
-            view=view,
-            group=group,
-            measure=f"{name} {AS_PUBLISHED}" if view == AS_PUBLISHED else name,
-            value=value,
-            low=low,
-            high=high,
-            n=n,
-            ideal=IDEALS.get(name),
-            protocol=self.protocol,
-            p_value=p_value,
-        )
+        measure = f"{name} {AS_PUBLISHED}" if view == AS_PUBLISHED else name
+        return record_of(self, part, view, group, measure, value, n, ends=ends, ideal=IDEALS.get(name), p_value=p_value)
 
 
 def _same_stereotypes(parts: Sequence[_Part]) -> bool:

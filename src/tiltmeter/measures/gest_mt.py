@@ -34,7 +34,7 @@ from scipy.stats import rankdata
 from tiltmeter.errors import DataError
 from tiltmeter.measures.gest import ALL_MODELS, FEMALE, MALE, STEREOTYPES
 from tiltmeter.measures.intervals import LEVEL, RESAMPLES, Floats, Interval, draws, percentile, widen
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, record_of
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
@@ -221,22 +221,8 @@ class _Case:
         ends: Interval | None = None,
         p_value: float | None = None,
     ) -> Record:
-        low, high = ends or (None, None)
-        return Record(
-            model=self.model,
-            benchmark=self.benchmark,
-            part=self.part,
-            language=self.language,
-            view=view,
-            group=group,
-            measure=name,
-            value=value,
-            low=low,
-            high=high,
-            n=n,
-            ideal=IDEALS.get(name),
-            protocol=self.protocol,
-            p_value=p_value,
+        return record_of(
+            self, self.part, view, group, name, value, n, ends=ends, ideal=IDEALS.get(name), p_value=p_value
         )
 
 

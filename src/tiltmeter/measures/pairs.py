@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import DataError
 from tiltmeter.measures.intervals import RESAMPLES, Floats, Interval, bca, draws, widen
 from tiltmeter.measures.power import minimum_detectable_effect
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, record_of
 from tiltmeter.measures.significance import sign_test, t_test
 
 IDEALS: dict[str, float] = {
@@ -172,21 +172,16 @@ class _Group:
         p_value: float | None = None,
         standard_error: float | None = None,
     ) -> Record:
-        low, high = ends or (None, None)
-        return Record(
-            model=self.case.model,
-            benchmark=self.case.benchmark,
-            part=self.case.part,
-            language=self.case.language,
-            view=self.view,
-            group=self.name,
-            measure=measure,
-            value=value,
-            low=low,
-            high=high,
-            n=n,
+        return record_of(
+            self.case,
+            self.case.part,
+            self.view,
+            self.name,
+            measure,
+            value,
+            n,
+            ends=ends,
             ideal=IDEALS.get(measure),
-            protocol=self.case.protocol,
             p_value=p_value,
             standard_error=standard_error,
         )

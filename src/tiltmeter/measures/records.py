@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -53,6 +53,54 @@ class Record:
 
 
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
+
+
+class Measured(Protocol):
+    """What numbers are numbers of: one model on one benchmark in one language, under one protocol."""
+
+    @property
+    def model(self) -> str: ...  # noqa: D102
+    @property
+    def benchmark(self) -> str: ...  # noqa: D102
+    @property
+    def language(self) -> str: ...  # noqa: D102
+    @property
+    def protocol(self) -> str: ...  # noqa: D102
+
+
+def record_of(
+    measured: Measured,
+    part: str,
+    view: str,
+    group: str,
+    measure: str,
+    value: float,
+    n: int,
+    *,
+    ends: tuple[float, float] | None = None,
+    ideal: float | None = None,
+    p_value: float | None = None,
+    standard_error: float | None = None,
+) -> Record:
+    """One number of what was measured; `ends` are those of its interval."""
+    low, high = ends or (None, None)
+    return Record(
+        model=measured.model,
+        benchmark=measured.benchmark,
+        part=part,
+        language=measured.language,
+        view=view,
+        group=group,
+        measure=measure,
+        value=value,
+        low=low,
+        high=high,
+        n=n,
+        ideal=ideal,
+        protocol=measured.protocol,
+        p_value=p_value,
+        standard_error=standard_error,
+    )
 
 
 def to_dicts(records: Iterable[Record]) -> list[dict[str, Any]]:
