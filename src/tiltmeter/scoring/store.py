@@ -1,13 +1,11 @@
 """Answers on disk, so that no question is ever asked of a model twice."""
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.database import Database
 from tiltmeter.questions import Answer
 
 _SCHEMA = """
@@ -23,7 +21,7 @@ CREATE TABLE IF NOT EXISTS answers (
 _AT_ONCE = 500
 
 
-class AnswerStore:
+class AnswerStore(Database):
     """Answers by model fingerprint and question, in one SQLite file that several runs may use at once.
 
     Each `put` is one transaction: a process killed at any moment loses at most the answers it had not put yet.
@@ -31,19 +29,7 @@ class AnswerStore:
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        if self.path != ":memory:":
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-            # Write-ahead logging lets one run read while another writes.
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.executescript(_SCHEMA)
-        except sqlite3.Error as error:
-            raise TiltmeterError(
-                f"The store of answers {self.path} cannot be opened ({error}); delete it, or set TILTMETER_CACHE to "
-                "another folder."
-            ) from error
+        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", what="answers", way_out="delete it")
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The stored answers among those asked for."""
@@ -64,7 +50,7 @@ class AnswerStore:
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         """Keep answers; all of them or, if the process dies now, none."""
-        with self._transaction():
+        with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])
             (model,) = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
             # The first answer stays: two runs at once may differ in the last bit, and a score must not change.
@@ -72,23 +58,3 @@ class AnswerStore:
                 "INSERT OR IGNORE INTO answers (model, question, answer) VALUES (?, ?, ?)",
                 [(model, digest, answer.astype("<f4").tobytes()) for digest, answer in answers.items()],
             )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._db.close()
-
-    def __enter__(self) -> "AnswerStore":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()

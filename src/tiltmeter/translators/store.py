@@ -1,14 +1,13 @@
 """Translations on disk, so that no sentence is sent, or paid for, twice."""
 
 import hashlib
-import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.database import Database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS translations (
@@ -24,7 +23,7 @@ CREATE TABLE IF NOT EXISTS translations (
 _AT_ONCE = 500
 
 
-class TranslationStore:
+class TranslationStore(Database):
     """Translations by system, language and sentence, in one SQLite file that several runs may use at once.
 
     Each `put` is one transaction: a process killed at any moment loses at most the request it was waiting for.
@@ -32,18 +31,8 @@ class TranslationStore:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-            # Write-ahead logging lets one run read while another writes. What was paid for is synced to the disk.
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.executescript(_SCHEMA)
-        except sqlite3.Error as error:
-            raise TiltmeterError(
-                f"The store of translations {self.path} cannot be opened ({error}); move it away, or set "
-                "TILTMETER_CACHE to another folder."
-            ) from error
+        # What was paid for is synced to the disk.
+        super().__init__(str(path), _SCHEMA, synchronous="FULL", what="translations", way_out="move it away")
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored translations among those asked for."""
@@ -62,14 +51,9 @@ class TranslationStore:
         """Keep translations; all of them or, if the process dies now, none."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(system, language, source, translation, made) for source, translation in translations.items()]
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with self.transaction():
             # The first translation stays: a result must not change because somebody asked again.
             self._db.executemany("INSERT OR IGNORE INTO translations VALUES (?, ?, ?, ?, ?)", rows)
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     def made(self, system: str, language: str) -> tuple[str, str] | None:
         """When the first and the last translation of a system into a language were made; None if there is none."""
@@ -81,13 +65,3 @@ class TranslationStore:
         """A lock to be held from looking for translations to putting them: else two runs would pay for the same."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._db.close()
-
-    def __enter__(self) -> "TranslationStore":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
