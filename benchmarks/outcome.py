@@ -12,7 +12,8 @@ class Outcome:
     """A score for every candidate, and the numbers it was made of, in the order of the protocol.
 
     The numbers are what the way itself works with: probabilities, or (`logs`) pieces of log-probabilities. They are
-    brought to one form outside the timed part.
+    brought to one form outside the timed part. A score that was made of logits has none: these are known but for a
+    constant, and compare with nothing.
     """
 
     logs: bool
@@ -23,22 +24,22 @@ class Outcome:
     def log_probabilities(self) -> dict[str, NDArray[np.float64]]:
         """The log-probability of every token that a candidate's score was made of."""
         if self.logs:
-            return {key: np.concatenate(found).astype(np.float64) for key, found in self.numbers.items()}
+            return {key: np.concatenate([np.empty(0), *found]) for key, found in self.numbers.items()}
         with np.errstate(divide="ignore"):
             return {key: np.log(np.array(found, dtype=np.float64)) for key, found in self.numbers.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The largest differences between two outcomes, in natural logarithms."""
+    """The largest differences between two outcomes, in natural logarithms; None where there are no numbers."""
 
-    token: float
+    token: float | None
     candidate: float
-    sum: float
+    sum: float | None
     candidates: int
     underflows: int
 
-    def as_dict(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, float | None]:
         """For the JSON file."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
@@ -47,24 +48,29 @@ def difference(one: Outcome, other: Outcome, *, log_scores: bool = False) -> Dif
     """Compare what both outcomes have: per token, per candidate's score, and per sum over a candidate's tokens.
 
     Scores are probabilities, or ratios of them, unless `log_scores`. A probability that underflowed to zero has no
-    logarithm; such candidates are counted and left out.
+    logarithm; such candidates are counted and left out. Where one of the two has no numbers, scores alone compare.
     """
     ours, theirs = one.log_probabilities(), other.log_probabilities()
-    token = candidate = total = 0.0
-    compared = underflows = 0
+    tokens: list[float] = []
+    candidates: list[float] = []
+    sums: list[float] = []
+    underflows = 0
     for key in ours.keys() & theirs.keys():
         a, b = ours[key], theirs[key]
-        if len(a) != len(b):
-            raise AssertionError(f"The two ways read {len(a)} and {len(b)} tokens of candidate {key}.")
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
             underflows += 1
             continue
-        compared += 1
-        token = max(token, float(np.abs(a - b).max()))
-        total = max(total, float(abs(a.sum() - b.sum())))
         scores = np.array([one.scores[key], other.scores[key]])
-        candidate = max(candidate, float(np.ptp(scores if log_scores else np.log(scores))))
-    return Difference(token, candidate, total, compared, underflows)
+        candidates.append(float(np.ptp(scores if log_scores else np.log(scores))))
+        if not (a.size and b.size):
+            continue
+        if len(a) != len(b):
+            raise AssertionError(f"The two ways read {len(a)} and {len(b)} tokens of candidate {key}.")
+        tokens.append(float(np.abs(a - b).max()))
+        sums.append(float(abs(a.sum() - b.sum())))
+    return Difference(
+        max(tokens, default=None), max(candidates, default=0.0), max(sums, default=None), len(candidates), underflows
+    )
 
 
 def stereotype_score(items: Sequence, scores: Mapping[str, float]) -> float | None:

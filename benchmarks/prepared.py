@@ -78,7 +78,8 @@ class Prepared:
     @cached_property
     def kind(self) -> Kind:
         """The head that answers."""
-        return self.workload.ask(self.items[:1], self.model).kind
+        (kind,) = {asked.kind for asked in self.workload.ask(self.items[:1], self.model).values()}
+        return kind
 
     @cached_property
     def module(self) -> nn.Module:
@@ -104,7 +105,7 @@ class Prepared:
 
     def tiltmeter(self, items: Sequence[Item] | None = None) -> Outcome:
         """Score the items as a run does."""
-        return score_items(self.workload.ask, self.items if items is None else items, self.model, self.batch_tokens)
+        return score_items(self.workload, self.items if items is None else items, self.model, self.batch_tokens)
 
     def warm_up(self, way: str) -> None:
         """Load the weights and score a few items, so that neither counts."""

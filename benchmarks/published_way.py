@@ -42,7 +42,13 @@ class PublishedModel:
 
     def tokenize(self, *texts: list[str], special: bool = True) -> Any:
         """A batch of texts (or of pairs), padded on the right to the longest of them."""
-        inputs = self.tokenizer(*texts, add_special_tokens=special, padding=True, return_tensors="pt")
+        return self._counted(self.tokenizer(*texts, add_special_tokens=special, padding=True, return_tensors="pt"))
+
+    def pad(self, ids: list[list[int]]) -> Any:
+        """A batch of texts that are tokens already."""
+        return self._counted(self.tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
+
+    def _counted(self, inputs: Any) -> Any:
         self.tokens += int(inputs["attention_mask"].sum())
         self.sent += inputs["attention_mask"].numel()
         return inputs.to(self.device)

@@ -37,8 +37,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     seconds, outcomes = in_turns(ways, options.repeats, model.device)
     rates.append(matrix_rate(model.device, model.dtype))
     best = min(batches, key=lambda name: median(seconds[name]))
-    asked = prepared.workload.ask(prepared.items, model)
-    questions = [question for trial in asked.trials for question in trial.questions]
+    asked = prepared.workload.ask(prepared.items, model).values()
+    questions = [question for portion in asked for trial in portion.trials for question in trial.questions]
     flops = floor_flops(questions, prepared.kind, prepared.module)
     record: dict[str, Any] = {
         "workload": options.workload,
@@ -52,11 +52,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "published": best,
         "published_gradients": options.published_gradients,
         "questions": len(questions),
-        "skipped_items": len(asked.skipped),
+        "skipped_items": sum(len(portion.skipped) for portion in asked),
         "ratio": median(seconds[best]) / median(seconds["tiltmeter"]),
         "matrix_rate": max(rates),
         "floor_flops": flops,
-        "log_probabilities": _range(outcomes["tiltmeter"]),
+        "log_probabilities": _range(outcomes[best]),
         "difference": apart(outcomes["tiltmeter"], outcomes[best]).as_dict(),
         "ways": {
             way: {
@@ -84,7 +84,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def _range(outcome: Outcome) -> dict[str, float]:
     """Whether the model says anything: log-probabilities all alike, or all far down, would be a poor test."""
     found = np.concatenate(list(outcome.log_probabilities().values()))
-    return dict(zip(("lowest", "median", "highest"), np.quantile(found, [0, 0.5, 1]).tolist(), strict=True))
+    kept = found[np.isfinite(found)]
+    return dict(zip(("lowest", "median", "highest"), np.quantile(kept, [0, 0.5, 1]).tolist(), strict=True))
 
 
 def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outcome) -> dict[str, Any]:
@@ -126,8 +127,9 @@ def print_record(record: dict[str, Any]) -> None:
             print(f"SS                   {half['SS']:.2f}, in float32 {half['SS_float32']:.2f}")
 
 
-def _differences(found: dict[str, float]) -> str:
-    text = f"token {found['token']:.1e}, candidate {found['candidate']:.1e}, sum {found['sum']:.1e}"
+def _differences(found: dict[str, float | None]) -> str:
+    there = {name: found[name] for name in ("token", "candidate", "sum") if found[name] is not None}
+    text = ", ".join(f"{name} {largest:.1e}" for name, largest in there.items())
     text += f" (log-probabilities of {found['candidates']:,} candidates"
     return text + (f"; {found['underflows']} underflowed)" if found["underflows"] else ")")
 

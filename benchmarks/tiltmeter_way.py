@@ -1,37 +1,51 @@
 """The way a run of Tiltmeter takes: ask, answer, score. Nothing comes from stored answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmarks.outcome import Outcome
-from tiltmeter.benchmarks.asking import Asked
+from benchmarks.workloads import Workload
 from tiltmeter.data.items import Item
 from tiltmeter.garbage import uncollected
 from tiltmeter.models.loading import Model
-from tiltmeter.questions import Answer, Question
+from tiltmeter.questions import Answer, Kind, Question, Want
 from tiltmeter.scoring.execute import Progress, answer_all
 from tiltmeter.scoring.store import AnswerStore
 
-Ask = Callable[[Sequence[Item], Model], Asked]
 
-
-def score_items(ask: Ask, items: Sequence[Item], model: Model, batch_tokens: int | None = None) -> Outcome:
-    """All scores, from text on, with a store of answers that begins empty."""
+def score_items(workload: Workload, items: Sequence[Item], model: Model, batch_tokens: int | None = None) -> Outcome:
+    """All scores, from text on, with a store of answers that begins empty. All parts are answered together."""
     outcome = Outcome(logs=True)
     with uncollected():
-        asked = ask(items, model)
-        questions = [question for trial in asked.trials for question in trial.questions]
-        answers = iter(_answers(questions, asked, model, batch_tokens, outcome))
-        for trial in asked.trials:
+        asked = workload.ask(items, model)
+        trials = [(part, trial) for part, portion in asked.items() for trial in portion.trials]
+        questions = [question for _, trial in trials for question in trial.questions]
+        (kind,) = {portion.kind for portion in asked.values()}
+        answers = iter(_answers(questions, kind, model, batch_tokens, outcome))
+        for part, trial in trials:
             mine = [next(answers) for _ in trial.questions]
             scores = trial.score(mine)
-            for score in scores:  # where there are several of one candidate, the first is what they are made of
-                outcome.scores.setdefault(score.candidate, score.score)
-            outcome.numbers[scores[0].candidate] = mine
+            keys = [workload.key(part, trial, score) for score in scores]
+            for key, score in zip(keys, scores, strict=True):
+                # Where there are several of one candidate, the first is what its numbers make.
+                outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
+            share = len(mine) // workload.candidates
+            for number, key in enumerate(keys[: workload.candidates]):
+                own = slice(number * share, (number + 1) * share)
+                outcome.numbers[key] = _log_probabilities(trial.questions[own], mine[own])
     return outcome
 
 
+def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer]) -> list[Answer]:
+    """What can be compared with the published way: neither logits, nor what is asked for beside a log-probability."""
+    return [
+        answer[: len(question.wanted)]
+        for question, answer in zip(questions, answers, strict=True)
+        if question.want is not Want.LOGIT
+    ]
+
+
 def _answers(
-    questions: Sequence[Question], asked: Asked, model: Model, batch_tokens: int | None, outcome: Outcome
+    questions: Sequence[Question], kind: Kind, model: Model, batch_tokens: int | None, outcome: Outcome
 ) -> list[Answer]:
     """The answer to each question, in order."""
 
@@ -41,9 +55,9 @@ def _answers(
     with AnswerStore(":memory:") as store:
         answers = answer_all(
             questions,
-            kind=asked.kind,
+            kind=kind,
             fingerprint="not kept",
-            load=lambda: model.answerer(asked.kind),
+            load=lambda: model.answerer(kind),
             store=store,
             batch_tokens=batch_tokens,
             report=report,

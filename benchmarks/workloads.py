@@ -1,6 +1,6 @@
 """The workloads: for each, what is asked, and the published and Tiltmeter's way to answer it.
 
-A new benchmark adds its published way in a file like `published_way.py` and one entry here: the data sets its items
+A new benchmark adds its published way in a file like `published_pairs.py` and one entry here: the data sets its items
 come from, Tiltmeter's `Benchmark`, and the published way for each kind of model.
 """
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from benchmarks import published_way
+from benchmarks import published_gest, published_pairs, published_way
 from benchmarks.items import STARTER
 from benchmarks.outcome import Outcome
 from benchmarks.published_way import PublishedModel
-from tiltmeter.benchmarks import stereoset
-from tiltmeter.benchmarks.asking import Asked, Benchmark
+from tiltmeter.benchmarks import gest, sentence_pairs, stereoset
+from tiltmeter.benchmarks.asking import Asked, Benchmark, Score, Trial
 from tiltmeter.data.items import Item
 from tiltmeter.models.loading import Model
 from tiltmeter.questions import Kind
@@ -23,8 +23,9 @@ PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One part of a benchmark, with the published way for each kind of model that it is asked of.
+    """A benchmark, or one part of it, with the published way for each kind of model that it is asked of.
 
+    `candidates` is how many candidates a trial is about: their scores come first, and each has as many questions.
     `log_scores` tells that scores are sums or differences of logarithms.
     """
 
@@ -35,13 +36,21 @@ class Workload:
     protocol: str
     benchmark: Benchmark
     published: Mapping[Kind, PublishedWay]
+    candidates: int = 1
     log_scores: bool = False
 
-    def ask(self, items: Sequence[Item], model: Model) -> Asked:
-        """Tiltmeter's questions about the items."""
-        return self.benchmark.ask(
-            self.part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=self.protocol
-        )
+    def ask(self, items: Sequence[Item], model: Model) -> dict[str | None, Asked]:
+        """Tiltmeter's questions about the items, for each part in which a run asks them."""
+        return {
+            part: self.benchmark.ask(
+                part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=self.protocol
+            )
+            for part in self.benchmark.parts(model.kind) or (self.part,)
+        }
+
+    def key(self, part: str | None, trial: Trial, score: Score) -> str:
+        """What a score is called in an outcome; where all items have the same candidates, part and item tell."""
+        return score.candidate if part == self.part else f"{part}/{trial.item.id}"
 
 
 _INTRA = Workload(
@@ -80,4 +89,28 @@ _INTER = replace(
     },
 )
 
-WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in (_INTRA, _INTER, *_CASES.values())}
+_PAIRS = Workload(
+    name="crows-pairs",
+    dataset="crows-pairs",
+    starter=f"{STARTER}-pairs",
+    part=None,
+    protocol="published",
+    benchmark=sentence_pairs.BENCHMARK,
+    published={"masked": published_pairs.pairs_masked},
+    candidates=2,
+    log_scores=True,
+)
+_GEST = Workload(
+    name="gest",
+    dataset="gest",
+    starter=f"{STARTER}-gest",
+    part=None,
+    protocol="published",
+    benchmark=gest.BENCHMARK,
+    published={"masked": published_gest.templates_masked, "causal": published_gest.templates_causal},
+    log_scores=True,
+)
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload for workload in (_INTRA, _INTER, *_CASES.values(), _PAIRS, _GEST)
+}

@@ -107,3 +107,14 @@ class Text(Protocol):
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of some tokens."""
+
+
+def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two sequences begin with alike.
+
+    >>> common_prefix([1, 2, 3], [1, 2, 5, 3])
+    2
+    """
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

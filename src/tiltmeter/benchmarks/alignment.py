@@ -21,17 +21,6 @@ def shared_places(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, i
     return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
 
 
-def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two sequences begin with alike.
-
-    >>> common_prefix([1, 2, 3], [1, 2, 5, 3])
-    2
-    """
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-
-
 def text_places(whole: Encoded, alone: Encoded) -> range:
     """Where the tokens of the text itself stand among the special ones that an input has around it.
 

@@ -20,12 +20,12 @@ from typing import Final
 
 import numpy as np
 
-from tiltmeter.benchmarks.alignment import common_prefix, shared_places, text_places
+from tiltmeter.benchmarks.alignment import shared_places, text_places
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.data.items import PairItem
 from tiltmeter.errors import UsageError
-from tiltmeter.questions import Answer, Kind, Question, Text, Want
+from tiltmeter.questions import Answer, Kind, Question, Text, Want, common_prefix
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
 LIKELIHOOD, LIKELIHOOD_SHARED = "likelihood", "likelihood-shared"

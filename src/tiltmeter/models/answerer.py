@@ -26,6 +26,7 @@ class Answerer(ABC):
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         self.model = model
         self.device = device
+        self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
         self.batch_tokens = batch_tokens(model, device)
         # While a GPU works on one batch, the next is made ready; a processor would only compete with itself.
         self.batches_ahead = 0 if device.type == "cpu" else 2

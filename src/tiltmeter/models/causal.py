@@ -31,7 +31,7 @@ class CausalAnswerer(VocabularyAnswerer):
             positions, mask = _tree_positions_and_mask(batch, inputs["input_ids"].shape[1])
             inputs["position_ids"] = self.to_device(positions)
             # Adding the mask is what both the eager and the fused attention of transformers understand.
-            additive = torch.zeros(mask.shape, dtype=_dtype(self.model))
+            additive = torch.zeros(mask.shape, dtype=self.dtype)
             additive.masked_fill_(~mask, torch.finfo(additive.dtype).min)
             inputs["attention_mask"] = self.to_device(additive)[:, None]
         return inputs
@@ -52,10 +52,6 @@ class CausalAnswerer(VocabularyAnswerer):
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False  # a model that refuses such a mask simply gets its inputs one by one
         return True
-
-
-def _dtype(model: nn.Module) -> torch.dtype:
-    return next(p.dtype for p in model.parameters() if p.is_floating_point())
 
 
 def _tree_positions_and_mask(batch: Batch, width: int) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from tiltmeter.models.last_layer import LastLayer
+
 # Logits held at once. On a processor a slice should stay near the caches; a GPU wants few and large products.
 _LOGITS_AT_ONCE = {"cpu": 4 * 1024**2}
 _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
@@ -33,7 +35,9 @@ class VocabularyHead:
         self._model = model
         projection = model.get_output_embeddings()  # type: ignore[operator]
         self._projection = projection if isinstance(projection, nn.Linear) else None
+        self._last_layer = LastLayer(model)
         self.exact = False
+        self.reads_rows_only = False
 
     def check(self, inputs: Mapping[str, Any]) -> None:
         """See on an input whether projecting here gives what the whole model gives."""
@@ -43,9 +47,13 @@ class VocabularyHead:
         ours = linear(self._hidden(inputs), self._projection.weight, self._projection.bias).float()
         # The same product of the same numbers: a difference is more than rounding, in any precision.
         self.exact = ours.shape == whole.shape and torch.allclose(ours, whole, rtol=1e-6, atol=1e-6)
+        if self.exact:
+            self.reads_rows_only = self._reads_rows_only(inputs)
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor) -> Tensor:
         """What the model has to say at the positions with these flat indices; to be given to the methods below."""
+        if self.reads_rows_only:
+            return self._hidden_at(inputs, rows)
         states: Tensor = self._hidden(inputs) if self.exact else self._model(**inputs).logits
         return states.reshape(-1, states.shape[-1])[rows]
 
@@ -92,6 +100,27 @@ class VocabularyHead:
             return states[:, start:end].clone()
         bias = self._projection.bias
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
+
+    def _reads_rows_only(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether the last layer can be narrowed to the positions that are read."""
+        everywhere = self._hidden(inputs)
+        everywhere = everywhere.reshape(-1, everywhere.shape[-1])
+        rows = torch.arange(1, len(everywhere), device=everywhere.device)
+        try:
+            there = self._hidden_at(inputs, rows)
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
+            return False  # a layer of another make runs whole
+        # Products of other shapes may round otherwise, but no more than that.
+        largest = everywhere.abs().max()
+        error = 64 * torch.finfo(everywhere.dtype).eps
+        return bool(there.shape == everywhere[rows].shape and (there - everywhere[rows]).abs().max() <= error * largest)
+
+    def _hidden_at(self, inputs: Mapping[str, Any], rows: Tensor) -> Tensor:
+        """What the model would hand to its projection at some positions."""
+        with self._last_layer.only_at(rows, backbone=True):
+            states = self._hidden(inputs)
+        states = states.reshape(-1, states.shape[-1])
+        return states if len(states) == len(rows) else states[rows]
 
     def _hidden(self, inputs: Mapping[str, Any]) -> Tensor:
         """What the model would hand to its projection."""

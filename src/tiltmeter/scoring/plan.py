@@ -7,17 +7,17 @@ was killed and goes on sends the same batches it would have sent, and gets the s
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.questions import Kind, Question, Want, common_prefix
 
 # A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
 LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# What it costs to begin a batch, in tokens: a sixty-fourth of a full batch, but on no device more than this.
+# What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
 _MOST_TO_START_A_BATCH = 512
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more rows of one
-# length the decoder finds among their targets.
-_ENCODER_BATCHES = 8
+# length the decoder finds among their targets, and the more keys and values are kept meanwhile.
+_ENCODER_BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[i
     The cost of a group is its padding and the start of its batches; the best division up to each length is found from
     the best ones before it.
     """
-    to_start = min(batch_tokens // 64, _MOST_TO_START_A_BATCH)
+    to_start = min(batch_tokens // 32, _MOST_TO_START_A_BATCH)
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(counts) + 1):
         cheapest = (float("inf"), 0)
@@ -189,11 +189,11 @@ class _Tree:
 
     def takes(self, ids: tuple[int, ...]) -> bool:
         """Whether another input shares enough with the last one to stand in the same row."""
-        shared = _common_prefix(self._last, ids)
+        shared = common_prefix(self._last, ids)
         return shared >= SHORTEST_SHARED_PREFIX and len(self._ids) + len(ids) - shared <= LARGEST_TREE
 
     def add(self, row: Row) -> None:
-        shared = _common_prefix(self._last, row.ids)
+        shared = common_prefix(self._last, row.ids)
         start = len(self._ids)
         self._ids += row.ids[shared:]
         self._path = self._path[:shared]
@@ -207,15 +207,6 @@ class _Tree:
         return Row(tuple(self._ids), branches=tuple(self._branches), asks=self._asks)
 
 
-def _common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
-    length = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        length += 1
-    return length
-
-
 def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Rows of about the same length together."""
     ordered = sorted(rows, key=lambda row: (row.is_tree, row.segments, row.ids))
@@ -226,11 +217,18 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
 def _batches_by_source(rows: Iterable[Row], batch_tokens: int) -> Iterator[Batch]:
     """Sources of about the same length together, each with all of its rows, so that it is encoded once.
 
-    What is sent at once is smaller: the model divides the sources and the rows of a batch again.
+    What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
     """
     by_source: dict[tuple[int, ...], Batch] = {}
-    for row in sorted(rows, key=lambda row: (row.source, row.ids)):
+    for row in sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids)):
         by_source.setdefault(row.source, []).append(row)
-    clusters = list(by_source.values())
-    for lines in of_like_length([len(cluster[0].source) for cluster in clusters], _ENCODER_BATCHES * batch_tokens):
-        yield [row for line in lines for row in clusters[line]]
+    batch: Batch = []
+    tokens = 0
+    for source, cluster in by_source.items():
+        if batch and tokens + len(source) > _ENCODER_BATCHES * batch_tokens:
+            yield batch
+            batch, tokens = [], 0
+        batch += cluster
+        tokens += len(source)
+    if batch:
+        yield batch

@@ -1,0 +1,70 @@
+"""The way the released code of Nangia et al. (2020) and Steinborn et al. (2022) scores sentence pairs, written anew.
+
+What makes it slow is kept: pair after pair and sentence after sentence, a masked copy of the sentence for every token
+that is shared, logits over the whole vocabulary at every position of every copy though one is read, and a Python loop
+that fetches one probability at a time. What is merely unlucky is not: copies go through the model several at a time
+(the former has one in a batch, the latter all of a sentence), there is one softmax where the latter has two, and the
+likeliest token is looked for and not found by sorting the vocabulary.
+"""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+import torch
+
+from benchmarks.outcome import Outcome
+from benchmarks.published_way import PublishedModel
+from tiltmeter.data.items import PairItem
+
+
+def pairs_masked(items: Sequence[PairItem], model: PublishedModel) -> Outcome:
+    """Mask the shared tokens one by one; sums of log-probabilities, S_JSD, and how often the model was right."""
+    numbers: dict[str, list[float]] = {}
+    scores: dict[str, float] = {}
+    for item in items:
+        more, less = (model.tokenize([sentence])["input_ids"][0] for sentence in (item.more, item.less))
+        places_more, places_less = _shared(more.tolist(), less.tolist())
+        if not places_more:
+            continue
+        for sentence, ids, places in (("more", more, places_more), ("less", less, places_less)):
+            key = f"{item.id}/{sentence}"
+            numbers[key], hits = _read(model, ids, places)
+            scores[key] = float(np.sum(np.log(numbers[key])))
+            scores[f"{key}/hits_{sentence}"] = float(hits)
+        distance = float(np.mean(_distance(numbers[f"{item.id}/more"]) - _distance(numbers[f"{item.id}/less"])))
+        scores[item.id] = float(len(places_more))
+        scores[f"{item.id}/s_jsd"] = distance
+        scores[f"{item.id}/b_s_jsd"] = float(distance < 0)
+    return model.outcome(numbers, scores)
+
+
+def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
+    """Where the tokens stand that both sentences have, without the first and the last, which are special ones."""
+    places_more: list[int] = []
+    places_less: list[int] = []
+    for kind, start, end, other_start, other_end in SequenceMatcher(None, more, less).get_opcodes():
+        if kind == "equal":
+            places_more += range(start, end)
+            places_less += range(other_start, other_end)
+    return places_more[1:-1], places_less[1:-1]
+
+
+def _read(model: PublishedModel, ids: torch.Tensor, places: list[int]) -> tuple[list[float], int]:
+    """The probability of the token at each place, masked there alone, and how many of them are the likeliest."""
+    probabilities: list[float] = []
+    hits = 0
+    for some in model.batches(places):
+        lines, masked = torch.arange(len(some), device=model.device), torch.tensor(some, device=model.device)
+        copies = ids.repeat(len(some), 1)
+        copies[lines, masked] = model.tokenizer.mask_token_id
+        at_masks = model.module(input_ids=copies).logits[lines, masked].softmax(dim=-1)
+        hits += int((at_masks.argmax(dim=-1) == ids[masked]).sum())
+        probabilities += [at_masks[line, ids[place]].item() for line, place in enumerate(some)]
+    return probabilities, hits
+
+
+def _distance(probabilities: list[float]) -> np.ndarray:
+    """The Jensen-Shannon distance to the truth, as its formula is written (Eq. 3 of the paper)."""
+    p = np.array(probabilities)
+    return np.sqrt((p * np.log2(p) - (p + 1) * np.log2(p + 1) + 2) / 2)

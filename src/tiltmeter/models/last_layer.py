@@ -1,0 +1,96 @@
+"""A model's last layer, at the positions that are read.
+
+What the last layer makes of a position goes nowhere else: only its attention looks at the others. So its feed-forward
+part, two thirds of the layer, need not be computed where nobody reads. The same holds for what stands between the
+layers and the vocabulary.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+
+class LastLayer:
+    """Finds the feed-forward part of a model's last layer by its shape, and narrows what goes through it.
+
+    Whether the model gives the same with less is for its user to check.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._widening, self._narrowing = _feed_forward(model)
+        # An encoder-decoder is its own backbone, and has nothing in front of its projection.
+        backbone: nn.Module = model.base_model  # type: ignore[assignment]
+        self._backbone = backbone if backbone is not model else None
+
+    @contextmanager
+    def only_at(self, rows: Tensor, *, backbone: bool) -> Iterator[None]:
+        """The feed-forward part only at the positions with these flat indices; elsewhere the output means nothing.
+
+        With `backbone` the model's backbone gives these positions alone, in one line.
+        """
+        shapes: list[torch.Size] = []
+
+        def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            shapes[:] = [args[0].shape]
+            return (_flat(args[0])[rows], *args[1:])
+
+        def scatter(_module: nn.Module, _args: Any, output: Tensor) -> Tensor:
+            (shape,) = shapes
+            everywhere = output.new_zeros((shape[:-1].numel(), output.shape[-1]))
+            return everywhere.index_copy_(0, rows, output).view(*shape[:-1], -1)
+
+        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> Any:
+            output.last_hidden_state = _flat(output.last_hidden_state)[rows][None]
+            return output
+
+        handles = [layer.register_forward_pre_hook(gather) for layer in self._widening]
+        if self._narrowing is not None:
+            handles.append(self._narrowing.register_forward_hook(scatter))
+        if backbone and self._backbone is not None:
+            handles.append(self._backbone.register_forward_hook(keep_rows))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+
+def _flat(states: Tensor) -> Tensor:
+    return states.reshape(-1, states.shape[-1])
+
+
+def _feed_forward(model: nn.Module) -> tuple[list[nn.Module], nn.Module | None]:
+    """The matrices that widen the hidden states in the last layer, and the one that narrows them again."""
+    stacks = _outermost_stacks(model)
+    if not stacks:
+        return [], None
+    matrices: list[tuple[nn.Module, int, int]] = [
+        (m, *_shape(m)) for m in stacks[-1][-1].modules() if isinstance(m, nn.Linear | Conv1D)
+    ]
+    # The last matrix of a layer that changes the width is the one that narrows, in whatever order the parts stand.
+    for narrowing, inside, outside in reversed(matrices):
+        widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
+        if inside > outside and widening:
+            return widening, narrowing
+    return [], None
+
+
+def _outermost_stacks(module: nn.Module) -> list[nn.ModuleList]:
+    stacks: list[nn.ModuleList] = []
+    for child in module.children():
+        if isinstance(child, nn.ModuleList) and len(child):
+            stacks.append(child)
+        else:
+            stacks += _outermost_stacks(child)
+    return stacks
+
+
+def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
+    """The widths of what goes in and what comes out."""
+    if isinstance(matrix, nn.Linear):
+        return matrix.in_features, matrix.out_features
+    return tuple(matrix.weight.shape)  # type: ignore[return-value]
