@@ -15,7 +15,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.questions import Question
 from tiltmeter.runs import evaluate
 from tiltmeter.scoring.devices import answer_on_devices
-from tiltmeter.scoring.plan import Batch
+from tiltmeter.scoring.plan import Asks, Batch
 from tiltmeter.scoring.store import AnswerStore
 
 
@@ -49,7 +49,8 @@ class Worker:
             os._exit(9)
         if self._ending == "complains":
             raise UsageError("This worker has had enough.")
-        numbers = np.float32([[-a.token for row in batch for a in row.asks], [0 for row in batch for _ in row.asks]])
+        tokens = Asks.of(batch).tokens
+        numbers = np.float32([-tokens, 0 * tokens])
         return lambda: numbers
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question, Want
 from tiltmeter.scoring.execute import Progress, answer_all
-from tiltmeter.scoring.plan import Batch
+from tiltmeter.scoring.plan import Asks, Batch
 from tiltmeter.scoring.store import AnswerStore
 
 
@@ -35,8 +35,8 @@ class Fake:
             self._fail -= 1
             raise torch.OutOfMemoryError("CUDA out of memory")
         self.batches.append(len(batch))
-        asks = [ask for row in batch for ask in row.asks]
-        return np.float32([[self._answer - a.token - a.position for a in asks], [a.token % 2 for a in asks]])
+        asks = Asks.of(batch)
+        return np.float32([self._answer - asks.tokens - asks.positions, asks.tokens % 2])
 
 
 def questions(n: int = 20) -> list[Question]:

@@ -2,11 +2,12 @@
 
 import random
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.questions import Question
-from tiltmeter.scoring.plan import Row, padding_share, plan
+from tiltmeter.scoring.plan import Asks, Row, by_question, padding_share, plan
 
 ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
 
@@ -35,13 +36,29 @@ def test_every_pair_of_every_question_is_asked_once_after_the_tokens_it_belongs_
     found = []
     for batch in plan(asked, "causal", 64):
         for row in batch:
-            for ask in row.asks:
-                q = by_digest[ask.question]
-                place, token = q.wanted[ask.pair]
-                assert ask.token == token
-                assert seen_by(row, ask.position) == q.ids[: place + 1]
-                found.append((ask.question, ask.pair))
-    assert sorted(found) == sorted((q.digest, pair) for q in by_digest.values() for pair in range(len(q.wanted)))
+            for q, positions in row.reads:
+                for (place, _), position in zip(q.wanted, positions, strict=True):
+                    assert seen_by(row, position) == q.ids[: place + 1]
+                found.append(q.digest)
+    assert sorted(found) == sorted(by_digest)
+
+
+@given(questions)
+def test_the_asks_of_a_batch_are_its_pairs_in_order_and_their_numbers_become_answers(asked: list[Question]) -> None:
+    for batch in plan(asked, "masked", 64):
+        asks = Asks.of(batch)
+        expected = [
+            (line, place, token, read.question.want)
+            for line, row in enumerate(batch)
+            for read in row.reads
+            for place, token in read.question.wanted
+        ]
+        assert list(zip(asks.lines, asks.positions, asks.tokens, asks.wants, strict=True)) == expected
+        numbers = np.float32([asks.tokens, asks.positions])
+        for digest, answer in by_question(batch, numbers).items():
+            (q,) = (q for q in asked[::-1] if q.digest == digest)
+            tokens, places = [token for _, token in q.wanted], [place for place, _ in q.wanted]
+            assert answer.tolist() == (tokens + places if q.want.rows == 2 else tokens)
 
 
 @given(questions, st.randoms(use_true_random=False))
@@ -62,7 +79,7 @@ def test_one_input_with_three_candidates_is_one_row() -> None:
     asked = [Question((1, 2, 3), ((1, token),)) for token in (7, 8, 9)]
     (batch,) = plan(asked, "masked", 100)
     assert len(batch) == 1
-    assert {ask.token for ask in batch[0].asks} == {7, 8, 9}
+    assert set(Asks.of(batch).tokens.tolist()) == {7, 8, 9}
 
 
 def test_a_shared_prefix_is_sent_once_and_what_is_not_read_is_not_sent() -> None:

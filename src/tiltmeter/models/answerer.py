@@ -14,7 +14,7 @@ from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
 from tiltmeter.questions import Want
-from tiltmeter.scoring.plan import Batch
+from tiltmeter.scoring.plan import Asks, Batch
 
 
 class Answerer(ABC):
@@ -52,7 +52,7 @@ class Answerer(ABC):
 
         def wait() -> NDArray[np.float32]:
             copied.synchronize()
-            array: NDArray[np.float32] = host.numpy()
+            array: NDArray[np.float32] = host.numpy().copy()  # pinned memory is dear, and answers are kept
             return array
 
         return wait
@@ -97,29 +97,29 @@ class VocabularyAnswerer(Answerer):
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
-        return self.read(batch, self.inputs(batch))
+        return self.read(self.inputs(batch), max(len(row.ids) for row in batch), Asks.of(batch))
 
-    def read(self, batch: Batch, inputs: dict[str, Any]) -> Tensor:
-        """The numbers of a batch whose inputs are ready."""
-        width = max(len(row.ids) for row in batch)
-        asks = [ask for row in batch for ask in row.asks]
-        positions = np.fromiter(
-            (line * width + ask.position for line, row in enumerate(batch) for ask in row.asks), dtype=np.int64
-        )
+    def read(self, inputs: dict[str, Any], width: int, asks: Asks) -> Tensor:
+        """The numbers that are asked of inputs which are so wide."""
+        positions = asks.lines * width + asks.positions
         rows, which = np.unique(positions, return_inverse=True)
-        tokens = np.fromiter((ask.token for ask in asks), dtype=np.int64, count=len(asks))
         states = self.head.read(inputs, self.to_device(rows))
         numbers = torch.zeros((2, len(asks)), device=self.device)
-        for normalised in (True, False):
-            chosen = np.array([i for i, ask in enumerate(asks) if (ask.want is not Want.LOGIT) == normalised])
-            if not len(chosen):
+        logits = asks.wants == Want.LOGIT
+        for chosen, normalised in ((~logits, True), (logits, False)):
+            if not chosen.any():
                 continue
-            places = (self.to_device(which[chosen]), self.to_device(tokens[chosen]))
+            places = (self.to_device(which[chosen]), self.to_device(asks.tokens[chosen]))
             if normalised:
-                numbers[:, self.to_device(chosen)] = torch.stack(self.head.log_probs(states, *places))
+                found = torch.stack(self.head.log_probs(states, *places))
             else:
-                numbers[0, self.to_device(chosen)] = self.head.logits(states, *places)
-        attended = [i for i, ask in enumerate(asks) if ask.want is Want.LOG_PROB_AND_ATTENTION]
-        if attended:
-            numbers[1, attended] = mean_attention(self.model, inputs).ravel()[self.to_device(positions[attended])]
+                found = self.head.logits(states, *places)[None]
+            if chosen.all():
+                numbers[: len(found)] = found
+            else:
+                numbers[: len(found), self.to_device(np.flatnonzero(chosen))] = found
+        attended = np.flatnonzero(asks.wants == Want.LOG_PROB_AND_ATTENTION)
+        if len(attended):
+            attention = mean_attention(self.model, inputs).ravel()
+            numbers[1, self.to_device(attended)] = attention[self.to_device(positions[attended])]
         return numbers

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tiltmeter.models.answerer import VocabularyAnswerer
 from tiltmeter.questions import Question
-from tiltmeter.scoring.plan import Batch, Row, plan
+from tiltmeter.scoring.plan import Batch, Row, by_question, plan
 
 
 class CausalAnswerer(VocabularyAnswerer):
@@ -44,10 +44,10 @@ class CausalAnswerer(VocabularyAnswerer):
         questions = [Question(ids, tuple((p, ids[p + 1]) for p in range(len(ids) - 1))) for ids in inputs]
         try:
             (tree,) = plan(questions, "causal", 1000)
-            together = dict(zip([(a.question, a.pair) for a in tree[0].asks], self.answer(tree)[0], strict=True))
-            for (row,) in plan(questions, "causal", 1, share_prefixes=False):
-                for ask, alone in zip(row.asks, self.answer([row])[0], strict=True):
-                    if not abs(together[ask.question, ask.pair] - alone) < 1e-3:
+            together = by_question(tree, self.answer(tree))
+            for batch in plan(questions, "causal", 1, share_prefixes=False):
+                for question, alone in by_question(batch, self.answer(batch)).items():
+                    if not (abs(together[question] - alone) < 1e-3).all():
                         return False
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False  # a model that refuses such a mask simply gets its inputs one by one

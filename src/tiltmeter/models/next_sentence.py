@@ -1,12 +1,11 @@
 """The next-sentence head of BERT and its kin."""
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tiltmeter.models.answerer import Answerer
 from tiltmeter.models.last_layer import LastLayer
-from tiltmeter.scoring.plan import Batch, Row
+from tiltmeter.scoring.plan import Asks, Batch, Row
 
 
 class NextSentenceAnswerer(Answerer):
@@ -20,9 +19,9 @@ class NextSentenceAnswerer(Answerer):
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its log-probability, and 1 where it is the more probable decision."""
         log_probs = torch.log_softmax(self._logits(batch, first_only=self._reads_first_only).float(), dim=-1)
-        lines = self.to_device(np.array([line for line, row in enumerate(batch) for _ in row.asks]))
-        tokens = self.to_device(np.array([ask.token for row in batch for ask in row.asks]))
-        values = log_probs[lines, tokens]
+        asks = Asks.of(batch)
+        lines = self.to_device(asks.lines)
+        values = log_probs[lines, self.to_device(asks.tokens)]
         return torch.stack([values, (values >= log_probs.amax(dim=-1)[lines]).float()])
 
     def _logits(self, batch: Batch, *, first_only: bool) -> Tensor:

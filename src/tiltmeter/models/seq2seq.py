@@ -1,32 +1,20 @@
 """Encoder-decoder models: T5, mT5 and their kin."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from tiltmeter.models.answerer import VocabularyAnswerer
 from tiltmeter.models.past import Past
 from tiltmeter.questions import Question, common_prefix
-from tiltmeter.scoring.plan import Ask, Batch, Row, of_like_length, plan
-
-
-@dataclass(slots=True)
-class _Step:
-    """Part of a row that is decoded at once, and where the numbers of its asks belong."""
-
-    row: Row
-    places: list[int] = field(default_factory=list)
-
-    def ask(self, ask: Ask, place: int, shift: int) -> None:
-        """Take over an ask of the whole row, whose positions begin `shift` tokens earlier."""
-        self.row.asks.append(Ask(ask.position - shift, ask.token, ask.want, ask.question, ask.pair))
-        self.places.append(place)
+from tiltmeter.scoring.plan import Asks, Batch, Row, of_like_length, plan
 
 
 class Seq2seqAnswerer(VocabularyAnswerer):
@@ -50,53 +38,61 @@ class Seq2seqAnswerer(VocabularyAnswerer):
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
-        numbers = torch.zeros((2, sum(len(row.asks) for row in batch)), device=self.device)
+        asks = Asks.of(batch)
+        numbers = torch.zeros((2, len(asks)), device=self.device)
         sources = list(dict.fromkeys(row.source for row in batch))
         # What the first and the last row in order have in common, all have.
         shared = common_prefix(min(row.ids for row in batch), max(row.ids for row in batch))
         # Where no source has a second row, nothing is gained by going in steps.
         if shared and self.shares_prefixes and len(sources) < len(batch):
-            self._answer_in_steps(numbers, batch, sources, shared)
+            self._answer_in_steps(numbers, batch, asks, sources, shared)
         else:
-            self._answer_whole_rows(numbers, batch, sources)
+            self._answer_whole_rows(numbers, batch, asks, sources)
         return numbers
 
-    def _answer_whole_rows(self, numbers: Tensor, batch: Batch, sources: Sequence[tuple[int, ...]]) -> None:
-        states: list[Tensor] = [torch.empty(0)] * len(sources)
+    def _answer_whole_rows(self, numbers: Tensor, batch: Batch, asks: Asks, sources: Sequence[tuple[int, ...]]) -> None:
+        encoded: dict[tuple[int, ...], Tensor] = {}
         for lines in of_like_length([len(source) for source in sources], self.batch_tokens):
-            for line, found in zip(lines, self._encode([sources[line] for line in lines]), strict=True):
-                states[line] = found[: len(sources[line])]
-        place = dict(zip(sources, states, strict=True))
-        first_ask = np.cumsum([0, *(len(row.asks) for row in batch)])
+            some = [sources[line] for line in lines]
+            encoded |= {source: states[: len(source)] for source, states in zip(some, self._encode(some), strict=True)}
         for lines in of_like_length([len(row.ids) for row in batch], self.batch_tokens):
             rows = [batch[line] for line in lines]
-            encoded = nn.utils.rnn.pad_sequence([place[row.source] for row in rows], batch_first=True)
-            inputs = self._decoding([row.ids for row in rows], encoded, self.mask([row.source for row in rows]))
-            asks = np.concatenate([np.arange(first_ask[line], first_ask[line + 1]) for line in lines])
-            numbers[:, self.to_device(asks)] = self.read(rows, inputs)
+            states = pad_sequence([encoded[row.source] for row in rows], batch_first=True)
+            inputs = self._decoding([row.ids for row in rows], states, self.mask([row.source for row in rows]))
+            self._answer_step(numbers, inputs, asks, _new_numbers(lines, len(batch))[asks.lines])
 
-    def _answer_in_steps(self, numbers: Tensor, batch: Batch, sources: Sequence[tuple[int, ...]], shared: int) -> None:
+    def _answer_in_steps(
+        self, numbers: Tensor, batch: Batch, asks: Asks, sources: Sequence[tuple[int, ...]], shared: int
+    ) -> None:
         """First the `shared` tokens that all rows begin with, once for each source, then what is left of each row."""
-        begun, rest = _steps(batch, shared)
         past = Past(sources)
+        source_of = np.array([past.place[row.source] for row in batch])
+        early = asks.positions < shared
         for lines in of_like_length([len(source) for source in sources], self.batch_tokens):
             some = [sources[line] for line in lines]
             cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-            inputs = self._decoding([begun[s].row.ids for s in some], self._encode(some), self.mask(some), cache)
-            self._answer_steps(numbers, [begun[source] for source in some], inputs)
+            inputs = self._decoding([batch[0].ids[:shared]] * len(some), self._encode(some), self.mask(some), cache)
+            new_lines = _new_numbers(lines, len(sources))[source_of[asks.lines]]
+            self._answer_step(numbers, inputs, asks, np.where(early, new_lines, -1))
             past.keep(self.to_device(np.array(lines)), cache)
-        for lines in of_like_length([len(step.row.ids) for step in rest], self.batch_tokens):
-            steps = [rest[line] for line in lines]
-            some = [step.row.source for step in steps]
-            cache = past.of(self.to_device(np.array([past.place[source] for source in some])), max(map(len, some)))
+        later = [line for line, row in enumerate(batch) if len(row.ids) > shared]
+        for places in of_like_length([len(batch[line].ids) - shared for line in later], self.batch_tokens):
+            lines = [later[place] for place in places]
+            some = [batch[line].source for line in lines]
+            cache = past.of(self.to_device(source_of[lines]), max(map(len, some)))
             # The source is in the cache already; of its states only the shape counts.
-            encoded = torch.zeros(1, device=self.device).expand(len(some), max(map(len, some)), 1)
-            ids = [step.row.ids for step in steps]
-            self._answer_steps(numbers, steps, self._decoding(ids, encoded, self.mask(some), cache))
+            states = torch.zeros(1, device=self.device).expand(len(some), max(map(len, some)), 1)
+            inputs = self._decoding([batch[line].ids[shared:] for line in lines], states, self.mask(some), cache)
+            new_lines = _new_numbers(lines, len(batch))[asks.lines]
+            self._answer_step(numbers, inputs, asks, np.where(early, -1, new_lines), shared)
 
-    def _answer_steps(self, numbers: Tensor, steps: Sequence[_Step], inputs: dict[str, Any]) -> None:
-        places = np.array([place for step in steps for place in step.places], dtype=np.int64)
-        numbers[:, self.to_device(places)] = self.read([step.row for step in steps], inputs)
+    def _answer_step(
+        self, numbers: Tensor, inputs: dict[str, Any], asks: Asks, new_lines: NDArray[np.int64], shift: int = 0
+    ) -> None:
+        """Answer those asks that have a line among these inputs, whose positions begin `shift` tokens later."""
+        chosen = np.flatnonzero(new_lines >= 0)
+        here = Asks(new_lines[chosen], asks.positions[chosen] - shift, asks.tokens[chosen], asks.wants[chosen])
+        numbers[:, self.to_device(chosen)] = self.read(inputs, inputs["decoder_input_ids"].shape[1], here)
 
     def _encode(self, sources: Sequence[tuple[int, ...]]) -> Tensor:
         encoder: Any = self.model.get_encoder()  # type: ignore[operator]
@@ -129,31 +125,19 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             for ids in targets
         ]
         (batch,) = plan(questions, "seq2seq", 1000)
+        asks = Asks.of(batch)
         sources = list(dict.fromkeys(row.source for row in batch))
-        whole, in_steps = torch.zeros((2, 2, sum(len(row.asks) for row in batch)), device=self.device)
-        self._answer_whole_rows(whole, batch, sources)
+        whole, in_steps = torch.zeros((2, 2, len(asks)), device=self.device)
+        self._answer_whole_rows(whole, batch, asks, sources)
         try:
-            self._answer_in_steps(in_steps, batch, sources, 2)
+            self._answer_in_steps(in_steps, batch, asks, sources, 2)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
             return False  # a model without such a cache simply gets its rows whole
         return bool((whole[0] - in_steps[0]).abs().max() < 1e-3)
 
 
-def _steps(batch: Batch, shared: int) -> tuple[dict[tuple[int, ...], _Step], list[_Step]]:
-    """The beginning of each source's rows, and what is left of each row after it."""
-    begun: dict[tuple[int, ...], _Step] = {}
-    rest: list[_Step] = []
-    place = 0
-    for row in batch:
-        if row.source not in begun:
-            begun[row.source] = _Step(Row(row.ids[:shared], row.source))
-        later = _Step(Row(row.ids[shared:], row.source))
-        for ask in row.asks:
-            if ask.position < shared:
-                begun[row.source].ask(ask, place, 0)
-            else:
-                later.ask(ask, place, shared)
-            place += 1
-        if later.row.ids:
-            rest.append(later)
-    return begun, rest
+def _new_numbers(chosen: Sequence[int], total: int) -> NDArray[np.int64]:
+    """For each of so many lines its place among the chosen ones, or -1."""
+    numbers = np.full(total, -1, dtype=np.int64)
+    numbers[list(chosen)] = np.arange(len(chosen))
+    return numbers

@@ -128,12 +128,11 @@ def _worker(load: Callable[[], Answerer], work: _Work, connection: Connection) -
         model = load()
         connection.send(_Ready(model.batch_tokens, model.shares_prefixes))
         share: _Share = connection.recv()
-        asked = {question.digest: question for question in work.questions}
         batches = plan(work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes)
         mine = [batch for batch in batches if share.takes(batch)]
         with AnswerStore(work.store) as store:
-            answers = store.get(work.fingerprint, asked)
-            for found in answer_batches(model, mine, asked, answers, work.names):
+            answers = store.get(work.fingerprint, (question.digest for question in work.questions))
+            for found in answer_batches(model, mine, answers, work.names):
                 store.put(work.fingerprint, found)
                 connection.send(len(found))
         connection.send(None)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Answer, Kind, Question
-from tiltmeter.scoring.plan import Batch, padding_share, plan
+from tiltmeter.scoring.plan import Batch, by_question, padding_share, plan
 from tiltmeter.scoring.store import AnswerStore
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def answer_all(
     at_once = batch_tokens or model.batch_tokens
     batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes)
     padding = padding_share(batches, at_once)
-    for found in answer_batches(model, batches, asked, answers, names):
+    for found in answer_batches(model, batches, answers, names):
         store.put(fingerprint, found)
         answers.update(found)
         report(Progress(len(answers), len(asked), padding))
@@ -76,13 +76,12 @@ def answer_all(
 def answer_batches(
     model: Answerer,
     batches: Iterable[Batch],
-    asked: Mapping[bytes, Question],
     answers: Mapping[bytes, Answer],
     names: Mapping[bytes, str] | None = None,
 ) -> Iterator[dict[bytes, Answer]]:
     """The answers of each batch that are not among `answers` yet."""
     for batch, numbers in _answered(model, _unanswered(batches, answers)):
-        found = _by_question(batch, numbers, asked)
+        found = by_question(batch, numbers)
         if not np.isfinite(numbers).all():
             digest = next(digest for digest, answer in found.items() if not np.isfinite(answer).all())
             raise ModelError(
@@ -95,7 +94,7 @@ def answer_batches(
 def _unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
     """The batches with what is left to answer in them, if anything is."""
     for batch in batches:
-        if rows := [row for row in batch if not row.questions <= answers.keys()]:
+        if rows := [row for row in batch if not all(digest in answers for digest in row.questions)]:
             yield rows
 
 
@@ -109,20 +108,6 @@ def _answered(model: Answerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch
             yield first, numbers()
     for first, numbers in started:
         yield first, numbers()
-
-
-def _by_question(batch: Batch, numbers: NDArray[np.float32], asked: Mapping[bytes, Question]) -> dict[bytes, Answer]:
-    found: dict[bytes, Answer] = {}
-    asks = [ask for row in batch for ask in row.asks]
-    for ask, value, second in zip(asks, *numbers, strict=True):
-        question = asked[ask.question]
-        pairs = len(question.wanted)
-        if ask.question not in found:
-            found[ask.question] = np.zeros(question.want.rows * pairs, dtype=np.float32)
-        found[ask.question][ask.pair] = value
-        if question.want.rows == 2:
-            found[ask.question][pairs + ask.pair] = second
-    return found
 
 
 def _start_within_memory(model: Answerer, batch: Batch) -> Callable[[], NDArray[np.float32]]:

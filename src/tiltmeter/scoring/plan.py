@@ -6,8 +6,13 @@ was killed and goes on sends the same batches it would have sent, and gets the s
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
 
-from tiltmeter.questions import Kind, Question, Want, common_prefix
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.questions import Answer, Kind, Question, common_prefix
 
 # A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
 LARGEST_TREE = 192
@@ -20,15 +25,11 @@ _MOST_TO_START_A_BATCH = 512
 _ENCODER_BATCHES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One number that is wanted of a row, and where it goes: pair `pair` of the question with digest `question`."""
+class Read(NamedTuple):
+    """Where, in a row, the pairs that a question wants are read, in their order."""
 
-    position: int
-    token: int
-    want: Want
-    question: bytes
-    pair: int
+    question: Question
+    positions: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Branch:
 
 @dataclass(slots=True)
 class Row:
-    """One input, and all that is asked of it.
+    """One input, and all that is read from it.
 
     With more than one branch the row is a tree: several causal inputs whose common prefix stands in it once.
     """
@@ -51,7 +52,7 @@ class Row:
     source: tuple[int, ...] = ()
     segments: tuple[int, ...] = ()
     branches: tuple[Branch, ...] = ()
-    asks: list[Ask] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
 
     @property
     def is_tree(self) -> bool:
@@ -59,12 +60,39 @@ class Row:
         return len(self.branches) > 1
 
     @property
-    def questions(self) -> set[bytes]:
-        """The digests of the questions this row answers, wholly or in part."""
-        return {ask.question for ask in self.asks}
+    def questions(self) -> list[bytes]:
+        """The digests of the questions that this row answers."""
+        return [read.question.digest for read in self.reads]
 
 
 Batch = list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """All numbers that are wanted of a batch: in which of its lines, where, of which token, and what."""
+
+    lines: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    wants: NDArray[np.object_]
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Asks":
+        """What is asked of the rows, in their order."""
+        reads = [read for row in batch for read in row.reads]
+        numbers = np.fromiter((len(read.positions) for read in reads), dtype=np.int64, count=len(reads))
+        total = int(numbers.sum())
+        lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
+        return cls(
+            np.repeat(lines, numbers),
+            np.fromiter(chain.from_iterable(read.positions for read in reads), dtype=np.int64, count=total),
+            np.fromiter((token for read in reads for _, token in read.question.wanted), dtype=np.int64, count=total),
+            np.repeat(np.array([read.question.want for read in reads], dtype=object), numbers),
+        )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
 
 
 def plan(questions: Iterable[Question], kind: Kind, batch_tokens: int, *, share_prefixes: bool = True) -> list[Batch]:
@@ -93,6 +121,20 @@ def padding_share(batches: Iterable[Batch], batch_tokens: int) -> float:
             divided = of_like_length(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
             sent += sum(len(lines) * max(lengths[line] for line in lines) for lines in divided)
     return 1 - useful / sent if sent else 0.0
+
+
+def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
+    """The numbers of a batch, in the order of its asks, as the answers to its questions."""
+    found: dict[bytes, Answer] = {}
+    first, second = numbers
+    start = 0
+    for row in batch:
+        for question, positions in row.reads:
+            end = start + len(positions)
+            values = first[start:end]
+            found[question.digest] = values if question.want.rows == 1 else np.append(values, second[start:end])
+            start = end
+    return found
 
 
 def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
@@ -154,10 +196,7 @@ def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
         row = rows.get(key)
         if row is None:
             row = rows[key] = Row(ids, question.source, question.segments)
-        row.asks += [
-            Ask(position, token, question.want, question.digest, pair)
-            for pair, (position, token) in enumerate(question.wanted)
-        ]
+        row.reads.append(Read(question, [position for position, _ in question.wanted]))
     return list(rows.values())
 
 
@@ -183,7 +222,7 @@ class _Tree:
     def __init__(self) -> None:
         self._ids: list[int] = []
         self._branches: list[Branch] = []
-        self._asks: list[Ask] = []
+        self._reads: list[Read] = []
         self._last: tuple[int, ...] = ()  # the ids of the input added last
         self._path: list[int] = []  # where its tokens stand in the row
 
@@ -201,10 +240,10 @@ class _Tree:
             self._branches.append(Branch(start, len(self._ids), tuple(self._path)))
         self._path += range(start, len(self._ids))
         self._last = row.ids
-        self._asks += [Ask(self._path[ask.position], ask.token, ask.want, ask.question, ask.pair) for ask in row.asks]
+        self._reads += [Read(question, [self._path[place] for place in places]) for question, places in row.reads]
 
     def row(self) -> Row:
-        return Row(tuple(self._ids), branches=tuple(self._branches), asks=self._asks)
+        return Row(tuple(self._ids), branches=tuple(self._branches), reads=self._reads)
 
 
 def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
