@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
-from tiltmeter.models.answerer import Answerer
+from tiltmeter.models.answerer import Answerer, VocabularyAnswerer
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.next_sentence import NextSentenceAnswerer
@@ -88,6 +88,20 @@ def test_answers_equal_a_plain_forward_pass(name: str, seed: int, batch_tokens: 
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", [*MASKED, *CAUSAL])
+def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VocabularyAnswerer, "width_of_packs", lambda _self: 40)
+    packing = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
+    assert bool(packing.pack) == (name not in ("deberta-v2", "bloom"))  # these know no position ids
+    asked = random_questions(kind_of(name), 6)
+    found = answer_all(
+        asked, kind=kind_of(name), fingerprint="p", load=lambda: packing, store=AnswerStore(":memory:"), batch_tokens=99
+    )
+    for question in asked:
+        expected = plain(packing.model, question)[[p for p, _ in question.wanted], [t for _, t in question.wanted]]
+        np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_order_does_not_matter(name: str) -> None:
     asked = random_questions(kind_of(name), 3)
@@ -124,8 +138,11 @@ def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> Non
 
 def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_only() -> None:
     assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
+    assert all(answerer(name).shares_prefixes for name in SEQ2SEQ)
     whole = {name for name in MODELS if not answerer(name).head.exact}  # type: ignore[attr-defined]
     assert whole <= {"gemma2", "bart"}  # one caps its logits, the other adds a bias to them
+    wide = {name for name in MODELS if not answerer(name).head.reads_rows_only}  # type: ignore[attr-defined]
+    assert wide <= whole | {"albert"}  # whose last layer is its first one too
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 30, 1000])

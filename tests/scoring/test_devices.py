@@ -40,6 +40,7 @@ class Worker:
     batch_tokens = 8
     batches_ahead = 0
     shares_prefixes = False
+    pack = 0
 
     def __init__(self, ending: str) -> None:
         self._ending = ending

@@ -21,6 +21,7 @@ class Fake:
     batch_tokens = 30
     batches_ahead = 0
     shares_prefixes = False
+    pack = 0
 
     def __init__(self, fail: int = 0, rows_that_fit: int = 10**6, answer: float = 0) -> None:
         self.batches: list[int] = []

@@ -3,11 +3,12 @@
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.questions import Question
-from tiltmeter.scoring.plan import Asks, Row, by_question, padding_share, plan
+from tiltmeter.scoring.plan import LARGEST_TREE, Asks, Row, by_question, padding_share, plan
 
 ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
 
@@ -24,23 +25,50 @@ questions = st.lists(question(), min_size=1, max_size=30)
 
 def seen_by(row: Row, place: int) -> tuple[int, ...]:
     """The tokens a causal model has read at a place of a row, found the slow way."""
-    for branch in row.branches:
-        if branch.start <= place < branch.end:
-            return tuple(row.ids[i] for i in (*branch.path, *range(branch.start, place + 1)))
-    return row.ids[: place + 1]
+    ends = row.ends or (len(row.ids),) * len(row.ids)
+    return tuple(row.ids[i] for i in range(place + 1) if place < ends[i])
 
 
+def alone(row: Row, place: int) -> tuple[int, ...]:
+    """The tokens that stand in the same input as a place of a row, for a masked model."""
+    ends = row.ends or (len(row.ids),) * len(row.ids)
+    return tuple(token for token, end in zip(row.ids, ends, strict=True) if end == ends[place])
+
+
+@pytest.mark.parametrize("pack", [0, 5, 20])
 @given(questions)
-def test_every_pair_of_every_question_is_asked_once_after_the_tokens_it_belongs_to(asked: list[Question]) -> None:
+def test_every_question_is_asked_once_after_the_tokens_it_belongs_to(pack: int, asked: list[Question]) -> None:
     by_digest = {q.digest: q for q in asked}
     found = []
-    for batch in plan(asked, "causal", 64):
+    for batch in plan(asked, "causal", 64, pack=pack):
         for row in batch:
+            assert not pack or len(row.ids) <= max(pack, LARGEST_TREE)
             for q, positions in row.reads:
                 for (place, _), position in zip(q.wanted, positions, strict=True):
                     assert seen_by(row, position) == q.ids[: place + 1]
+                    assert not row.depths or row.depths[position] == place
                 found.append(q.digest)
     assert sorted(found) == sorted(by_digest)
+
+
+@given(questions)
+def test_inputs_of_a_masked_model_that_share_a_row_keep_their_tokens_and_positions(asked: list[Question]) -> None:
+    found = []
+    for batch in plan(asked, "masked", 64, pack=16):
+        for row in batch:
+            assert len(row.ids) <= 16
+            for q, positions in row.reads:
+                for (place, _), position in zip(q.wanted, positions, strict=True):
+                    assert alone(row, position) == q.ids
+                    assert not row.depths or row.depths[position] == place
+                found.append(q.digest)
+    assert sorted(found) == sorted({q.digest for q in asked})
+
+
+def test_packing_leaves_no_gaps_to_speak_of() -> None:
+    rng = random.Random(1)
+    asked = [Question(tuple(rng.choices(range(50), k=rng.randint(6, 30))), ((0, 1),)) for _ in range(2000)]
+    assert padding_share(plan(asked, "masked", 65536, pack=128), 65536) < 0.01
 
 
 @given(questions)
@@ -56,7 +84,7 @@ def test_the_asks_of_a_batch_are_its_pairs_in_order_and_their_numbers_become_ans
         assert list(zip(asks.lines, asks.positions, asks.tokens, asks.wants, strict=True)) == expected
         numbers = np.float32([asks.tokens, asks.positions])
         for digest, answer in by_question(batch, numbers).items():
-            (q,) = (q for q in asked[::-1] if q.digest == digest)
+            q = next(q for q in asked if q.digest == digest)
             tokens, places = [token for _, token in q.wanted], [place for place, _ in q.wanted]
             assert answer.tolist() == (tokens + places if q.want.rows == 2 else tokens)
 

@@ -1,5 +1,6 @@
 """What all kinds of model share in answering: a batch of rows in, numbers for each ask out."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -13,8 +14,13 @@ from torch import Tensor, nn
 from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
-from tiltmeter.questions import Want
-from tiltmeter.scoring.plan import Asks, Batch
+from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.scoring.plan import Asks, Batch, by_question, plan
+
+# Wide enough that short inputs leave no gaps to speak of, and that attention within the row costs little.
+_WIDTH_OF_PACKS = 128
+# How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
+_SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
 class Answerer(ABC):
@@ -22,6 +28,8 @@ class Answerer(ABC):
 
     # Whether inputs with a common prefix may share a row.
     shares_prefixes = False
+    # How many tokens a row of several inputs is to have; 0 where each input has a row of its own.
+    pack = 0
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         self.model = model
@@ -76,6 +84,17 @@ class Answerer(ABC):
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
+    def depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Where each token stands in its own input, and where what belongs to it ends; see `Row`."""
+        plain = [tuple(range(len(row.ids))) if not row.has_several else row.depths for row in batch]
+        ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
+        return self.padded(plain), self.padded(ends)
+
+    def additive(self, seen: Tensor) -> Tensor:
+        """Which tokens each one sees, as a mask to be added: what all kinds of attention in transformers understand."""
+        mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
+        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)[:, None]
+
     def to_device(self, array: NDArray[Any] | Tensor) -> Tensor:
         """An array on the model's device, copied while the device goes on working."""
         tensor = torch.as_tensor(array)
@@ -94,6 +113,26 @@ class VocabularyAnswerer(Answerer):
     @abstractmethod
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
+
+    def width_of_packs(self) -> int:
+        """Wide enough to leave no gaps; a processor pays more for the attention within such rows than for padding."""
+        return 0 if self.device.type == "cpu" else _WIDTH_OF_PACKS
+
+    def keeps_apart(self, inputs: Sequence[tuple[int, ...]], kind: Kind) -> bool:
+        """Whether inputs get the same numbers in one row as each in its own."""
+        if "position_ids" not in inspect.signature(self.model.forward).parameters:
+            return False
+        questions = [Question(ids, tuple((place, 1) for place in range(len(ids)))) for ids in inputs]
+        try:
+            (packed,) = plan(questions, kind, 1000, pack=100)
+            together = by_question(packed, self.answer(packed))
+            for batch in plan(questions, kind, 1, share_prefixes=False):
+                for question, alone in by_question(batch, self.answer(batch)).items():
+                    if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
+                        return False
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            return False  # a model that refuses such a mask simply gets its inputs one by one
+        return True
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""

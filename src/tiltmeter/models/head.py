@@ -65,11 +65,17 @@ class VocabularyHead:
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The log-probability of each token at state `which`, and 1 where no token has a higher one, in float32.
+        """The log-probability of each token at state `which`, and 1 where no token has a higher one, in float32."""
+        if states.device.type == "cuda" and states.dtype != torch.float32:
+            return self._quick_log_probs(states, which, tokens)
+        return self._careful_log_probs(states, which, tokens)
 
-        The normaliser grows slice by slice over the vocabulary. Its largest term is kept apart from the sum of all
-        others: a probability near 1 is that term's, and its logarithm is as small as the others' sum, which would be
-        lost in one float32 sum with a 1, and with it how sure the model is.
+    def _careful_log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The normaliser grows slice by slice over the vocabulary.
+
+        Its largest term is kept apart from the sum of all others: a probability near 1 is that term's, and its
+        logarithm is as small as the others' sum, which would be lost in one float32 sum with a 1, and with it how sure
+        the model is.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
         size = max(1024, most // max(1, len(states)))
@@ -90,6 +96,26 @@ class VocabularyHead:
             others = others * torch.exp(largest - new_largest) + lesser + terms.sum(dim=-1)
             largest = new_largest
         return (values - largest[which]) - torch.log1p(others)[which], (values >= largest[which]).float()
+
+    def _quick_log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The whole vocabulary of some states at a time, normalised in float32 by one kernel.
+
+        For half precision on a GPU, whose memory would else be what limits it: there rounding is coarser than
+        anything that is gained by more care.
+        """
+        size = max(1, _LOGITS_AT_ONCE_ELSEWHERE // self._vocabulary(states))
+        values = torch.zeros(len(tokens), device=states.device)
+        tops = torch.zeros(len(tokens), device=states.device)
+        for start in range(0, len(states), size):
+            logits = self._slice(states[start : start + size], 0, self._vocabulary(states))
+            # What is asked of other states reads some number here, and drops it again: no device synchronisation.
+            inside = which - start
+            here = (inside >= 0) & (inside < len(logits))
+            inside = inside.clamp(0, len(logits) - 1)
+            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=-1)[inside]).float(), tops)
+            normalised = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
+            values = torch.where(here, normalised[inside, tokens], values)
+        return values, tops
 
     def _vocabulary(self, states: Tensor) -> int:
         return states.shape[1] if not self.exact or self._projection is None else self._projection.weight.shape[0]

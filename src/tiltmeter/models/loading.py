@@ -22,6 +22,7 @@ from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.next_sentence import NextSentenceAnswerer
+from tiltmeter.models.positions import first_position
 from tiltmeter.models.seq2seq import Seq2seqAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
@@ -67,7 +68,9 @@ class Model:
         limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
         if not limits:
             return None
-        return max(limits) - _positions_taken_by_padding(self.config)
+        with torch.device("meta"):
+            backbone = transformers.AutoModel.from_config(self.config)  # type: ignore[no-untyped-call]
+        return max(limits) - first_position(backbone)
 
     def fingerprint(self, kind: Kind) -> str:
         """Names everything an answer of this model depends on."""
@@ -237,16 +240,6 @@ def _dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
     if found not in (torch.float32, torch.float16, torch.bfloat16):
         raise ModelError(f"The dtype {dtype!r} is not known; choose auto, float32, float16 or bfloat16.")
     return found  # type: ignore[no-any-return]
-
-
-def _positions_taken_by_padding(config: Any) -> int:
-    """RoBERTa and its kin number positions from after the padding index, so that many fewer tokens fit."""
-    with torch.device("meta"):
-        backbone = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
-    for name, module in backbone.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            return module.padding_idx + 1
-    return 0
 
 
 def _first_line(error: BaseException) -> str:

@@ -31,6 +31,7 @@ class _Ready:
 
     batch_tokens: int
     shares_prefixes: bool
+    pack: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class _Share:
 
     batch_tokens: int
     share_prefixes: bool
+    pack: int
     rank: int
     workers: int
 
@@ -88,10 +90,11 @@ def _run_workers(
         ready = [_receive(connection, workers) for connection in workers]
         at_once = batch_tokens or min(worker.batch_tokens for worker in ready)
         share_prefixes = all(worker.shares_prefixes for worker in ready)
-        batches = plan(work.questions, work.kind, at_once, share_prefixes=share_prefixes)
+        pack = min(worker.pack for worker in ready)
+        batches = plan(work.questions, work.kind, at_once, share_prefixes=share_prefixes, pack=pack)
         padding = padding_share(batches, at_once)
         for rank, connection in enumerate(workers):
-            connection.send(_Share(at_once, share_prefixes, rank, len(workers)))
+            connection.send(_Share(at_once, share_prefixes, pack, rank, len(workers)))
         busy = list(workers)
         while busy:
             for connection in (c for c in wait(busy) if isinstance(c, Connection)):
@@ -126,9 +129,11 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
 def _worker(load: Callable[[], Answerer], work: _Work, connection: Connection) -> None:
     try:
         model = load()
-        connection.send(_Ready(model.batch_tokens, model.shares_prefixes))
+        connection.send(_Ready(model.batch_tokens, model.shares_prefixes, model.pack))
         share: _Share = connection.recv()
-        batches = plan(work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes)
+        batches = plan(
+            work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
+        )
         mine = [batch for batch in batches if share.takes(batch)]
         with AnswerStore(work.store) as store:
             answers = store.get(work.fingerprint, (question.digest for question in work.questions))

@@ -19,11 +19,12 @@ logger = logging.getLogger(__name__)
 
 
 class Answerer(Protocol):
-    """A loaded model: how much it takes at once, whether its inputs may share prefixes, and what it answers."""
+    """A loaded model: how much it takes at once, whether inputs may share prefixes or rows, and what it answers."""
 
     batch_tokens: int
     batches_ahead: int
     shares_prefixes: bool
+    pack: int
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Begin to answer a batch; what is returned waits for the numbers of each ask of each row, in order."""
@@ -64,7 +65,7 @@ def answer_all(
         return answers
     model = load()
     at_once = batch_tokens or model.batch_tokens
-    batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes)
+    batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes, pack=model.pack)
     padding = padding_share(batches, at_once)
     for found in answer_batches(model, batches, answers, names):
         store.put(fingerprint, found)

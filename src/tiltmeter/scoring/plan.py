@@ -32,32 +32,27 @@ class Read(NamedTuple):
     positions: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Tokens `start` to `end` of a row continue, in order, from the tokens listed in `path`."""
-
-    start: int
-    end: int
-    path: tuple[int, ...]
-
-
 @dataclass(slots=True)
 class Row:
-    """One input, and all that is read from it.
+    """What is sent as one line, and all that is read from it: one input, or several that are kept apart by a mask.
 
-    With more than one branch the row is a tree: several causal inputs whose common prefix stands in it once.
+    Where there are several, `depths` tells the place of each token in its own input, and `ends` where what belongs to
+    it ends. For a causal model these are the tokens that follow it in any input: inputs with a common prefix stand in
+    the row as a tree, depth first, so a token is seen by itself and all up to its end. For a masked model it is the
+    input itself: tokens with the same end see each other.
     """
 
     ids: tuple[int, ...]
     source: tuple[int, ...] = ()
     segments: tuple[int, ...] = ()
-    branches: tuple[Branch, ...] = ()
+    depths: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
     reads: list[Read] = field(default_factory=list)
 
     @property
-    def is_tree(self) -> bool:
+    def has_several(self) -> bool:
         """Whether several inputs share this row."""
-        return len(self.branches) > 1
+        return bool(self.ends)
 
     @property
     def questions(self) -> list[bytes]:
@@ -95,16 +90,21 @@ class Asks:
         return len(self.tokens)
 
 
-def plan(questions: Iterable[Question], kind: Kind, batch_tokens: int, *, share_prefixes: bool = True) -> list[Batch]:
+def plan(
+    questions: Iterable[Question], kind: Kind, batch_tokens: int, *, share_prefixes: bool = True, pack: int = 0
+) -> list[Batch]:
     """Batches of at most `batch_tokens` tokens each (padding counted) that answer all questions.
 
-    For encoder-decoders a batch is what is encoded and decoded in steps of that size.
+    With `pack` short inputs fill up rows of that many tokens. For encoder-decoders a batch is what is encoded and
+    decoded in steps of its size.
     """
     rows = _unique_rows(questions, trim=kind in ("causal", "seq2seq"))
     if kind == "seq2seq":
         return list(_batches_by_source(rows, batch_tokens))
     if kind == "causal" and share_prefixes:
         rows = list(_trees(rows))
+    if pack:
+        rows = _packed(rows, pack)
     return list(_batches(rows, batch_tokens))
 
 
@@ -221,7 +221,8 @@ class _Tree:
 
     def __init__(self) -> None:
         self._ids: list[int] = []
-        self._branches: list[Branch] = []
+        self._depths: list[int] = []
+        self._ends: list[int] = []
         self._reads: list[Read] = []
         self._last: tuple[int, ...] = ()  # the ids of the input added last
         self._path: list[int] = []  # where its tokens stand in the row
@@ -234,21 +235,63 @@ class _Tree:
     def add(self, row: Row) -> None:
         shared = common_prefix(self._last, row.ids)
         start = len(self._ids)
+        self._close(shared)
         self._ids += row.ids[shared:]
-        self._path = self._path[:shared]
-        if len(self._ids) > start:  # an input that is itself a prefix of the last one adds no token
-            self._branches.append(Branch(start, len(self._ids), tuple(self._path)))
+        self._depths += range(shared, len(row.ids))
+        self._ends += [0] * (len(row.ids) - shared)
         self._path += range(start, len(self._ids))
         self._last = row.ids
         self._reads += [Read(question, [self._path[place] for place in places]) for question, places in row.reads]
 
     def row(self) -> Row:
-        return Row(tuple(self._ids), branches=tuple(self._branches), reads=self._reads)
+        """The finished row; plain, if there is but one input in it."""
+        if len(self._ids) == len(self._path):
+            return Row(tuple(self._ids), reads=self._reads)
+        self._close(0)
+        return Row(tuple(self._ids), depths=tuple(self._depths), ends=tuple(self._ends), reads=self._reads)
+
+    def _close(self, depth: int) -> None:
+        """No token follows those of the last input from this depth on any more."""
+        for place in self._path[depth:]:
+            self._ends[place] = len(self._ids)
+        del self._path[depth:]
+
+
+def _packed(rows: Iterable[Row], width: int) -> list[Row]:
+    """Rows of about `width` tokens, each filled with the longest inputs that still fit."""
+    full: list[list[Row]] = []
+    open_bins: dict[int, list[list[Row]]] = {}  # by the room that is left
+    for row in sorted(rows, key=lambda row: (-len(row.ids), row.segments, row.ids)):
+        room = next((room for room in range(len(row.ids), width + 1) if open_bins.get(room)), None)
+        bin_ = open_bins[room].pop() if room is not None else []
+        left = (room if room is not None else max(width, len(row.ids))) - len(row.ids)
+        bin_.append(row)
+        if not bin_[1:]:
+            full.append(bin_)
+        open_bins.setdefault(left, []).append(bin_)
+    return [_joined(some) if len(some) > 1 else some[0] for some in full]
+
+
+def _joined(rows: Sequence[Row]) -> Row:
+    """Several rows as one."""
+    joined = Row((), reads=[])
+    depths: list[int] = []
+    ends: list[int] = []
+    for row in rows:
+        start, length = len(depths), len(row.ids)
+        depths += row.depths or range(length)
+        # Nothing but the end of a tree's branch comes earlier than the end of the input.
+        ends += [start + end for end in row.ends] or [start + length] * length
+        joined.reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
+    joined.ids = tuple(chain.from_iterable(row.ids for row in rows))
+    joined.segments = tuple(chain.from_iterable(row.segments for row in rows))
+    joined.depths, joined.ends = tuple(depths), tuple(ends)
+    return joined
 
 
 def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Rows of about the same length together."""
-    ordered = sorted(rows, key=lambda row: (row.is_tree, row.segments, row.ids))
+    ordered = sorted(rows, key=lambda row: (row.has_several, row.segments, row.ids))
     for lines in of_like_length([len(row.ids) for row in ordered], batch_tokens):
         yield [ordered[line] for line in lines]
 
