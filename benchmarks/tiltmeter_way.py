@@ -1,15 +1,18 @@
 """The way a run of Tiltmeter takes: ask, answer, score. Nothing comes from stored answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.outcome import Outcome
 from benchmarks.workloads import Workload
+from tiltmeter.benchmarks.asking import Score, Trial
 from tiltmeter.data.items import Item
 from tiltmeter.garbage import uncollected
 from tiltmeter.models.loading import Model
 from tiltmeter.questions import Answer, Kind, Question, Want
 from tiltmeter.scoring.execute import Progress, answer_all
 from tiltmeter.scoring.store import AnswerStore
+
+Answers = Mapping[bytes, Answer]
 
 
 def score_items(workload: Workload, items: Sequence[Item], model: Model, batch_tokens: int | None = None) -> Outcome:
@@ -20,19 +23,29 @@ def score_items(workload: Workload, items: Sequence[Item], model: Model, batch_t
         trials = [(part, trial) for part, portion in asked.items() for trial in portion.trials]
         questions = [question for _, trial in trials for question in trial.questions]
         (kind,) = {portion.kind for portion in asked.values()}
-        answers = iter(_answers(questions, kind, model, batch_tokens, outcome))
-        for part, trial in trials:
-            mine = [next(answers) for _ in trial.questions]
-            scores = trial.score(mine)
-            keys = [workload.key(part, trial, score) for score in scores]
-            for key, score in zip(keys, scores, strict=True):
-                # Where there are several of one candidate, the first is what its numbers make.
-                outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
-            share = len(mine) // workload.candidates
-            for number, key in enumerate(keys[: workload.candidates]):
-                own = slice(number * share, (number + 1) * share)
-                outcome.numbers[key] = _log_probabilities(trial.questions[own], mine[own])
+        answers = _answers(questions, kind, model, batch_tokens, outcome)
+        scored = [
+            (part, trial, trial.score([answers[question.digest] for question in trial.questions]))
+            for part, trial in trials
+        ]
+    outcome.later = lambda: _fill_in(outcome, workload, scored, answers)
     return outcome
+
+
+def _fill_in(
+    outcome: Outcome, workload: Workload, scored: Iterable[tuple[str, Trial, list[Score]]], answers: Answers
+) -> None:
+    """Bring scores, and the numbers they were made of, into the form in which they are compared."""
+    for part, trial, scores in scored:
+        mine = [answers[question.digest] for question in trial.questions]
+        keys = [workload.key(part, trial, score) for score in scores]
+        for key, score in zip(keys, scores, strict=True):
+            # Where there are several of one candidate, the first is what its numbers make.
+            outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
+        share = len(mine) // workload.candidates
+        for number, key in enumerate(keys[: workload.candidates]):
+            own = slice(number * share, (number + 1) * share)
+            outcome.numbers[key] = _log_probabilities(trial.questions[own], mine[own])
 
 
 def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer]) -> list[Answer]:
@@ -46,14 +59,14 @@ def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer])
 
 def _answers(
     questions: Sequence[Question], kind: Kind, model: Model, batch_tokens: int | None, outcome: Outcome
-) -> list[Answer]:
-    """The answer to each question, in order."""
+) -> Answers:
+    """The answer to each question, by digest."""
 
     def report(progress: Progress) -> None:
         outcome.padding = progress.padding
 
     with AnswerStore(":memory:") as store:
-        answers = answer_all(
+        return answer_all(
             questions,
             kind=kind,
             fingerprint="not kept",
@@ -62,4 +75,3 @@ def _answers(
             batch_tokens=batch_tokens,
             report=report,
         )
-        return [answers[question.digest] for question in questions]

@@ -25,6 +25,7 @@ def in_turns(
             outcomes[name] = thing()
             synchronise(device)
             seconds[name].append(time.perf_counter() - began)
+            outcomes[name].settle()
     return seconds, outcomes
 
 

@@ -27,11 +27,11 @@ class Want(enum.Enum):
     LOG_PROB = "log-probability"
     LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
     LOG_PROB_AND_ATTENTION = "log-probability, and how much attention the position gets (masked models)"
-    LOGIT = "logit: enough where only differences at one position count, and needs no normaliser"
+    LOGIT = "logit: enough where only differences at one position count, for it needs no normaliser"
 
     def __init__(self, meaning: str) -> None:
-        """A property would be looked up anew for each of many thousand questions."""
-        self.rows = 2 if " and " in meaning else 1  # how many numbers answer each pair
+        # How many numbers answer each pair; a property would be worked out anew for each of many thousand questions.
+        self.rows = 2 if meaning.startswith("log-probability, and ") else 1
 
 
 @dataclass(frozen=True)

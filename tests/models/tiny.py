@@ -15,7 +15,7 @@ _T5 = {"vocab_size": VOCABULARY, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_laye
 MASKED: dict[str, Callable[[], Any]] = {
     "bert": lambda: t.BertForMaskedLM(t.BertConfig(**_BERT)),
     "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**_BERT)),
-    "xlm-roberta": lambda: t.XLMRobertaForMaskedLM(t.XLMRobertaConfig(**_BERT)),
+    "xlm-roberta": lambda: t.XLMRobertaForMaskedLM(t.XLMRobertaConfig(**_BERT, pad_token_id=0)),
     "distilbert": lambda: t.DistilBertForMaskedLM(
         t.DistilBertConfig(vocab_size=VOCABULARY, dim=16, hidden_dim=24, n_layers=2, n_heads=2)
     ),

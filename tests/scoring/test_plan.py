@@ -7,17 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.questions import Question
+from tiltmeter.questions import Question, Want
 from tiltmeter.scoring.plan import LARGEST_TREE, Asks, Row, by_question, padding_share, plan
 
 ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
+
+
+# How many numbers answer each pair.
+WANTS = {Want.LOG_PROB: 1, Want.LOG_PROB_AND_TOP: 2, Want.LOGIT: 1}
 
 
 @st.composite
 def question(draw: st.DrawFn) -> Question:
     tokens = draw(ids)
     places = draw(st.lists(st.integers(0, len(tokens) - 1), min_size=1, max_size=4, unique=True))
-    return Question(tokens, tuple((place, draw(st.integers(0, 9))) for place in places))
+    wanted = tuple((place, draw(st.integers(0, 9))) for place in places)
+    return Question(tokens, wanted, want=draw(st.sampled_from(list(WANTS))))
 
 
 questions = st.lists(question(), min_size=1, max_size=30)
@@ -86,7 +91,7 @@ def test_the_asks_of_a_batch_are_its_pairs_in_order_and_their_numbers_become_ans
         for digest, answer in by_question(batch, numbers).items():
             q = next(q for q in asked if q.digest == digest)
             tokens, places = [token for _, token in q.wanted], [place for place, _ in q.wanted]
-            assert answer.tolist() == (tokens + places if q.want.rows == 2 else tokens)
+            assert answer.tolist() == (tokens + places if WANTS[q.want] == 2 else tokens)
 
 
 @given(questions, st.randoms(use_true_random=False))

@@ -11,14 +11,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tiltmeter.models.activations import fuse_activations
 from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
 from tiltmeter.questions import Kind, Question, Want
 from tiltmeter.scoring.plan import Asks, Batch, by_question, plan
 
-# Wide enough that short inputs leave no gaps to speak of, and that attention within the row costs little.
-_WIDTH_OF_PACKS = 128
+# The width of rows of several inputs: enough that these leave no gaps to speak of. Attention is over the whole row, and
+# costs a processor more.
+_WIDTH_OF_PACKS = {"cpu": 64}
+_WIDTH_OF_PACKS_ELSEWHERE = 128
 # How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
 _SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
@@ -32,6 +35,7 @@ class Answerer(ABC):
     pack = 0
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
+        fuse_activations(model)
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
@@ -115,8 +119,8 @@ class VocabularyAnswerer(Answerer):
         """The keyword arguments of the model's forward call."""
 
     def width_of_packs(self) -> int:
-        """Wide enough to leave no gaps; a processor pays more for the attention within such rows than for padding."""
-        return 0 if self.device.type == "cpu" else _WIDTH_OF_PACKS
+        """How many tokens a row of several inputs is to have on this device."""
+        return _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
 
     def keeps_apart(self, inputs: Sequence[tuple[int, ...]], kind: Kind) -> bool:
         """Whether inputs get the same numbers in one row as each in its own."""

@@ -6,11 +6,12 @@ vocabulary, a slice of it at a time, so that positions x vocabulary never stands
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
 
 from tiltmeter.models.last_layer import LastLayer
 
@@ -107,15 +108,35 @@ class VocabularyHead:
         values = torch.zeros(len(tokens), device=states.device)
         tops = torch.zeros(len(tokens), device=states.device)
         for start in range(0, len(states), size):
-            logits = self._slice(states[start : start + size], 0, self._vocabulary(states))
+            logits = self._quick_logits(states[start : start + size])
             # What is asked of other states reads some number here, and drops it again: no device synchronisation.
             inside = which - start
             here = (inside >= 0) & (inside < len(logits))
             inside = inside.clamp(0, len(logits) - 1)
             tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=-1)[inside]).float(), tops)
-            normalised = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
-            values = torch.where(here, normalised[inside, tokens], values)
+            values = torch.where(here, torch.log_softmax(logits, dim=-1)[inside, tokens], values)
         return values, tops
+
+    def _quick_logits(self, states: Tensor) -> Tensor:
+        """Logits in float32 of half-precision states; beyond the vocabulary, where there is more, minus infinity."""
+        if not self.exact or self._projection is None:
+            return states.float()
+        size, bias = self._projection.out_features, self._projection.bias
+        weight = self._aligned_weight
+        try:
+            logits = torch.mm(states, weight.T, out_dtype=torch.float32)
+        except (TypeError, NotImplementedError):  # before torch 2.8
+            logits = linear(states, weight).float()
+        if bias is not None:
+            logits[:, :size] += bias
+        logits[:, size:] = -torch.inf
+        return logits
+
+    @cached_property
+    def _aligned_weight(self) -> Tensor:
+        """The projection's weight, with rows of zeros up to a multiple of 8: else a GPU falls back to slow kernels."""
+        assert self._projection is not None
+        return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
 
     def _vocabulary(self, states: Tensor) -> int:
         return states.shape[1] if not self.exact or self._projection is None else self._projection.weight.shape[0]

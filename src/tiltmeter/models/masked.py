@@ -22,7 +22,9 @@ class MaskedAnswerer(VocabularyAnswerer):
         self._first_position = first_position(model)
         with torch.inference_mode():
             self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        self.pack = self.width_of_packs() if self.keeps_apart([(11, 12, 13, 14), (15, 16, 17), (18, 13)], "masked") else 0
+        self.pack = (
+            self.width_of_packs() if self.keeps_apart([(11, 12, 13, 14), (15, 16, 17), (18, 13)], "masked") else 0
+        )
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""

@@ -33,6 +33,7 @@ class TokenizerText:
             getattr(config, "decoder_start_token_id", None), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
+        self._decoded: dict[tuple[int, ...], str] = {(): ""}
 
     @property
     def has_offsets(self) -> bool:
@@ -72,7 +73,10 @@ class TokenizerText:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of some tokens."""
-        return str(self._tokenizer.decode(list(ids))) if ids else ""
+        key = tuple(ids)
+        if key not in self._decoded:  # the beginnings of words come again and again
+            self._decoded[key] = str(self._tokenizer.decode(list(ids)))
+        return self._decoded[key]
 
     def _encode(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[Encoded]:
         # Many texts of a benchmark are the same but for what is asked of them: each is encoded once.

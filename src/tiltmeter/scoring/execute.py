@@ -94,6 +94,9 @@ def answer_batches(
 
 def _unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
     """The batches with what is left to answer in them, if anything is."""
+    if not answers:
+        yield from batches
+        return
     for batch in batches:
         if rows := [row for row in batch if not all(digest in answers for digest in row.questions)]:
             yield rows

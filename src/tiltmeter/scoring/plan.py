@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.questions import Answer, Kind, Question, common_prefix
+from tiltmeter.questions import Answer, Kind, Question, Want, common_prefix
 
 # A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
 LARGEST_TREE = 192
@@ -103,7 +103,8 @@ def plan(
         return list(_batches_by_source(rows, batch_tokens))
     if kind == "causal" and share_prefixes:
         rows = list(_trees(rows))
-    if pack:
+    # Attention is measured on inputs that have a row of their own.
+    if pack and not any(read.question.want is Want.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads):
         rows = _packed(rows, pack)
     return list(_batches(rows, batch_tokens))
 
