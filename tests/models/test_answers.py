@@ -175,7 +175,7 @@ def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -
 
 
 def test_out_of_memory_three_times_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = random_questions("causal", 6)
+    asked = random_questions("causal", 6, n=400)
     expected = answers("gpt2", asked)
     left = [3]
     true_start = CausalAnswerer.start

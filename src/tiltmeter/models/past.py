@@ -1,65 +1,75 @@
 """What an encoder-decoder has read so far, kept for all sources of a batch, to go on from for any of their rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
+Source = tuple[int, ...]
+
 
 class Past:
-    """Keys and values of all sources of a batch and of what was decoded after each, layer by layer."""
+    """Keys and values of sources, and of what was decoded after each, in the caches that the model left behind."""
 
-    def __init__(self, sources: Sequence[tuple[int, ...]]) -> None:
-        self.place = {source: number for number, source in enumerate(sources)}
-        self._longest = max(map(len, sources))
-        # Layers of keys and values, first of the decoder's own tokens, then of the sources.
-        self._tables: list[list[tuple[Tensor, Tensor]]] = []
+    def __init__(self, to_device: Callable[[NDArray[Any]], Tensor]) -> None:
+        self._to_device = to_device
+        self._caches: list[EncoderDecoderCache] = []
+        self._place: dict[Source, tuple[int, int]] = {}  # in which cache, and in which of its lines
 
-    def keep(self, lines: Tensor, cache: EncoderDecoderCache) -> None:
-        """Take over what a cache holds of the sources with these numbers."""
-        parts: list[Any] = [cache.self_attention_cache, cache.cross_attention_cache]
-        found: list[list[tuple[Tensor, Tensor]]] = [
-            [(layer.keys, layer.values) for layer in part.layers] for part in parts
+    def keep(self, sources: Sequence[Source], cache: EncoderDecoderCache) -> None:
+        """Keep what a cache holds of these sources."""
+        self._place |= {source: (len(self._caches), line) for line, source in enumerate(sources)}
+        self._caches.append(cache)
+
+    def of(self, sources: Sequence[Source]) -> EncoderDecoderCache:
+        """A cache for rows of these sources, in this order."""
+        places = np.array([self._place[source] for source in sources])
+        # For each cache that has some of them: itself, their lines in it, and where they stand among the rows.
+        parts = [
+            (self._caches[number], self._to_device(places[there, 1]), self._to_device(there))
+            for number in np.unique(places[:, 0])
+            for there in [np.flatnonzero(places[:, 0] == number)]
         ]
-        if not self._tables:
-            lengths = (found[0][0][0].shape[2], self._longest)
-            self._tables = [
-                [(self._table(keys, length), self._table(values, length)) for keys, values in layers]
-                for layers, length in zip(found, lengths, strict=True)
-            ]
-        for tables, layers in zip(self._tables, found, strict=True):
-            for pair_of_tables, pair in zip(tables, layers, strict=True):
-                for table, tensor in zip(pair_of_tables, pair, strict=True):
-                    table[lines, :, : tensor.shape[2]] = tensor
-
-    def of(self, lines: Tensor, longest: int) -> EncoderDecoderCache:
-        """A cache for rows of the sources with these numbers, the longest of which is so long."""
-        own, across = self._tables
+        own = [(cache.self_attention_cache, lines, rows) for cache, lines, rows in parts]
+        across = [(cache.cross_attention_cache, lines, rows) for cache, lines, rows in parts]
+        depth = len(own[0][0].layers)
         of_sources = DynamicCache()
-        of_sources.layers = [
-            _Lines({"keys": keys[:, :, :longest], "values": values[:, :, :longest]}, lines) for keys, values in across
-        ]
-        return EncoderDecoderCache(DynamicCache([(keys[lines], values[lines]) for keys, values in own]), of_sources)
-
-    def _table(self, like: Tensor, length: int) -> Tensor:
-        return like.new_zeros((len(self.place), like.shape[1], length, like.shape[3]))
+        of_sources.layers = [_Lines(across, layer) for layer in range(depth)]
+        pairs = [_Lines(own, layer) for layer in range(depth)]
+        return EncoderDecoderCache(DynamicCache([(pair.keys, pair.values) for pair in pairs]), of_sources)
 
 
 class _Lines(DynamicLayer):  # type: ignore[no-untyped-call]
-    """Some lines of the keys and values of one layer, taken out when the layer reads them: all at once are many."""
+    """One layer of some lines of several caches, put together when the model reads it: all layers at once are many."""
 
-    def __init__(self, tables: dict[str, Tensor], lines: Tensor) -> None:
+    def __init__(self, parts: Sequence[tuple[Any, Tensor, Tensor]], layer: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         del self.keys, self.values  # so that __getattr__ is asked
-        self._tables = tables
-        self._lines = lines
+        self._parts = [(cache.layers[layer], lines, rows) for cache, lines, rows in parts]
+        self._longest: int = max(found.keys.shape[2] for found, _, _ in self._parts)
         self.is_initialized = True
 
     def __getattr__(self, name: str) -> Tensor:
-        if name in ("keys", "values"):
-            return self._tables[name][self._lines]
-        raise AttributeError(name)
+        if name not in ("keys", "values"):
+            raise AttributeError(name)
+        if len(self._parts) == 1:
+            ((found, lines, _),) = self._parts
+            only: Tensor = getattr(found, name)[lines]
+            return only
+        number = sum(len(rows) for _, _, rows in self._parts)
+        like: Tensor = getattr(self._parts[0][0], name)
+        together = torch.zeros(
+            (number, like.shape[1], self._longest, like.shape[3]), dtype=like.dtype, device=like.device
+        )
+        for found, lines, rows in self._parts:
+            tensor: Tensor = getattr(found, name)
+            together[rows, :, : tensor.shape[2]] = tensor[lines]
+        return together
 
     def get_seq_length(self) -> int:
-        return self._tables["keys"].shape[2]
+        """How many tokens the longest of the lines has."""
+        return self._longest

@@ -65,8 +65,9 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         self, numbers: Tensor, batch: Batch, asks: Asks, sources: Sequence[tuple[int, ...]], shared: int
     ) -> None:
         """First the `shared` tokens that all rows begin with, once for each source, then what is left of each row."""
-        past = Past(sources)
-        source_of = np.array([past.place[row.source] for row in batch])
+        past = Past(self.to_device)
+        number = {source: place for place, source in enumerate(sources)}
+        source_of = np.array([number[row.source] for row in batch])
         early = asks.positions < shared
         for lines in of_like_length([len(source) for source in sources], self.batch_tokens):
             some = [sources[line] for line in lines]
@@ -74,15 +75,16 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             inputs = self._decoding([batch[0].ids[:shared]] * len(some), self._encode(some), self.mask(some), cache)
             new_lines = _new_numbers(lines, len(sources))[source_of[asks.lines]]
             self._answer_step(numbers, inputs, asks, np.where(early, new_lines, -1))
-            past.keep(self.to_device(np.array(lines)), cache)
+            past.keep(some, cache)
         later = [line for line, row in enumerate(batch) if len(row.ids) > shared]
         for places in of_like_length([len(batch[line].ids) - shared for line in later], self.batch_tokens):
             lines = [later[place] for place in places]
             some = [batch[line].source for line in lines]
-            cache = past.of(self.to_device(source_of[lines]), max(map(len, some)))
+            cache = past.of(some)
             # The source is in the cache already; of its states only the shape counts.
-            states = torch.zeros(1, device=self.device).expand(len(some), max(map(len, some)), 1)
-            inputs = self._decoding([batch[line].ids[shared:] for line in lines], states, self.mask(some), cache)
+            width = cache.cross_attention_cache.get_seq_length()
+            states = torch.zeros(1, device=self.device).expand(len(some), width, 1)
+            inputs = self._decoding([batch[line].ids[shared:] for line in lines], states, self.mask(some, width), cache)
             new_lines = _new_numbers(lines, len(batch))[asks.lines]
             self._answer_step(numbers, inputs, asks, np.where(early, -1, new_lines), shared)
 

@@ -4,6 +4,7 @@ A plan depends on the questions alone: not on their order, nor on which of them 
 was killed and goes on sends the same batches it would have sent, and gets the same bytes.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,10 +20,10 @@ LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
 # What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
-_MOST_TO_START_A_BATCH = 512
+_MOST_TO_START_A_BATCH = 320
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more rows of one
 # length the decoder finds among their targets, and the more keys and values are kept meanwhile.
-_ENCODER_BATCHES = 2
+_ENCODER_BATCHES = 1.5
 
 
 class Read(NamedTuple):
@@ -259,35 +260,41 @@ class _Tree:
 
 
 def _packed(rows: Iterable[Row], width: int) -> list[Row]:
-    """Rows of about `width` tokens, each filled with the longest inputs that still fit."""
-    full: list[list[Row]] = []
-    open_bins: dict[int, list[list[Row]]] = {}  # by the room that is left
+    """Rows of up to `width` tokens: each input, the longest first, goes where it leaves the least room."""
+    packs: list[list[Row]] = []
+    by_room: dict[int, list[list[Row]]] = {}
+    rooms: list[int] = []  # the keys of `by_room`, in order
     for row in sorted(rows, key=lambda row: (-len(row.ids), row.segments, row.ids)):
-        room = next((room for room in range(len(row.ids), width + 1) if open_bins.get(room)), None)
-        bin_ = open_bins[room].pop() if room is not None else []
-        left = (room if room is not None else max(width, len(row.ids))) - len(row.ids)
-        bin_.append(row)
-        if not bin_[1:]:
-            full.append(bin_)
-        open_bins.setdefault(left, []).append(bin_)
-    return [_joined(some) if len(some) > 1 else some[0] for some in full]
+        place = bisect_left(rooms, len(row.ids))
+        if place < len(rooms):
+            room = rooms[place]
+            pack = by_room[room].pop()
+            if not by_room[room]:
+                del by_room[room], rooms[place]
+        else:
+            room, pack = max(width, len(row.ids)), []
+            packs.append(pack)
+        pack.append(row)
+        left = room - len(row.ids)
+        if left not in by_room:
+            insort(rooms, left)
+        by_room.setdefault(left, []).append(pack)
+    return [_joined(pack) if len(pack) > 1 else pack[0] for pack in packs]
 
 
 def _joined(rows: Sequence[Row]) -> Row:
     """Several rows as one."""
-    joined = Row((), reads=[])
     depths: list[int] = []
     ends: list[int] = []
+    reads: list[Read] = []
     for row in rows:
         start, length = len(depths), len(row.ids)
         depths += row.depths or range(length)
-        # Nothing but the end of a tree's branch comes earlier than the end of the input.
         ends += [start + end for end in row.ends] or [start + length] * length
-        joined.reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
-    joined.ids = tuple(chain.from_iterable(row.ids for row in rows))
-    joined.segments = tuple(chain.from_iterable(row.segments for row in rows))
-    joined.depths, joined.ends = tuple(depths), tuple(ends)
-    return joined
+        reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
+    ids = tuple(chain.from_iterable(row.ids for row in rows))
+    segments = tuple(chain.from_iterable(row.segments for row in rows))
+    return Row(ids, segments=segments, depths=tuple(depths), ends=tuple(ends), reads=reads)
 
 
 def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
