@@ -21,7 +21,7 @@ from benchmarks import show, tiltmeter_way
 from benchmarks.outcome import Outcome, difference
 from benchmarks.prepared import Prepared, parser, prepare
 from benchmarks.timing import in_turns, spread
-from tiltmeter.models import head, next_sentence, seq2seq
+from tiltmeter.models import head, last_layer, seq2seq
 from tiltmeter.questions import Question
 from tiltmeter.scoring import execute, plan
 
@@ -119,19 +119,11 @@ def _whole_rows(
 @contextmanager
 def without_narrow_last_layer() -> Iterator[None]:
     """The last layer at every position."""
-    make, first_only = head.VocabularyHead.read, next_sentence.NextSentenceAnswerer._logits
 
-    def read(self: head.VocabularyHead, inputs: Mapping[str, Any], rows: torch.Tensor) -> torch.Tensor:
-        with patch.object(self, "reads_rows_only", False):
-            return make(self, inputs, rows)
+    def everywhere(*_arguments: Any, **_options: Any) -> AbstractContextManager[None]:
+        return nullcontext()
 
-    def logits(self: next_sentence.NextSentenceAnswerer, batch: plan.Batch, **_options: Any) -> torch.Tensor:
-        return first_only(self, batch, first_only=False)
-
-    with (
-        patch.object(head.VocabularyHead, "read", read),
-        patch.object(next_sentence.NextSentenceAnswerer, "_logits", logits),
-    ):
+    with patch.object(last_layer.LastLayer, "only_at", everywhere):
         yield
 
 
@@ -193,7 +185,7 @@ TECHNIQUES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Sequence[
     "last layer at read positions only": (without_narrow_last_layer, (*_VOCABULARY, "next-sentence")),
     "vocabulary in slices": (without_slices, _VOCABULARY),
     "shared prefixes": (without_shared_prefixes, ("causal", "seq2seq")),
-    "several inputs in a row": (without_packing, ("masked", "causal")),
+    "several inputs in a row": (without_packing, ("masked", "causal", "next-sentence")),
     "batches by length": (without_sorting, (*_VOCABULARY, "next-sentence")),
     "encoder once": (without_encoding_once, ("seq2seq",)),
 }

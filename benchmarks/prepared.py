@@ -23,6 +23,7 @@ from tiltmeter.models.loading import Model, open_model
 from tiltmeter.questions import Kind
 
 _WARM_UP = 16
+_DTYPES = ("float32", "bfloat16", "float16")
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -33,7 +34,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     found.add_argument("--items", type=int, default=200)
     found.add_argument("--items-from", default=None, help="a data set, `starter`, or a JSONL file; default: upstream's")
     found.add_argument("--device", default="cpu")
-    found.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
+    found.add_argument("--dtype", default="float32", choices=_DTYPES)
     found.add_argument("--threads", type=int, default=None)
     found.add_argument("--batch-tokens", type=int, default=None, help="Tiltmeter's batches; default: as in a run")
     found.add_argument(
@@ -45,6 +46,12 @@ def parser(description: str) -> argparse.ArgumentParser:
     )
     found.add_argument(
         "--published-gradients", action="store_true", help="leave gradients on, as the released code does"
+    )
+    found.add_argument(
+        "--published-dtype",
+        default=None,
+        choices=_DTYPES,
+        help="how the published way computes, if not as Tiltmeter does; the released code knows float32 only",
     )
     found.add_argument("--models-dir", type=Path, default=default_folder())
     found.add_argument("--json", type=Path, default=None, help="write the record there")
@@ -74,6 +81,7 @@ class Prepared:
     batch_tokens: int | None
     published_batches: Sequence[int]
     published_gradients: bool
+    published_dtype: torch.dtype
 
     @cached_property
     def kind(self) -> Kind:
@@ -86,7 +94,9 @@ class Prepared:
         """The weights as transformers loads them, which Tiltmeter has not touched."""
         model = self.model
         gguf = {"gguf_file": model.checkpoint.gguf} if model.checkpoint.gguf else {}
-        loaded = AUTO_CLASSES[self.kind].from_pretrained(str(model.checkpoint.folder), dtype=model.dtype, **gguf)
+        loaded = AUTO_CLASSES[self.kind].from_pretrained(
+            str(model.checkpoint.folder), dtype=self.published_dtype, **gguf
+        )
         return loaded.to(model.device).eval()
 
     def published(self, items: Sequence[Item] | None = None, batch: int | None = None) -> Outcome:
@@ -143,6 +153,7 @@ def prepare(options: argparse.Namespace) -> Prepared:
         options.batch_tokens,
         options.published_batch,
         options.published_gradients,
+        getattr(torch, options.published_dtype or options.dtype),
     )
     if prepared.model.kind not in workload.published:
         raise SystemExit(f"{workload.name} is asked of {', '.join(workload.published)} models alone.")

@@ -51,6 +51,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "repeats": options.repeats,
         "published": best,
         "published_gradients": options.published_gradients,
+        "published_dtype": options.published_dtype or options.dtype,
         "questions": len(questions),
         "skipped_items": sum(len(portion.skipped) for portion in asked),
         "ratio": median(seconds[best]) / median(seconds["tiltmeter"]),

@@ -29,6 +29,7 @@ _SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 class Answerer(ABC):
     """A loaded model that answers batches."""
 
+    kind: Kind
     # Whether inputs with a common prefix may share a row.
     shares_prefixes = False
     # How many tokens a row of several inputs is to have; 0 where each input has a row of its own.
@@ -72,6 +73,28 @@ class Answerer(ABC):
     def answer(self, batch: Batch) -> NDArray[np.float32]:
         """The numbers of a batch."""
         return self.start(batch)()
+
+    def width_of_packs(self) -> int:
+        """How many tokens a row of several inputs is to have on this device."""
+        return _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
+
+    def keeps_apart(self, inputs: Sequence[tuple[int, ...]], wanted: tuple[int, int] | None = None) -> bool:
+        """Whether inputs get the same numbers in one row as each in its own: at all places, or of one pair alone."""
+        if "position_ids" not in inspect.signature(self.model.forward).parameters:
+            return False
+        questions = [
+            Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids)))) for ids in inputs
+        ]
+        try:
+            (packed,) = plan(questions, self.kind, 1000, pack=100)
+            together = by_question(packed, self.answer(packed))
+            for batch in plan(questions, self.kind, 1, share_prefixes=False):
+                for question, alone in by_question(batch, self.answer(batch)).items():
+                    if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
+                        return False
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            return False  # a model that refuses such a mask simply gets its inputs one by one
+        return True
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one rectangle, padded on the right."""
@@ -121,26 +144,6 @@ class VocabularyAnswerer(Answerer):
     @abstractmethod
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
-
-    def width_of_packs(self) -> int:
-        """How many tokens a row of several inputs is to have on this device."""
-        return _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
-
-    def keeps_apart(self, inputs: Sequence[tuple[int, ...]], kind: Kind) -> bool:
-        """Whether inputs get the same numbers in one row as each in its own."""
-        if "position_ids" not in inspect.signature(self.model.forward).parameters:
-            return False
-        questions = [Question(ids, tuple((place, 1) for place in range(len(ids)))) for ids in inputs]
-        try:
-            (packed,) = plan(questions, kind, 1000, pack=100)
-            together = by_question(packed, self.answer(packed))
-            for batch in plan(questions, kind, 1, share_prefixes=False):
-                for question, alone in by_question(batch, self.answer(batch)).items():
-                    if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
-                        return False
-        except (RuntimeError, ValueError, TypeError, IndexError):
-            return False  # a model that refuses such a mask simply gets its inputs one by one
-        return True
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""

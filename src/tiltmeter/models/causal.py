@@ -16,13 +16,13 @@ class CausalAnswerer(VocabularyAnswerer):
     need one, and positions of their own; whether a model follows both is tried out once.
     """
 
+    kind = "causal"
+
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)
         with torch.inference_mode():
             self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        self.shares_prefixes = self.keeps_apart(
-            [(11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13)], "causal"
-        )
+        self.shares_prefixes = self.keeps_apart([(11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13)])
         self.pack = self.width_of_packs() if self.shares_prefixes else 0
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class LastLayer:
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             shapes[:] = [args[0].shape]
-            return (_flat(args[0])[rows], *args[1:])
+            return (flat(args[0])[rows], *args[1:])
 
         def scatter(_module: nn.Module, _args: Any, output: Tensor) -> Tensor:
             (shape,) = shapes
@@ -44,7 +44,7 @@ class LastLayer:
             return everywhere.index_copy_(0, rows, output).view(*shape[:-1], -1)
 
         def keep_rows(_module: nn.Module, _args: Any, output: Any) -> Any:
-            output.last_hidden_state = _flat(output.last_hidden_state)[rows][None]
+            output.last_hidden_state = flat(output.last_hidden_state)[rows][None]
             return output
 
         handles = [layer.register_forward_pre_hook(gather) for layer in self._widening]
@@ -59,7 +59,8 @@ class LastLayer:
                 handle.remove()
 
 
-def _flat(states: Tensor) -> Tensor:
+def flat(states: Tensor) -> Tensor:
+    """The states of all positions of all rows in one line."""
     return states.reshape(-1, states.shape[-1])
 
 

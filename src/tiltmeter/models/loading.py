@@ -19,10 +19,10 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.answerer import Answerer
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
+from tiltmeter.models.encoder_inputs import first_position
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.next_sentence import NextSentenceAnswerer
-from tiltmeter.models.positions import first_position
 from tiltmeter.models.seq2seq import Seq2seqAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind

@@ -1,50 +1,75 @@
 """The next-sentence head of BERT and its kin."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tiltmeter.models.answerer import Answerer
-from tiltmeter.models.last_layer import LastLayer
+from tiltmeter.models.encoder_inputs import encoder_inputs, first_position
+from tiltmeter.models.last_layer import LastLayer, flat
 from tiltmeter.scoring.plan import Asks, Batch, Row
 
 
 class NextSentenceAnswerer(Answerer):
-    """Reads the two-way decision whether the second sentence follows the first; token 0 means that it does."""
+    """Reads the two-way decision whether the second sentence follows the first; token 0 means that it does.
+
+    The head looks at the first token of an input, by way of a pooler, and at nothing else of the last layer. Where the
+    pooler can be told which tokens these are, several inputs may share a row.
+    """
+
+    kind = "next-sentence"
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)
+        self._first_position = first_position(model)
         self._last_layer = LastLayer(model)
+        self._pooler = getattr(model.base_model, "pooler", None)
         self._reads_first_only = self._can_read_first_only()
+        if self._reads_first_only and self.keeps_apart([(11, 12, 13, 14), (15, 16, 17), (18, 13)], wanted=(0, 0)):
+            self.pack = self.width_of_packs()
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its log-probability, and 1 where it is the more probable decision."""
-        log_probs = torch.log_softmax(self._logits(batch, first_only=self._reads_first_only).float(), dim=-1)
         asks = Asks.of(batch)
-        lines = self.to_device(asks.lines)
+        inputs = encoder_inputs(self, batch, self._first_position)
+        firsts, which = np.unique(asks.lines * inputs["input_ids"].shape[1] + asks.positions, return_inverse=True)
+        if self._reads_first_only:
+            with self._only_at(self.to_device(firsts)):
+                logits = self.model(**inputs).logits
+        else:
+            which = asks.lines
+            logits = self.model(**inputs).logits
+        log_probs = torch.log_softmax(logits.float(), dim=-1)
+        lines = self.to_device(which)
         values = log_probs[lines, self.to_device(asks.tokens)]
         return torch.stack([values, (values >= log_probs.amax(dim=-1)[lines]).float()])
 
-    def _logits(self, batch: Batch, *, first_only: bool) -> Tensor:
-        ids = [row.ids for row in batch]
-        input_ids = self.padded(ids)
-        inputs = {
-            "input_ids": input_ids,
-            "attention_mask": self.mask(ids),
-            "token_type_ids": self.padded([row.segments for row in batch]) if batch[0].segments else None,
-        }
-        if not first_only:
-            return self.model(**inputs).logits  # type: ignore[no-any-return]
-        # The head looks at the first token of each row, and at nothing else of the last layer.
-        firsts = torch.arange(len(batch), device=self.device) * input_ids.shape[1]
-        with self._last_layer.only_at(firsts, backbone=False):
-            return self.model(**inputs).logits  # type: ignore[no-any-return]
+    @contextmanager
+    def _only_at(self, firsts: Tensor) -> Iterator[None]:
+        """The decision at each of these flat positions, instead of at the beginning of each row."""
+        assert self._pooler is not None
+        handle = self._pooler.register_forward_pre_hook(
+            lambda _module, args: (flat(args[0])[firsts][:, None], *args[1:])
+        )
+        try:
+            with self._last_layer.only_at(firsts, backbone=False):
+                yield
+        finally:
+            handle.remove()
 
     @torch.inference_mode()
     def _can_read_first_only(self) -> bool:
-        rows = [Row(ids=(1, 2, 3, 4)), Row(ids=(4, 3, 2))]
-        whole = self._logits(rows, first_only=False).float()
+        if self._pooler is None:
+            return False
+        inputs = encoder_inputs(self, [Row(ids=(11, 12, 13, 14)), Row(ids=(14, 13, 12))], self._first_position)
+        whole = self.model(**inputs).logits.float()
         try:
-            narrowed = self._logits(rows, first_only=True).float()
+            with self._only_at(torch.tensor([0, 4], device=self.device)):
+                narrowed = self.model(**inputs).logits.float()
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False  # a layer of another make runs whole
-        return bool((whole - narrowed).abs().max() <= 64 * torch.finfo(self.dtype).eps * whole.abs().max())
+        same = whole.shape == narrowed.shape
+        return same and bool((whole - narrowed).abs().max() <= 64 * torch.finfo(self.dtype).eps * whole.abs().max())

@@ -25,6 +25,8 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     values of the beginning and of the source; whether a model can do that is tried out once.
     """
 
+    kind = "seq2seq"
+
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)
         with torch.inference_mode():
@@ -126,7 +128,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             for source in ((1, 2, 3), (4, 5, 6, 7, 8))
             for ids in targets
         ]
-        (batch,) = plan(questions, "seq2seq", 1000)
+        (batch,) = plan(questions, self.kind, 1000)
         asks = Asks.of(batch)
         sources = list(dict.fromkeys(row.source for row in batch))
         whole, in_steps = torch.zeros((2, 2, len(asks)), device=self.device)

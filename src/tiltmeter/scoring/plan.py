@@ -21,9 +21,10 @@ LARGEST_TREE = 192
 SHORTEST_SHARED_PREFIX = 2
 # What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
 _MOST_TO_START_A_BATCH = 320
-# The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more rows of one
-# length the decoder finds among their targets, and the more keys and values are kept meanwhile.
-_ENCODER_BATCHES = 1.5
+# The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
+# targets of one length there are. But where sources have several targets, their keys and values are kept meanwhile.
+_ENCODER_BATCHES = 8
+_ENCODER_BATCHES_KEPT = 1.5
 
 
 class Read(NamedTuple):
@@ -304,7 +305,7 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
         yield [ordered[line] for line in lines]
 
 
-def _batches_by_source(rows: Iterable[Row], batch_tokens: int) -> Iterator[Batch]:
+def _batches_by_source(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Sources of about the same length together, each with all of its rows, so that it is encoded once.
 
     What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
@@ -312,10 +313,11 @@ def _batches_by_source(rows: Iterable[Row], batch_tokens: int) -> Iterator[Batch
     by_source: dict[tuple[int, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids)):
         by_source.setdefault(row.source, []).append(row)
+    most = batch_tokens * (_ENCODER_BATCHES if len(by_source) == len(rows) else _ENCODER_BATCHES_KEPT)
     batch: Batch = []
     tokens = 0
     for source, cluster in by_source.items():
-        if batch and tokens + len(source) > _ENCODER_BATCHES * batch_tokens:
+        if batch and tokens + len(source) > most:
             yield batch
             batch, tokens = [], 0
         batch += cluster
