@@ -23,7 +23,7 @@ from tiltmeter.scoring.plan import Asks, Batch, by_question, plan
 _WIDTH_OF_PACKS = {"cpu": 64}
 _WIDTH_OF_PACKS_ELSEWHERE = 128
 # How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
-_SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
 class Answerer(ABC):
@@ -75,22 +75,29 @@ class Answerer(ABC):
         return self.start(batch)()
 
     def width_of_packs(self) -> int:
-        """How many tokens a row of several inputs is to have on this device."""
-        return _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
+        """How many tokens a row of several inputs has: what suits the device, but no more than the model reads."""
+        width = _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
+        return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
 
     def keeps_apart(self, inputs: Sequence[tuple[int, ...]], wanted: tuple[int, int] | None = None) -> bool:
-        """Whether inputs get the same numbers in one row as each in its own: at all places, or of one pair alone."""
+        """Whether inputs get the same numbers in one row as each in its own: at all places, or of one pair alone.
+
+        A long input stands beside them: a model whose tokens see only their neighbours must not see farther here.
+        """
         if "position_ids" not in inspect.signature(self.model.forward).parameters:
             return False
+        width = self.width_of_packs()
+        long = tuple(11 + place % 9 for place in range(width - sum(map(len, inputs))))
         questions = [
-            Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids)))) for ids in inputs
+            Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))))
+            for ids in (long, *inputs)
         ]
         try:
-            (packed,) = plan(questions, self.kind, 1000, pack=100)
+            (packed,) = plan(questions, self.kind, 2 * width, pack=width)
             together = by_question(packed, self.answer(packed))
             for batch in plan(questions, self.kind, 1, share_prefixes=False):
                 for question, alone in by_question(batch, self.answer(batch)).items():
-                    if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
+                    if not (abs(together[question] - alone) < SAME[self.dtype]).all():
                         return False
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False  # a model that refuses such a mask simply gets its inputs one by one

@@ -19,7 +19,7 @@ def encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dic
     else:
         inputs["attention_mask"] = answerer.mask(ids)
     if any(row.segments for row in batch):
-        inputs["token_type_ids"] = answerer.padded([row.segments for row in batch])
+        inputs["token_type_ids"] = answerer.padded([row.segments or (0,) * len(row.ids) for row in batch])
     return inputs
 
 

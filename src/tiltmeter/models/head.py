@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
-from tiltmeter.models.last_layer import LastLayer
+from tiltmeter.models.last_layer import LastLayer, flat, same
 
 # Logits held at once. On a processor a slice should stay near the caches; a GPU wants few and large products.
 _LOGITS_AT_ONCE = {"cpu": 4 * 1024**2}
@@ -56,7 +56,7 @@ class VocabularyHead:
         if self.reads_rows_only:
             return self._hidden_at(inputs, rows)
         states: Tensor = self._hidden(inputs) if self.exact else self._model(**inputs).logits
-        return states.reshape(-1, states.shape[-1])[rows]
+        return flat(states)[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
         """The logit of each token at state `which`, in float32. Costs next to nothing: no other token is looked at."""
@@ -89,12 +89,13 @@ class VocabularyHead:
             inside = tokens - start
             here = (inside >= 0) & (inside < logits.shape[1])
             values = torch.where(here, logits[which, inside.clamp(0, logits.shape[1] - 1)], values)
-            top, place = logits.max(dim=-1)
+            top = logits.amax(dim=-1)
             new_largest = torch.maximum(largest, top)
-            terms = logits.sub_(new_largest[:, None]).exp_().scatter_(1, place[:, None], 0.0)
+            terms = logits.sub_(new_largest[:, None]).exp_()
+            rest = _sum_without_largest(terms, torch.exp(top - new_largest))
             # Of the largest terms so far and of this slice, the lesser is now one of the others.
             lesser = torch.exp(torch.minimum(largest, top) - new_largest)
-            others = others * torch.exp(largest - new_largest) + lesser + terms.sum(dim=-1)
+            others = others * torch.exp(largest - new_largest) + lesser + rest
             largest = new_largest
         return (values - largest[which]) - torch.log1p(others)[which], (values >= largest[which]).float()
 
@@ -150,23 +151,18 @@ class VocabularyHead:
 
     def _reads_rows_only(self, inputs: Mapping[str, Any]) -> bool:
         """Whether the last layer can be narrowed to the positions that are read."""
-        everywhere = self._hidden(inputs)
-        everywhere = everywhere.reshape(-1, everywhere.shape[-1])
+        everywhere = flat(self._hidden(inputs))
         rows = torch.arange(1, len(everywhere), device=everywhere.device)
         try:
             there = self._hidden_at(inputs, rows)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
             return False  # a layer of another make runs whole
-        # Products of other shapes may round otherwise, but no more than that.
-        largest = everywhere.abs().max()
-        error = 64 * torch.finfo(everywhere.dtype).eps
-        return bool(there.shape == everywhere[rows].shape and (there - everywhere[rows]).abs().max() <= error * largest)
+        return same(everywhere[rows], there)
 
     def _hidden_at(self, inputs: Mapping[str, Any], rows: Tensor) -> Tensor:
         """What the model would hand to its projection at some positions."""
         with self._last_layer.only_at(rows, backbone=True):
-            states = self._hidden(inputs)
-        states = states.reshape(-1, states.shape[-1])
+            states = flat(self._hidden(inputs))
         return states if len(states) == len(rows) else states[rows]
 
     def _hidden(self, inputs: Mapping[str, Any]) -> Tensor:
@@ -184,3 +180,16 @@ class VocabularyHead:
         finally:
             handle.remove()
         raise AssertionError("the model never called its own vocabulary projection")
+
+
+def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
+    """The sum of each row of terms, but for its largest one."""
+    if terms.device.type != "cpu":
+        return terms.scatter_(1, terms.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+    # A processor is slow to find the place of the largest. To subtract it is as good, unless little is left then.
+    rest = terms.sum(dim=-1) - largest
+    little = torch.nonzero(rest < 0.01 * largest).ravel()
+    if len(little):
+        some = terms[little]
+        rest[little] = some.scatter_(1, some.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+    return rest

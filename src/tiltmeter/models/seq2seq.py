@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from tiltmeter.models.answerer import VocabularyAnswerer
+from tiltmeter.models.answerer import SAME, VocabularyAnswerer
 from tiltmeter.models.past import Past
 from tiltmeter.questions import Question, common_prefix
 from tiltmeter.scoring.plan import Asks, Batch, Row, of_like_length, plan
@@ -137,7 +137,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             self._answer_in_steps(in_steps, batch, asks, sources, 2)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
             return False  # a model without such a cache simply gets its rows whole
-        return bool((whole[0] - in_steps[0]).abs().max() < 1e-3)
+        return bool((whole[0] - in_steps[0]).abs().max() < SAME[self.dtype])
 
 
 def _new_numbers(chosen: Sequence[int], total: int) -> NDArray[np.int64]:

@@ -9,6 +9,8 @@ from tiltmeter.questions import Encoded, Kind
 
 # The name of the first sentinel in T5 and all models made after it.
 _SENTINEL = "<extra_id_0>"
+# What the tokenizer tells of a text takes far more memory than the ids that are kept of it.
+_TEXTS_AT_ONCE = 1000
 
 
 class TokenizerText:
@@ -97,10 +99,12 @@ class TokenizerText:
         # A checkpoint may have been saved with them on; nothing here is cut or filled up.
         library.no_truncation()
         library.no_padding()
-        if not offsets:
-            return [Encoded(tuple(e.ids)) for e in library.encode_batch_fast(texts, add_special_tokens=special)]
-        encoded = library.encode_batch(texts, add_special_tokens=special)
-        return [Encoded(tuple(e.ids), tuple(e.offsets)) for e in encoded]
+        encode = library.encode_batch if offsets else library.encode_batch_fast
+        found: list[Encoded] = []
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            encoded = encode(texts[start : start + _TEXTS_AT_ONCE], add_special_tokens=special)
+            found += [Encoded(tuple(e.ids), tuple(e.offsets) if offsets else ()) for e in encoded]
+        return found
 
 
 def words_of(text: str, told: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> tuple[int | None, ...]:

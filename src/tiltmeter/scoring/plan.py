@@ -294,7 +294,8 @@ def _joined(rows: Sequence[Row]) -> Row:
         ends += [start + end for end in row.ends] or [start + length] * length
         reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
     ids = tuple(chain.from_iterable(row.ids for row in rows))
-    segments = tuple(chain.from_iterable(row.segments for row in rows))
+    has_segments = any(row.segments for row in rows)
+    segments = tuple(chain.from_iterable(row.segments or (0,) * len(row.ids) for row in rows)) if has_segments else ()
     return Row(ids, segments=segments, depths=tuple(depths), ends=tuple(ends), reads=reads)
 
 

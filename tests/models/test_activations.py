@@ -1,0 +1,18 @@
+"""A fused activation gives what the spelled-out one gives, and stands wherever a model had that."""
+
+import torch
+from transformers.activations import NewGELUActivation
+
+from tests.models.tiny import CAUSAL, made
+from tiltmeter.models.activations import fuse_activations
+
+
+def test_gpt2_says_the_same_with_its_activation_fused() -> None:
+    model = made(CAUSAL["gpt2"])
+    ids = torch.tensor([[5, 17, 30, 8, 41]])
+    with torch.inference_mode():
+        before = model(ids).logits
+        assert any(isinstance(module, NewGELUActivation) for module in model.modules())
+        fuse_activations(model)
+        assert not any(isinstance(module, NewGELUActivation) for module in model.modules())
+        torch.testing.assert_close(model(ids).logits, before, rtol=1e-5, atol=1e-5)
