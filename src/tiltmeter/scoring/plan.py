@@ -309,16 +309,21 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
 def _batches_by_source(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Sources of about the same length together, each with all of its rows, so that it is encoded once.
 
-    What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
+    What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length. Where
+    each source has one row, that row is decoded beside others whose sources are of like length.
     """
+    ordered = sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids))
     by_source: dict[tuple[int, ...], Batch] = {}
-    for row in sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids)):
+    for row in ordered:
         by_source.setdefault(row.source, []).append(row)
-    most = batch_tokens * (_ENCODER_BATCHES if len(by_source) == len(rows) else _ENCODER_BATCHES_KEPT)
+    if len(by_source) == len(rows):
+        for lines in of_like_length([len(row.source) for row in ordered], _ENCODER_BATCHES * batch_tokens):
+            yield [ordered[line] for line in lines]
+        return
     batch: Batch = []
     tokens = 0
     for source, cluster in by_source.items():
-        if batch and tokens + len(source) > most:
+        if batch and tokens + len(source) > _ENCODER_BATCHES_KEPT * batch_tokens:
             yield batch
             batch, tokens = [], 0
         batch += cluster
