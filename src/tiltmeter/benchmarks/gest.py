@@ -26,7 +26,7 @@ from tiltmeter.benchmarks.gendered import (
 )
 from tiltmeter.data.items import GestItem
 from tiltmeter.errors import UsageError
-from tiltmeter.questions import Kind, Text
+from tiltmeter.questions import Kind, Text, common_prefix
 
 # The words that the paper takes for the theme of family, so as to see whether a model goes by theme alone. They count
 # as in the paper, wherever their letters occur: that gives the 166 sentences of edition 1.0 that it speaks of.
@@ -114,10 +114,7 @@ def _ask_causal(template: Template, items: Sequence[GestItem], text: Text) -> As
         male, female = (
             whole.ids[: text_places(whole, own).stop] for whole, own in zip(encoded[:2], encoded[2:], strict=True)
         )
-        shared = next(
-            (place for place, (one, other) in enumerate(zip(male, female, strict=False)) if one != other),
-            min(len(male), len(female)),
-        )
+        shared = common_prefix(male, female)
         if len(male) != len(female):
             asked.skipped.append(Skipped(item.id, UNEQUAL))
         elif shared == len(male):

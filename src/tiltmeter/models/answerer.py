@@ -22,6 +22,8 @@ from tiltmeter.scoring.plan import Asks, Batch, by_question, plan
 # costs a processor more.
 _WIDTH_OF_PACKS = {"cpu": 64}
 _WIDTH_OF_PACKS_ELSEWHERE = 128
+# What is put into one row to see whether a model keeps its inputs apart: some begin alike, one does not.
+_SHORT_INPUTS = ((11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13))
 # How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
 SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
@@ -79,7 +81,7 @@ class Answerer(ABC):
         width = _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
         return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
 
-    def keeps_apart(self, inputs: Sequence[tuple[int, ...]], wanted: tuple[int, int] | None = None) -> bool:
+    def keeps_apart(self, wanted: tuple[int, int] | None = None) -> bool:
         """Whether inputs get the same numbers in one row as each in its own: at all places, or of one pair alone.
 
         A long input stands beside them: a model whose tokens see only their neighbours must not see farther here.
@@ -87,10 +89,10 @@ class Answerer(ABC):
         if "position_ids" not in inspect.signature(self.model.forward).parameters:
             return False
         width = self.width_of_packs()
-        long = tuple(11 + place % 9 for place in range(width - sum(map(len, inputs))))
+        long = tuple(11 + place % 9 for place in range(width - sum(map(len, _SHORT_INPUTS))))
         questions = [
             Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))))
-            for ids in (long, *inputs)
+            for ids in (long, *_SHORT_INPUTS)
         ]
         try:
             (packed,) = plan(questions, self.kind, 2 * width, pack=width)
@@ -124,9 +126,9 @@ class Answerer(ABC):
 
     def depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Where each token stands in its own input, and where what belongs to it ends; see `Row`."""
-        plain = [tuple(range(len(row.ids))) if not row.has_several else row.depths for row in batch]
+        depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
-        return self.padded(plain), self.padded(ends)
+        return self.padded(depths), self.padded(ends)
 
     def additive(self, seen: Tensor) -> Tensor:
         """Which tokens each one sees, as a mask to be added: what all kinds of attention in transformers understand."""

@@ -22,7 +22,7 @@ class CausalAnswerer(VocabularyAnswerer):
         super().__init__(model, device)
         with torch.inference_mode():
             self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        self.shares_prefixes = self.keeps_apart([(11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13)])
+        self.shares_prefixes = self.keeps_apart()
         self.pack = self.width_of_packs() if self.shares_prefixes else 0
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

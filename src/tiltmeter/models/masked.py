@@ -20,7 +20,7 @@ class MaskedAnswerer(VocabularyAnswerer):
         self._first_position = first_position(model)
         with torch.inference_mode():
             self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        if self.keeps_apart([(11, 12, 13, 14), (15, 16, 17), (18, 13)]):
+        if self.keeps_apart():
             self.pack = self.width_of_packs()
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

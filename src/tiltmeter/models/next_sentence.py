@@ -28,15 +28,16 @@ class NextSentenceAnswerer(Answerer):
         self._last_layer = LastLayer(model)
         self._pooler = getattr(model.base_model, "pooler", None)
         self._reads_first_only = self._can_read_first_only()
-        if self._reads_first_only and self.keeps_apart([(11, 12, 13, 14), (15, 16, 17), (18, 13)], wanted=(0, 0)):
+        if self._reads_first_only and self.keeps_apart(wanted=(0, 0)):
             self.pack = self.width_of_packs()
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its log-probability, and 1 where it is the more probable decision."""
         asks = Asks.of(batch)
         inputs = encoder_inputs(self, batch, self._first_position)
-        firsts, which = np.unique(asks.lines * inputs["input_ids"].shape[1] + asks.positions, return_inverse=True)
         if self._reads_first_only:
+            width = inputs["input_ids"].shape[1]
+            firsts, which = np.unique(asks.lines * width + asks.positions, return_inverse=True)
             with self._only_at(self.to_device(firsts)):
                 logits = self.model(**inputs).logits
         else:
