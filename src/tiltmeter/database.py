@@ -1,12 +1,16 @@
 """A small SQLite file that several runs may use at once."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Self
 
 from tiltmeter.errors import TiltmeterError
+
+# How long one run waits for another that is writing.
+_PATIENCE = 60.0
 
 
 class Database:
@@ -19,9 +23,8 @@ class Database:
         if path != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = sqlite3.connect(path, timeout=60, isolation_level=None)
-            # Write-ahead logging lets one run read while another writes.
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+            self._log_ahead()
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.executescript(schema)
         except sqlite3.Error as error:
@@ -29,6 +32,24 @@ class Database:
                 f"The store of {what} {path} cannot be opened ({error}); {way_out}, or set TILTMETER_CACHE to another "
                 "folder."
             ) from error
+
+    def _log_ahead(self) -> None:
+        """Write-ahead logging lets one run read while another writes.
+
+        Two that open a new file at once both switch it over. There SQLite does not wait, as it does everywhere else,
+        but says at once that the file is locked.
+        """
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # The low byte is the error, what stands above it its finer kind.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
