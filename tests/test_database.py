@@ -46,7 +46,7 @@ def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "held.sqlite"
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(TiltmeterError, match="database is locked.*delete it"):
+    with pytest.raises(TiltmeterError, match=r"database is locked.*delete it"):
         _open(path)
     holder.close()
     with _open(path):
