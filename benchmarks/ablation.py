@@ -103,17 +103,8 @@ def without_shared_prefixes() -> Iterator[None]:
     def without_trees(*arguments: Any, **options: Any) -> Any:
         return make_plan(*arguments, **{**options, "share_prefixes": False})
 
-    with (
-        patch.object(execute, "plan", without_trees),
-        patch.object(seq2seq.Seq2seqAnswerer, "_answer_in_steps", _whole_rows),
-    ):
+    with patch.object(execute, "plan", without_trees):
         yield
-
-
-def _whole_rows(
-    self: seq2seq.Seq2seqAnswerer, numbers: torch.Tensor, batch: plan.Batch, asks: plan.Asks, sources: Any, _shared: int
-) -> None:
-    self._answer_whole_rows(numbers, batch, asks, sources)
 
 
 @contextmanager

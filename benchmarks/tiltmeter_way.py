@@ -1,6 +1,8 @@
 """The way a run of Tiltmeter takes: ask, answer, score. Nothing comes from stored answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.outcome import Outcome
 from benchmarks.workloads import Workload
@@ -65,7 +67,7 @@ def _answers(
     def report(progress: Progress) -> None:
         outcome.padding = progress.padding
 
-    with AnswerStore(":memory:") as store:
+    with TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
         return answer_all(
             questions,
             kind=kind,

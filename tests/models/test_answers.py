@@ -138,7 +138,8 @@ def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> Non
 
 def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_only() -> None:
     assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
-    assert all(answerer(name).shares_prefixes for name in SEQ2SEQ)
+    # Bart cannot be told where the tokens of its targets stand.
+    assert {name for name in SEQ2SEQ if not answerer(name).shares_prefixes} == {"bart"}
     whole = {name for name in MODELS if not answerer(name).head.exact}  # type: ignore[attr-defined]
     assert whole <= {"gemma2", "bart"}  # one caps its logits, the other adds a bias to them
     wide = {name for name in MODELS if not answerer(name).head.reads_rows_only}  # type: ignore[attr-defined]

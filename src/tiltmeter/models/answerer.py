@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tiltmeter.models import heap
 from tiltmeter.models.activations import fuse_activations
 from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
@@ -45,6 +46,9 @@ class Answerer(ABC):
         self.batch_tokens = batch_tokens(model, device)
         # While a GPU works on one batch, the next is made ready; a processor would only compete with itself.
         self.batches_ahead = 0 if device.type == "cpu" else 2
+        self._batches = 0
+        if device.type == "cpu":
+            heap.keep()
         # Any id serves as padding: what is padded is masked, or comes after everything that is read.
         self.pad = 0
 
@@ -57,6 +61,8 @@ class Answerer(ABC):
         """Begin to answer a batch; what is returned waits for the numbers."""
         numbers = self.numbers(batch)
         if self.device.type == "cpu":
+            self._batches += 1
+            heap.give_back(self._batches)
             return numbers.numpy
         host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=self.device.type == "cuda")
         host.copy_(numbers, non_blocking=True)
@@ -81,17 +87,21 @@ class Answerer(ABC):
         width = _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
         return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
 
-    def keeps_apart(self, wanted: tuple[int, int] | None = None) -> bool:
+    def takes_positions(self) -> bool:
+        """Whether the model can be told where tokens stand."""
+        return "position_ids" in inspect.signature(self.model.forward).parameters
+
+    def keeps_apart(self, wanted: tuple[int, int] | None = None, source: tuple[int, ...] = ()) -> bool:
         """Whether inputs get the same numbers in one row as each in its own: at all places, or of one pair alone.
 
         A long input stands beside them: a model whose tokens see only their neighbours must not see farther here.
         """
-        if "position_ids" not in inspect.signature(self.model.forward).parameters:
+        if not self.takes_positions():
             return False
         width = self.width_of_packs()
         long = tuple(11 + place % 9 for place in range(width - sum(map(len, _SHORT_INPUTS))))
         questions = [
-            Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))))
+            Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))), source)
             for ids in (long, *_SHORT_INPUTS)
         ]
         try:
@@ -134,6 +144,12 @@ class Answerer(ABC):
         """Which tokens each one sees, as a mask to be added: what all kinds of attention in transformers understand."""
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)[:, None]
+
+    def tree_mask(self, ends: Tensor) -> Tensor:
+        """A token is seen by itself, even if it is padding, and by those that follow it in its tree."""
+        places = torch.arange(ends.shape[1], device=self.device)
+        follows = (places[:, None] >= places) & (places[:, None] < ends[:, None])
+        return self.additive(follows | (places[:, None] == places))
 
     def to_device(self, array: NDArray[Any] | Tensor) -> Tensor:
         """An array on the model's device, copied while the device goes on working."""

@@ -30,8 +30,5 @@ class CausalAnswerer(VocabularyAnswerer):
         inputs: dict[str, Any] = {"input_ids": self.padded([row.ids for row in batch]), "use_cache": False}
         if any(row.has_several for row in batch):
             inputs["position_ids"], ends = self.depths_and_ends(batch)
-            places = torch.arange(ends.shape[1], device=self.device)
-            # A token is seen by itself, even if it is padding, and by those that follow it in its tree.
-            seen = (places[:, None] >= places) & ((places[:, None] < ends[:, None]) | (places[:, None] == places))
-            inputs["attention_mask"] = self.additive(seen)
+            inputs["attention_mask"] = self.tree_mask(ends)
         return inputs

@@ -22,9 +22,8 @@ SHORTEST_SHARED_PREFIX = 2
 # What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
 _MOST_TO_START_A_BATCH = 320
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
-# targets of one length there are. But where sources have several targets, their keys and values are kept meanwhile.
+# targets of one length there are.
 _ENCODER_BATCHES = 8
-_ENCODER_BATCHES_KEPT = 1.5
 
 
 class Read(NamedTuple):
@@ -88,6 +87,15 @@ class Asks:
             np.repeat(np.array([read.question.want for read in reads], dtype=object), numbers),
         )
 
+    def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "Asks"]:
+        """Those of some lines, by number, and as if these lines, in this order, were a batch."""
+        new_lines = np.full(self.lines.max() + 1, -1)
+        new_lines[list(lines)] = np.arange(len(lines))
+        chosen = np.flatnonzero(new_lines[self.lines] >= 0)
+        return chosen, Asks(
+            new_lines[self.lines[chosen]], self.positions[chosen], self.tokens[chosen], self.wants[chosen]
+        )
+
     def __len__(self) -> int:
         return len(self.tokens)
 
@@ -101,10 +109,10 @@ def plan(
     decoded in steps of its size.
     """
     rows = _unique_rows(questions, trim=kind in ("causal", "seq2seq"))
+    if kind in ("causal", "seq2seq") and share_prefixes:
+        rows = list(_trees(rows))
     if kind == "seq2seq":
         return list(_batches_by_source(rows, batch_tokens))
-    if kind == "causal" and share_prefixes:
-        rows = list(_trees(rows))
     # Attention is measured on inputs that have a row of their own.
     if pack and not any(read.question.want is Want.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads):
         rows = _packed(rows, pack)
@@ -129,13 +137,14 @@ def padding_share(batches: Iterable[Batch], batch_tokens: int) -> float:
 def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
     """The numbers of a batch, in the order of its asks, as the answers to its questions."""
     found: dict[bytes, Answer] = {}
-    first, second = numbers
+    first, second = (row.astype("<f4").tobytes() for row in numbers)
     start = 0
     for row in batch:
         for question, positions in row.reads:
-            end = start + len(positions)
-            values = first[start:end]
-            found[question.digest] = values if question.want.rows == 1 else np.append(values, second[start:end])
+            end = start + 4 * len(positions)
+            # A few bytes of its own, as the store keeps them: part of an array, it would keep all of that.
+            own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
+            found[question.digest] = np.frombuffer(own, dtype="<f4")
             start = end
     return found
 
@@ -204,16 +213,16 @@ def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
 
 
 def _trees(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows with a common prefix joined into trees."""
+    """Rows with a common prefix, and a common source if they have one, joined into trees."""
     tree: _Tree | None = None
     # In the order of their ids, rows that share a long prefix are neighbours.
-    for row in sorted(rows, key=lambda row: row.ids):
-        if tree is not None and tree.takes(row.ids):
+    for row in sorted(rows, key=lambda row: (row.source, row.ids)):
+        if tree is not None and tree.takes(row):
             tree.add(row)
             continue
         if tree is not None:
             yield tree.row()
-        tree = _Tree()
+        tree = _Tree(row.source)
         tree.add(row)
     if tree is not None:
         yield tree.row()
@@ -222,7 +231,8 @@ def _trees(rows: Iterable[Row]) -> Iterator[Row]:
 class _Tree:
     """Grows a tree row, one input at a time, in the order of their ids."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: tuple[int, ...]) -> None:
+        self._source = source
         self._ids: list[int] = []
         self._depths: list[int] = []
         self._ends: list[int] = []
@@ -230,10 +240,11 @@ class _Tree:
         self._last: tuple[int, ...] = ()  # the ids of the input added last
         self._path: list[int] = []  # where its tokens stand in the row
 
-    def takes(self, ids: tuple[int, ...]) -> bool:
+    def takes(self, row: Row) -> bool:
         """Whether another input shares enough with the last one to stand in the same row."""
-        shared = common_prefix(self._last, ids)
-        return shared >= SHORTEST_SHARED_PREFIX and len(self._ids) + len(ids) - shared <= LARGEST_TREE
+        shared = common_prefix(self._last, row.ids)
+        fits = len(self._ids) + len(row.ids) - shared <= LARGEST_TREE
+        return fits and shared >= SHORTEST_SHARED_PREFIX and row.source == self._source
 
     def add(self, row: Row) -> None:
         shared = common_prefix(self._last, row.ids)
@@ -249,9 +260,11 @@ class _Tree:
     def row(self) -> Row:
         """The finished row; plain, if there is but one input in it."""
         if len(self._ids) == len(self._path):
-            return Row(tuple(self._ids), reads=self._reads)
+            return Row(tuple(self._ids), self._source, reads=self._reads)
         self._close(0)
-        return Row(tuple(self._ids), depths=tuple(self._depths), ends=tuple(self._ends), reads=self._reads)
+        return Row(
+            tuple(self._ids), self._source, depths=tuple(self._depths), ends=tuple(self._ends), reads=self._reads
+        )
 
     def _close(self, depth: int) -> None:
         """No token follows those of the last input from this depth on any more."""
@@ -309,24 +322,32 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
 def _batches_by_source(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Sources of about the same length together, each with all of its rows, so that it is encoded once.
 
-    What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length. Where
-    each source has one row, that row is decoded beside others whose sources are of like length.
+    What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
     """
-    ordered = sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids))
     by_source: dict[tuple[int, ...], Batch] = {}
-    for row in ordered:
+    for row in sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids)):
         by_source.setdefault(row.source, []).append(row)
-    if len(by_source) == len(rows):
-        for lines in of_like_length([len(row.source) for row in ordered], _ENCODER_BATCHES * batch_tokens):
-            yield [ordered[line] for line in lines]
-        return
-    batch: Batch = []
+    lengths = [len(source) for source in by_source]
+    clusters = list(by_source.values())
+    # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length.
+    divided: Iterable[list[int]]
+    if sum(lengths) > sum(len(row.ids) for row in rows):
+        divided = of_like_length(lengths, _ENCODER_BATCHES * batch_tokens)
+    else:
+        divided = _in_order(lengths, _ENCODER_BATCHES * batch_tokens)
+    for lines in divided:
+        yield [row for line in lines for row in clusters[line]]
+
+
+def _in_order(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Lines one after the other, as many as have so many tokens together."""
+    lines: list[int] = []
     tokens = 0
-    for source, cluster in by_source.items():
-        if batch and tokens + len(source) > _ENCODER_BATCHES_KEPT * batch_tokens:
-            yield batch
-            batch, tokens = [], 0
-        batch += cluster
-        tokens += len(source)
-    if batch:
-        yield batch
+    for line, length in enumerate(lengths):
+        if lines and tokens + length > most:
+            yield lines
+            lines, tokens = [], 0
+        lines.append(line)
+        tokens += length
+    if lines:
+        yield lines

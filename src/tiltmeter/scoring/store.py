@@ -56,5 +56,5 @@ class AnswerStore(Database):
             # The first answer stays: two runs at once may differ in the last bit, and a score must not change.
             self._db.executemany(
                 "INSERT OR IGNORE INTO answers (model, question, answer) VALUES (?, ?, ?)",
-                [(model, digest, answer.astype("<f4").tobytes()) for digest, answer in answers.items()],
+                [(model, digest, answer.astype("<f4", copy=False)) for digest, answer in answers.items()],
             )

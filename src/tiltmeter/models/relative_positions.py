@@ -1,0 +1,40 @@
+"""Where tokens stand, told to a decoder that takes no positions: T5 and its kin see how far apart two tokens are."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+
+class RelativePositions:
+    """The attentions of a decoder that add something to each pair of tokens by their distance."""
+
+    def __init__(self, decoder: nn.Module) -> None:
+        self._attentions: list[Any] = [part for part in decoder.modules() if hasattr(part, "compute_bias")]
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether there are any."""
+        return bool(self._attentions)
+
+    @contextmanager
+    def at(self, depths: Tensor) -> Iterator[None]:
+        """Inside the block the tokens of each row stand at these places, and not where they are written."""
+        for attention in self._attentions:
+            attention.compute_bias = partial(_bias_at, depths, attention.compute_bias)
+        try:
+            yield
+        finally:
+            for attention in self._attentions:
+                del attention.compute_bias
+
+
+def _bias_at(
+    depths: Tensor, plain: Callable[..., Tensor], _queries: int, _keys: int, *args: Any, **kwargs: Any
+) -> Tensor:
+    """What is added to the attention of each head, for all pairs of tokens in each row: as if they stood there."""
+    length = int(depths.max()) + 1
+    by_depth = plain(length, length, *args, **kwargs)[0]
+    return by_depth[:, depths[:, :, None], depths[:, None]].transpose(0, 1)
