@@ -146,6 +146,24 @@ def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_o
     assert wide <= whole | {"albert"}  # whose last layer is its first one too
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bert", {"query", "attention.output.dense"}),
+        ("modernbert", {"Wo", "mlp.Wi"}),
+        ("gpt2", {"attn.c_proj"}),
+        ("llama", {"q_proj", "o_proj"}),
+        ("t5", {"SelfAttention.q", "SelfAttention.o", "EncDecAttention.q", "EncDecAttention.o"}),
+    ],
+)
+def test_of_the_last_layer_only_what_others_look_at_is_computed_everywhere(name: str, expected: set[str]) -> None:
+    model = answerer(name)
+    names = {module: path for path, module in model.model.named_modules()}
+    narrowed = {names[matrix] for matrix in model.head._last_layer._single}  # type: ignore[attr-defined]
+    assert all(any(path.endswith(end) for end in expected) for path in narrowed)
+    assert all(any(path.endswith(end) for path in narrowed) for end in expected)
+
+
 @pytest.mark.parametrize("batch_tokens", [1, 30, 1000])
 def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -> None:
     import transformers as t

@@ -50,6 +50,8 @@ class VocabularyHead:
         self.exact = ours.shape == whole.shape and torch.allclose(ours, whole, rtol=1e-6, atol=1e-6)
         if self.exact:
             self.reads_rows_only = self._reads_rows_only(inputs)
+            if self.reads_rows_only:
+                self._last_layer.narrow_further(lambda: self._reads_rows_only(inputs))
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor) -> Tensor:
         """What the model has to say at the positions with these flat indices; to be given to the methods below."""
