@@ -20,8 +20,11 @@ class RelativePositions:
         return bool(self._attentions)
 
     @contextmanager
-    def at(self, depths: Tensor) -> Iterator[None]:
-        """Inside the block the tokens of each row stand at these places, and not where they are written."""
+    def at(self, depths: Tensor | None) -> Iterator[None]:
+        """Inside the block the tokens of each row stand at these places; without any, where they are written."""
+        if depths is None:
+            yield
+            return
         for attention in self._attentions:
             attention.compute_bias = partial(_bias_at, depths, attention.compute_bias)
         try:
@@ -32,9 +35,9 @@ class RelativePositions:
 
 
 def _bias_at(
-    depths: Tensor, plain: Callable[..., Tensor], _queries: int, _keys: int, *args: Any, **kwargs: Any
+    depths: Tensor, plain: Callable[..., Tensor], queries: int, keys: int, *args: Any, **kwargs: Any
 ) -> Tensor:
     """What is added to the attention of each head, for all pairs of tokens in each row: as if they stood there."""
-    length = int(depths.max()) + 1
-    by_depth = plain(length, length, *args, **kwargs)[0]
+    # No token stands farther from the beginning of its input than from that of its row.
+    by_depth = plain(queries, keys, *args, **kwargs)[0]
     return by_depth[:, depths[:, :, None], depths[:, None]].transpose(0, 1)

@@ -48,11 +48,12 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         for lines in of_like_length([len(row.ids) for row in batch], self.batch_tokens):
             rows = [batch[line] for line in lines]
             states = pad_sequence([encoded[row.source] for row in rows], batch_first=True)
-            inputs = self._decoding(rows, states)
+            depths, ends = self.depths_and_ends(rows) if any(row.has_several for row in rows) else (None, None)
+            inputs = self._decoding(rows, states, ends)
             asked, here = asks.among(lines)
-            depths, _ = self.depths_and_ends(rows)
             with self._positions.at(depths):
-                numbers[:, self.to_device(asked)] = self.read(inputs, depths.shape[1], here)
+                found = self.read(inputs, inputs["decoder_input_ids"].shape[1], here)
+            numbers[:, self.to_device(asked)] = found
         return numbers
 
     def _encoded(self, sources: Iterable[Source]) -> dict[Source, Tensor]:
@@ -69,14 +70,12 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         states: Tensor = encoder(input_ids=self.padded(sources), attention_mask=self.mask(sources)).last_hidden_state
         return states
 
-    def _decoding(self, rows: Batch, encoded: Tensor) -> dict[str, Any]:
-        inputs = {
+    def _decoding(self, rows: Batch, encoded: Tensor, ends: Tensor | None = None) -> dict[str, Any]:
+        return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, encoded)),
             "attention_mask": self.mask([row.source for row in rows]),
             # Padding of the decoder stands on the right, where what is read cannot see it.
             "decoder_input_ids": self.padded([row.ids for row in rows]),
+            "decoder_attention_mask": None if ends is None else self.tree_mask(ends),
             "use_cache": False,
         }
-        if any(row.has_several for row in rows):
-            inputs["decoder_attention_mask"] = self.tree_mask(self.depths_and_ends(rows)[1])
-        return inputs
