@@ -155,11 +155,11 @@ def without_packing() -> Iterator[None]:
 
 @contextmanager
 def without_encoding_once() -> Iterator[None]:
-    """Every source through the encoder for each of its targets."""
+    """Every source through the encoder for each of its targets, which have a row each then."""
     make_plan = execute.plan
 
     def with_sources_apart(*arguments: Any, **options: Any) -> Any:
-        batches = make_plan(*arguments, **options)
+        batches = make_plan(*arguments, **{**options, "share_prefixes": False})
         for row in (row for batch in batches for row in batch):
             row.source = _Alone(row.source)
         return batches
@@ -178,7 +178,7 @@ TECHNIQUES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Sequence[
     "shared prefixes": (without_shared_prefixes, ("causal", "seq2seq")),
     "several inputs in a row": (without_packing, ("masked", "causal", "next-sentence")),
     "batches by length": (without_sorting, (*_VOCABULARY, "next-sentence")),
-    "encoder once": (without_encoding_once, ("seq2seq",)),
+    "encoder once, and shared prefixes": (without_encoding_once, ("seq2seq",)),
 }
 _ALL = "all of them"
 
