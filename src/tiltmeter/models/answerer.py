@@ -123,16 +123,12 @@ class Answerer(ABC):
         table[inside] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
         return self.to_device(table)
 
-    def mask(self, rows: Sequence[Sequence[int]], width: int = 0) -> Tensor | None:
-        """1 for tokens, 0 for padding up to the longest row, or to `width` if that is more.
-
-        None where there is no padding, which lets attention take its fast path.
-        """
+    def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
+        """1 for tokens, 0 for padding; None where there is no padding, which lets attention take its fast path."""
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        width = max(width, lengths.max())
-        if lengths.min() == width:
+        if lengths.min() == lengths.max():
             return None
-        return self.to_device((np.arange(width) < lengths[:, None]).astype(np.int64))
+        return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Where each token stands in its own input, and where what belongs to it ends; see `Row`."""
