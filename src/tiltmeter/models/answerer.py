@@ -26,7 +26,7 @@ _WIDTH_OF_PACKS_ELSEWHERE = 128
 # What is put into one row to see whether a model keeps its inputs apart: some begin alike, one does not.
 _SHORT_INPUTS = ((11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13))
 # How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
-SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+_SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
 class Answerer(ABC):
@@ -109,7 +109,7 @@ class Answerer(ABC):
             together = by_question(packed, self.answer(packed))
             for batch in plan(questions, self.kind, 1, share_prefixes=False):
                 for question, alone in by_question(batch, self.answer(batch)).items():
-                    if not (abs(together[question] - alone) < SAME[self.dtype]).all():
+                    if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
                         return False
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False  # a model that refuses such a mask simply gets its inputs one by one
