@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ class CannotAsk(TiltmeterError):  # noqa: N818 - a statement about the model, an
     """A part of a benchmark asks for something this model does not have; the sentence says what."""
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """One number about one candidate (or sentence) of an item."""
 
     candidate: str
@@ -24,8 +23,7 @@ class Score:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """The questions about one candidate or item, and how their answers become its scores."""
 
     item: Item
@@ -33,8 +31,7 @@ class Trial:
     score: Callable[[Sequence[Answer]], list[Score]]
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """An item that a protocol cannot score."""
 
     item: str

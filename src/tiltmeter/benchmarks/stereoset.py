@@ -144,9 +144,7 @@ def _ask_causal_sentences(
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), sentence in zip(candidates, sentences, strict=True):
         questions = tuple(_likelihood(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
-        trials.setdefault(item.id, []).append(
-            Trial(item, questions, _scorer(candidate, lambda answers: math.exp(log_mean(answers))))
-        )
+        trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
     _keep_whole_items(asked, items, trials, "a candidate sentence has no token that can be scored")
 
 
@@ -291,9 +289,7 @@ def _ask_teacher_forced(
         questions = tuple(
             Question(question.ids, question.wanted, source=source.ids) for question in _next_tokens(target, first=2)
         )
-        trials.setdefault(item.id, []).append(
-            Trial(item, questions, _scorer(candidate, lambda answers: math.exp(log_mean(answers))))
-        )
+        trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
     _keep_whole_items(asked, items, trials, "a candidate sentence has no token")
 
 
@@ -317,12 +313,17 @@ def _tokens_between(whole: Encoded, start: int, end: int) -> tuple[int, int]:
 
 
 def _mean_of_probabilities(item: AssociationItem, candidate: Candidate, questions: Sequence[Question]) -> Trial:
-    def score(answers: Sequence[Answer]) -> float:
-        # A word has few pieces: plain numbers are quicker here than arrays.
-        probabilities = [math.exp(value) for answer in answers for value in answer.tolist()]
-        return sum(probabilities) / len(probabilities)
+    return Trial(item, tuple(questions), _scorer(candidate, _mean_probability))
 
-    return Trial(item, tuple(questions), _scorer(candidate, score))
+
+def _mean_probability(answers: Sequence[Answer]) -> float:
+    # A word has few pieces: plain numbers are quicker here than arrays.
+    probabilities = [math.exp(value) for answer in answers for value in answer.tolist()]
+    return sum(probabilities) / len(probabilities)
+
+
+def _geometric_mean(answers: Sequence[Answer]) -> float:
+    return math.exp(log_mean(answers))
 
 
 def _scorer(

@@ -27,10 +27,10 @@ _ENCODER_BATCHES = 8
 
 
 class Read(NamedTuple):
-    """Where, in a row, the pairs that a question wants are read, in their order."""
+    """A question that a row answers, and where in the row the tokens of its input stand."""
 
     question: Question
-    positions: Sequence[int]
+    places: Sequence[int]
 
 
 @dataclass(slots=True)
@@ -77,14 +77,16 @@ class Asks:
     def of(cls, batch: Batch) -> "Asks":
         """What is asked of the rows, in their order."""
         reads = [read for row in batch for read in row.reads]
-        numbers = np.fromiter((len(read.positions) for read in reads), dtype=np.int64, count=len(reads))
-        total = int(numbers.sum())
+        numbers = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
+        positions = [places[position] for question, places in reads for position, _ in question.wanted]
+        tokens = [token for question, _ in reads for _, token in question.wanted]
+        wants = np.array([question.want for question, _ in reads], dtype=object)
         return cls(
             np.repeat(lines, numbers),
-            np.fromiter(chain.from_iterable(read.positions for read in reads), dtype=np.int64, count=total),
-            np.fromiter((token for read in reads for _, token in read.question.wanted), dtype=np.int64, count=total),
-            np.repeat(np.array([read.question.want for read in reads], dtype=object), numbers),
+            np.array(positions, np.int64),
+            np.array(tokens, np.int64),
+            np.repeat(wants, numbers),
         )
 
     def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "Asks"]:
@@ -140,8 +142,8 @@ def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answe
     first, second = (row.astype("<f4").tobytes() for row in numbers)
     start = 0
     for row in batch:
-        for question, positions in row.reads:
-            end = start + 4 * len(positions)
+        for question, _ in row.reads:
+            end = start + 4 * len(question.wanted)
             # A few bytes of its own, as the store keeps them: part of an array, it would keep all of that.
             own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
             found[question.digest] = np.frombuffer(own, dtype="<f4")
@@ -201,15 +203,17 @@ def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[i
 
 def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
     """One row per distinct input; with `trim`, tokens after the last position that is read are left out."""
-    rows: dict[tuple[tuple[int, ...], ...], Row] = {}
-    for question in sorted({q.digest: q for q in questions}.values(), key=lambda q: q.digest):
+    rows: dict[tuple[tuple[int, ...], ...], tuple[Row, range]] = {}
+    for question in {question.digest: question for question in questions}.values():
         ids = question.ids[: 1 + max(position for position, _ in question.wanted)] if trim else question.ids
         key = (ids, question.source, question.segments)
-        row = rows.get(key)
-        if row is None:
-            row = rows[key] = Row(ids, question.source, question.segments)
-        row.reads.append(Read(question, [position for position, _ in question.wanted]))
-    return list(rows.values())
+        if key not in rows:
+            rows[key] = Row(*key), range(len(ids))
+        row, places = rows[key]
+        row.reads.append(Read(question, places))
+    for row, _ in rows.values():
+        row.reads.sort(key=lambda read: read.question.digest)
+    return [row for row, _ in rows.values()]
 
 
 def _trees(rows: Iterable[Row]) -> Iterator[Row]:
@@ -255,7 +259,8 @@ class _Tree:
         self._ends += [0] * (len(row.ids) - shared)
         self._path += range(start, len(self._ids))
         self._last = row.ids
-        self._reads += [Read(question, [self._path[place] for place in places]) for question, places in row.reads]
+        places = tuple(self._path)
+        self._reads += [Read(question, places) for question, _ in row.reads]
 
     def row(self) -> Row:
         """The finished row; plain, if there is but one input in it."""
@@ -303,9 +308,15 @@ def _joined(rows: Sequence[Row]) -> Row:
     reads: list[Read] = []
     for row in rows:
         start, length = len(depths), len(row.ids)
-        depths += row.depths or range(length)
-        ends += [start + end for end in row.ends] or [start + length] * length
-        reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
+        if row.has_several:
+            depths += row.depths
+            ends += [start + end for end in row.ends]
+            reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
+        else:
+            places = range(start, start + length)
+            depths += range(length)
+            ends += [start + length] * length
+            reads += [Read(question, places) for question, _ in row.reads]
     ids = tuple(chain.from_iterable(row.ids for row in rows))
     has_segments = any(row.segments for row in rows)
     segments = tuple(chain.from_iterable(row.segments or (0,) * len(row.ids) for row in rows)) if has_segments else ()

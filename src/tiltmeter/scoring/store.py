@@ -17,6 +17,13 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (model, question)
 ) STRICT, WITHOUT ROWID;
 """
+# Many answers of one length in one statement: twice as fast as one by one. The first answer stays: two runs at once may
+# differ in the last bit, and a score must not change.
+_INSERT = """
+WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?1)
+INSERT OR IGNORE INTO answers (model, question, answer)
+SELECT ?2, substr(?3, 16 * place + 1, 16), substr(?5, ?4 * place + 1, ?4) FROM places
+"""
 # SQLite's own limit on the variables of one statement is far higher; this keeps statements small.
 _AT_ONCE = 500
 
@@ -53,8 +60,9 @@ class AnswerStore(Database):
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])
             (model,) = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
-            # The first answer stays: two runs at once may differ in the last bit, and a score must not change.
-            self._db.executemany(
-                "INSERT OR IGNORE INTO answers (model, question, answer) VALUES (?, ?, ?)",
-                [(model, digest, answer.astype("<f4", copy=False)) for digest, answer in answers.items()],
-            )
+            of_length: dict[int, list[bytes]] = {}
+            for digest, answer in answers.items():
+                of_length.setdefault(len(answer), []).append(digest)
+            for length, digests in of_length.items():
+                numbers = np.concatenate([answers[digest] for digest in digests]).astype("<f4").tobytes()
+                self._db.execute(_INSERT, [len(digests), model, b"".join(digests), 4 * length, numbers])
