@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.outcome import Outcome
 from benchmarks.workloads import Workload
 from tiltmeter.benchmarks.asking import Score, Trial
+from tiltmeter.benchmarks.stereoset import MeanOfPieces
 from tiltmeter.data.items import Item
 from tiltmeter.garbage import uncollected
 from tiltmeter.models.loading import Model
@@ -44,6 +45,10 @@ def _fill_in(
         for key, score in zip(keys, scores, strict=True):
             # Where there are several of one candidate, the first is what its numbers make.
             outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
+        if isinstance(trial.score, MeanOfPieces):
+            for key, places in zip(keys, trial.score.places, strict=True):
+                outcome.numbers[key] = [mine[answer][place : place + 1] for answer, place in places]
+            continue
         share = len(mine) // workload.candidates
         for number, key in enumerate(keys[: workload.candidates]):
             own = slice(number * share, (number + 1) * share)

@@ -12,7 +12,7 @@ import transformers as t
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
 from tiltmeter.benchmarks.asking import CannotAsk
-from tiltmeter.benchmarks.stereoset import ask
+from tiltmeter.benchmarks.stereoset import MeanOfPieces, ask
 from tiltmeter.data.items import AssociationItem, Candidate, Part
 from tiltmeter.errors import UsageError
 from tiltmeter.models.causal import CausalAnswerer
@@ -171,11 +171,16 @@ def test_in_context_a_word_keeps_the_pieces_it_has_after_a_space() -> None:
     sentence = item("the BLANK nurse", "gentle", "rude", "red")
     vocabulary = tokenizer.get_vocab()
     masked = text(tokenizer, "masked")
-    (one, *_) = ask("intrasentence", [sentence], masked, next_sentence=False, protocol="in-context").trials
-    assert [q.wanted[0][1] for q in one.questions] == [vocabulary["Ġgentle"]]
-    (one, *_) = ask("intrasentence", [sentence], masked, next_sentence=False, protocol="published").trials
+    assert pieces_of(sentence, masked, "in-context")[0] == [vocabulary["Ġgentle"]]
     # The released way cuts the word out of its sentence, and with it the space: four pieces nobody would write.
-    assert [q.wanted[0][1] for q in one.questions] == [vocabulary[p] for p in ("g", "e", "nt", "le")]
+    assert pieces_of(sentence, masked, "published")[0] == [vocabulary[p] for p in ("g", "e", "nt", "le")]
+
+
+def pieces_of(sentence: AssociationItem, masked: TokenizerText, protocol: str) -> list[list[int]]:
+    """The tokens that each candidate's score is made of."""
+    (trial,) = ask("intrasentence", [sentence], masked, next_sentence=False, protocol=protocol).trials
+    assert isinstance(trial.score, MeanOfPieces)
+    return [[trial.questions[a].wanted[b][1] for a, b in places] for places in trial.score.places]
 
 
 def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> None:
@@ -183,10 +188,36 @@ def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> No
     sentence = item("the BLANK nurse", "gentle", "rude", "red")
     asked = ask("intrasentence", [sentence], text(tokenizer, "masked"), next_sentence=False, protocol="in-context")
     whole = tokenizer.convert_tokens_to_ids(["the", "Ġ", *"rude", "Ġ", *"nurse"])
-    for place, question in enumerate(asked.trials[1].questions, start=2):
-        assert question.wanted == ((place, whole[place]),)
+    (trial,) = asked.trials
+    assert isinstance(trial.score, MeanOfPieces)
+    rude = trial.score.places[1]
+    for place, (answer, number) in enumerate(rude, start=2):
+        question = trial.questions[answer]
+        assert question.wanted[number] == (place, whole[place])
         assert question.ids == (*whole[:place], tokenizer.mask_token_id, *whole[6:])
-    assert len(asked.trials[1].questions) == len("rude")
+    assert len(rude) == len("rude")
+
+
+def test_what_is_wanted_of_one_input_is_one_question() -> None:
+    tokenizer = word_piece()
+    trial, other = ask(
+        "intrasentence",
+        [GENTLE, item("the nurse was BLANK .", "kind", "kind", "gruff", id="n3")],
+        text(tokenizer, "masked"),
+        next_sentence=False,
+        protocol="published",
+    ).trials
+    vocabulary = tokenizer.get_vocab()
+    # The first step of all three candidates, then the second of the only one that has two pieces.
+    assert [[token for _, token in question.wanted] for question in trial.questions] == [
+        [vocabulary[piece] for piece in ("gen", "gruff", "wooden")],
+        [vocabulary["##tle"]],
+    ]
+    (question,) = other.questions
+    assert [token for _, token in question.wanted] == [vocabulary["kind"], vocabulary["gruff"]]
+    first, second, third = other.score([np.log(np.float32([0.25, 0.5]))])
+    assert first.score == second.score == pytest.approx(0.25)
+    assert third.score == pytest.approx(0.5)
 
 
 def test_what_a_model_does_not_have_it_is_not_asked() -> None:
@@ -221,7 +252,7 @@ def test_an_item_with_a_candidate_of_no_tokens_is_skipped_whole_and_named() -> N
     tokenizer.backend_tokenizer.normalizer = normalizers.Replace("\u200b", "")
     asked = ask("intrasentence", [empty, GENTLE], text(tokenizer, "masked"), next_sentence=False, protocol="published")
     assert [(skip.item, skip.reason) for skip in asked.skipped] == [("empty", "a candidate word has no token")]
-    assert len(asked.trials) == 3
+    assert [trial.item.id for trial in asked.trials] == ["n1"]
 
 
 def test_unknown_protocols_and_parts_list_the_known_ones() -> None:

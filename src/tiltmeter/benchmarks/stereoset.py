@@ -9,7 +9,7 @@ is scored depends on the kind of the model; `docs/stereoset.md` has the formulas
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
@@ -18,6 +18,7 @@ from tiltmeter.data.items import BLANK, PARTS, AssociationItem, Candidate
 from tiltmeter.errors import UsageError
 from tiltmeter.questions import Answer, Encoded, Question, Text
 
+Ids = tuple[int, ...]
 # The six ways of Öztürk (2022, Table 3.4) to score a candidate sentence after its context with a causal model.
 Case = Literal["orig", "b", "c", "d", "e", "f"]
 DEFAULT_CASE: Case = "d"
@@ -86,11 +87,8 @@ def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> No
         for shown in range(len(word.ids))
     ]
     sentences = iter(text.encode_whole(steps))
-    trials: dict[str, list[Trial]] = {}
-    for (item, candidate), word in zip(candidates, words, strict=True):
-        questions = [_blank_question(text, next(sentences).ids, mask, piece) for piece in word.ids]
-        trials.setdefault(item.id, []).append(_mean_of_probabilities(item, candidate, questions))
-    _keep_whole_items(asked, items, trials, "a candidate word has no token")
+    unmasked = ([(next(sentences).ids, piece) for piece in word.ids] for word in words)
+    _add_blanks(asked, items, unmasked, text, mask)
 
 
 def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
@@ -101,18 +99,62 @@ def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: 
     filled = text.encode_whole(
         [item.context.replace(BLANK, candidate.word) for item, candidate in candidates], offsets=True
     )
-    trials: dict[str, list[Trial]] = {}
+    unmasked: list[list[tuple[Ids, int]]] = []
     for (item, candidate), whole in zip(candidates, filled, strict=True):
         start = item.context.index(BLANK)
         first, last = _tokens_between(whole, start, start + len(candidate.word))
-        questions = [
-            _blank_question(text, (*whole.ids[:place], mask, *whole.ids[last:]), mask, whole.ids[place])
-            for place in range(first, last)
-        ]
-        trials.setdefault(item.id, []).append(_mean_of_probabilities(item, candidate, questions))
+        unmasked.append(
+            [((*whole.ids[:place], mask, *whole.ids[last:]), whole.ids[place]) for place in range(first, last)]
+        )
     twice = {item.id for item in items} - {item.id for item in single}
     asked.skipped += [Skipped(i, f"{BLANK} stands in the context more than once") for i in sorted(twice)]
-    _keep_whole_items(asked, single, trials, "a candidate word has no token")
+    _add_blanks(asked, single, unmasked, text, mask)
+
+
+def _add_blanks(
+    asked: Asked, items: Sequence[AssociationItem], unmasked: Iterable[list[tuple[Ids, int]]], text: Text, mask: int
+) -> None:
+    """One trial for each item, given the steps of each candidate: an input with the mask, and the piece wanted there.
+
+    Candidates often share a step, the first one mostly: what is wanted of one input is one question.
+    """
+    steps_of = iter(unmasked)
+    for item in items:
+        inputs: dict[Ids, tuple[int, list[int]]] = {}  # with the number of each, and the pieces wanted of it
+        places: list[list[tuple[int, int]]] = []
+        for _ in item.candidates:
+            own = []
+            for ids, piece in next(steps_of):
+                number, pieces = inputs.setdefault(ids, (len(inputs), []))
+                if piece not in pieces:
+                    pieces.append(piece)
+                own.append((number, pieces.index(piece)))
+            places.append(own)
+        if all(places):
+            questions = [_blank_question(text, ids, mask, pieces) for ids, (_, pieces) in inputs.items()]
+            asked.trials.append(Trial(item, tuple(questions), MeanOfPieces(item.candidates, places)))
+        else:
+            asked.skipped.append(Skipped(item.id, "a candidate word has no token"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOfPieces:
+    """The scores of an item's candidates: the mean of the probabilities of the pieces of each.
+
+    `places` tells where they are among the answers, for each candidate: in which answer, and where in it.
+    """
+
+    candidates: Sequence[Candidate]
+    places: Sequence[Sequence[tuple[int, int]]]
+
+    def __call__(self, answers: Sequence[Answer]) -> list[Score]:
+        """One score for each candidate."""
+        # A word has few pieces: plain numbers are quicker here than arrays.
+        probabilities = [[math.exp(value) for value in answer.tolist()] for answer in answers]
+        return [
+            Score(candidate.id, candidate.role, sum([probabilities[a][b] for a, b in own]) / len(own))
+            for candidate, own in zip(self.candidates, self.places, strict=True)
+        ]
 
 
 def _blank_token(text: Text) -> tuple[int, str]:
@@ -128,11 +170,12 @@ def _blank_token(text: Text) -> tuple[int, str]:
     return text.sentinel, text.sentinel_text
 
 
-def _blank_question(text: Text, ids: tuple[int, ...], mask: int, piece: int) -> Question:
+def _blank_question(text: Text, ids: Ids, mask: int, pieces: Sequence[int]) -> Question:
     if text.kind == "masked":
-        return Question(ids, ((ids.index(mask), piece),))
-    # The decoder is given the sentinel, and the piece is read after it.
-    return Question((cast(int, text.decoder_start), mask), ((1, piece),), source=ids)
+        place = ids.index(mask)
+        return Question(ids, tuple([(place, piece) for piece in pieces]))
+    # The decoder is given the sentinel, and the pieces are read after it.
+    return Question((cast(int, text.decoder_start), mask), tuple([(1, piece) for piece in pieces]), source=ids)
 
 
 def _ask_causal_sentences(
@@ -195,7 +238,7 @@ def _ask_next_sentence(asked: Asked, items: Sequence[AssociationItem], text: Tex
     pairs = text.encode_pairs([(item.context, candidate.sentence) for item, candidate in candidates])
     for (item, candidate), pair in zip(candidates, pairs, strict=True):
         question = Question(pair.ids, ((0, 0),), segments=pair.segments)
-        asked.trials.append(_mean_of_probabilities(item, candidate, [question]))
+        asked.trials.append(Trial(item, (question,), _scorer(candidate, _probability)))
 
 
 def _ask_causal_pairs(
@@ -312,14 +355,8 @@ def _tokens_between(whole: Encoded, start: int, end: int) -> tuple[int, int]:
     return (covering[0], covering[-1] + 1) if covering else (0, 0)
 
 
-def _mean_of_probabilities(item: AssociationItem, candidate: Candidate, questions: Sequence[Question]) -> Trial:
-    return Trial(item, tuple(questions), _scorer(candidate, _mean_probability))
-
-
-def _mean_probability(answers: Sequence[Answer]) -> float:
-    # A word has few pieces: plain numbers are quicker here than arrays.
-    probabilities = [math.exp(value) for answer in answers for value in answer.tolist()]
-    return sum(probabilities) / len(probabilities)
+def _probability(answers: Sequence[Answer]) -> float:
+    return math.exp(answers[0].item())
 
 
 def _geometric_mean(answers: Sequence[Answer]) -> float:
