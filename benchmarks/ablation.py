@@ -44,7 +44,7 @@ def _told_apart(questions: Sequence[Question]) -> list[Question]:
     for number, question in enumerate(questions):
         copy = replace(question, ids=_Alone(question.ids), source=_Alone(question.source))
         digest = hashlib.blake2b(question.digest + number.to_bytes(8, "little"), digest_size=16).digest()
-        vars(copy)["digest"] = digest  # where the cached property keeps it
+        copy.digest = digest
         apart.append(copy)
     return apart
 
@@ -161,7 +161,7 @@ def without_encoding_once() -> Iterator[None]:
     def with_sources_apart(*arguments: Any, **options: Any) -> Any:
         batches = make_plan(*arguments, **{**options, "share_prefixes": False})
         for row in (row for batch in batches for row in batch):
-            row.source = _Alone(row.source)
+            row.sources = tuple(_Alone(source) for source in row.sources)
         return batches
 
     with patch.object(execute, "plan", with_sources_apart):

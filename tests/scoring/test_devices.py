@@ -15,7 +15,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.questions import Question
 from tiltmeter.runs import evaluate
 from tiltmeter.scoring.devices import answer_on_devices
-from tiltmeter.scoring.plan import Asks, Batch
+from tiltmeter.scoring.rows import Asks, Batch
 from tiltmeter.scoring.store import AnswerStore
 
 

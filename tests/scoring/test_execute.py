@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question, Want
 from tiltmeter.scoring.execute import Progress, answer_all
-from tiltmeter.scoring.plan import Asks, Batch
+from tiltmeter.scoring.rows import Asks, Batch
 from tiltmeter.scoring.store import AnswerStore
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.questions import Question, Want
-from tiltmeter.scoring.plan import LARGEST_TREE, Asks, Row, by_question, padding_share, plan
+from tiltmeter.scoring.plan import LARGEST_TREE, padding_share, plan
+from tiltmeter.scoring.rows import Asks, Row, by_question
 
 ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
 
@@ -34,10 +35,14 @@ def seen_by(row: Row, place: int) -> tuple[int, ...]:
     return tuple(row.ids[i] for i in range(place + 1) if place < ends[i])
 
 
-def alone(row: Row, place: int) -> tuple[int, ...]:
-    """The tokens that stand in the same input as a place of a row, for a masked model."""
-    ends = row.ends or (len(row.ids),) * len(row.ids)
-    return tuple(token for token, end in zip(row.ids, ends, strict=True) if end == ends[place])
+def own_input(row: Row, place: int) -> tuple[tuple[int, ...], int]:
+    """The input that a place of a masked model's row belongs to, and the place in it."""
+    start = 0
+    for length in row.lengths or (len(row.ids),):
+        if place < start + length:
+            return row.ids[start : start + length], place - start
+        start += length
+    raise AssertionError("the place is not in the row")
 
 
 @pytest.mark.parametrize("pack", [0, 5, 20])
@@ -64,8 +69,7 @@ def test_inputs_of_a_masked_model_that_share_a_row_keep_their_tokens_and_positio
             assert len(row.ids) <= 16
             for q, places in row.reads:
                 for place, position in ((place, places[place]) for place, _ in q.wanted):
-                    assert alone(row, position) == q.ids
-                    assert not row.depths or row.depths[position] == place
+                    assert own_input(row, position) == (q.ids, place)
                 found.append(q.digest)
     assert sorted(found) == sorted({q.digest for q in asked})
 

@@ -3,7 +3,7 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, cycle
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
 from tiltmeter.questions import Kind, Question, Want
-from tiltmeter.scoring.plan import Asks, Batch, by_question, plan
+from tiltmeter.scoring.plan import plan
+from tiltmeter.scoring.rows import Asks, Batch, by_question
 
 # The width of rows of several inputs: enough that these leave no gaps to speak of. Attention is over the whole row, and
 # costs a processor more.
@@ -91,21 +92,24 @@ class Answerer(ABC):
         """Whether the model can be told where tokens stand."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
-    def keeps_apart(self, wanted: tuple[int, int] | None = None, source: tuple[int, ...] = ()) -> bool:
-        """Whether inputs get the same numbers in one row as each in its own: at all places, or of one pair alone.
+    def keeps_apart(
+        self, pack: int, wanted: tuple[int, int] | None = None, sources: Sequence[tuple[int, ...]] = ((),)
+    ) -> bool:
+        """Whether inputs get the same numbers in rows of `pack` tokens as each in its own: everywhere, or of one pair.
 
-        A long input stands beside them: a model whose tokens see only their neighbours must not see farther here.
+        A long input stands beside them: a model whose tokens see only their neighbours must not see farther here. Each
+        of the sources, where there are any, is one of some of the inputs.
         """
         if not self.takes_positions():
             return False
-        width = self.width_of_packs()
+        width = pack or _WIDTH_OF_PACKS_ELSEWHERE
         long = tuple(11 + place % 9 for place in range(width - sum(map(len, _SHORT_INPUTS))))
         questions = [
             Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))), source)
-            for ids in (long, *_SHORT_INPUTS)
+            for ids, source in zip((long, *_SHORT_INPUTS), cycle(sources), strict=False)
         ]
         try:
-            (packed,) = plan(questions, self.kind, 2 * width, pack=width)
+            (packed,) = plan(questions, self.kind, 2 * width, pack=pack)
             together = by_question(packed, self.answer(packed))
             for batch in plan(questions, self.kind, 1, share_prefixes=False):
                 for question, alone in by_question(batch, self.answer(batch)).items():
@@ -118,10 +122,8 @@ class Answerer(ABC):
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one rectangle, padded on the right."""
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        table = np.full((len(rows), lengths.max()), self.pad, dtype=np.int64)
-        inside = np.arange(table.shape[1]) < lengths[:, None]
-        table[inside] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
-        return self.to_device(table)
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+        return self._rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
         """1 for tokens, 0 for padding; None where there is no padding, which lets attention take its fast path."""
@@ -131,10 +133,27 @@ class Answerer(ABC):
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Where each token stands in its own input, and where what belongs to it ends; see `Row`."""
+        """Where each token stands in its own input, and where what follows it ends; see `Row`."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.padded(depths), self.padded(ends)
+
+    def inputs_of_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Of rows of several inputs with these lengths, for each token: where in its input it stands, and in which.
+
+        Inputs are numbered through all rows; padding belongs to none, which has the number -1.
+        """
+        each = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
+        of_rows = np.fromiter(map(sum, lengths), dtype=np.int64, count=len(lengths))
+        places = np.arange(each.sum()) - np.repeat(each.cumsum() - each, each)
+        numbers = np.repeat(np.arange(len(each)), each)
+        return self._rectangle(places, of_rows, 0), self._rectangle(numbers, of_rows, -1)
+
+    def _rectangle(self, flat: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Tensor:
+        """What belongs to all rows, one after the other, as a row each."""
+        table = np.full((len(lengths), lengths.max()), padding, dtype=np.int64)
+        table[np.arange(table.shape[1]) < lengths[:, None]] = flat
+        return self.to_device(table)
 
     def additive(self, seen: Tensor) -> Tensor:
         """Which tokens each one sees, as a mask to be added: what all kinds of attention in transformers understand."""

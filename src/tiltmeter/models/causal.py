@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from tiltmeter.models.answerer import VocabularyAnswerer
-from tiltmeter.scoring.plan import Batch, Row
+from tiltmeter.scoring.rows import Batch, Row
 
 
 class CausalAnswerer(VocabularyAnswerer):
@@ -22,7 +22,7 @@ class CausalAnswerer(VocabularyAnswerer):
         super().__init__(model, device)
         with torch.inference_mode():
             self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        self.shares_prefixes = self.keeps_apart()
+        self.shares_prefixes = self.keeps_apart(self.width_of_packs())
         self.pack = self.width_of_packs() if self.shares_prefixes else 0
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from torch import nn
 
 from tiltmeter.models.answerer import Answerer
-from tiltmeter.scoring.plan import Batch
+from tiltmeter.scoring.rows import Batch
 
 
 def encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dict[str, Any]:
@@ -13,9 +13,9 @@ def encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dic
     ids = [row.ids for row in batch]
     inputs: dict[str, Any] = {"input_ids": answerer.padded(ids)}
     if any(row.has_several for row in batch):
-        depths, ends = answerer.depths_and_ends(batch)
-        inputs["position_ids"] = depths + first_position
-        inputs["attention_mask"] = answerer.additive(ends[:, :, None] == ends[:, None])
+        places, numbers = answerer.inputs_of_tokens([row.lengths or (len(row.ids),) for row in batch])
+        inputs["position_ids"] = places + first_position
+        inputs["attention_mask"] = answerer.additive(numbers[:, :, None] == numbers[:, None])
     else:
         inputs["attention_mask"] = answerer.mask(ids)
     if any(row.segments for row in batch):

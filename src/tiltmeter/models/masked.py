@@ -7,7 +7,7 @@ from torch import nn
 
 from tiltmeter.models.answerer import VocabularyAnswerer
 from tiltmeter.models.encoder_inputs import encoder_inputs, first_position
-from tiltmeter.scoring.plan import Batch, Row
+from tiltmeter.scoring.rows import Batch, Row
 
 
 class MaskedAnswerer(VocabularyAnswerer):
@@ -20,7 +20,7 @@ class MaskedAnswerer(VocabularyAnswerer):
         self._first_position = first_position(model)
         with torch.inference_mode():
             self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        if self.keeps_apart():
+        if self.keeps_apart(self.width_of_packs()):
             self.pack = self.width_of_packs()
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from torch import nn
 # A processor works as fast with a thousand tokens as with more. A GPU wants many, but not so many that it has to wait
 # while they are made ready.
 _MOST = {"cpu": 1024}
-_MOST_ELSEWHERE = 65_536
+_MOST_ELSEWHERE = 32_768
 _LEAST = 128
 # The share of the free memory that the activations of one batch may take.
 _SHARE = 0.25

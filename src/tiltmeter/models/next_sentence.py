@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tiltmeter.models.answerer import Answerer
 from tiltmeter.models.encoder_inputs import encoder_inputs, first_position
 from tiltmeter.models.last_layer import LastLayer, flat, same
-from tiltmeter.scoring.plan import Asks, Batch, Row
+from tiltmeter.scoring.rows import Asks, Batch, Row
 
 
 class NextSentenceAnswerer(Answerer):
@@ -28,7 +28,7 @@ class NextSentenceAnswerer(Answerer):
         self._last_layer = LastLayer(model)
         self._pooler = getattr(model.base_model, "pooler", None)
         self._reads_first_only = self._can_read_first_only()
-        if self._reads_first_only and self.keeps_apart(wanted=(0, 0)):
+        if self._reads_first_only and self.keeps_apart(self.width_of_packs(), wanted=(0, 0)):
             self.pack = self.width_of_packs()
 
     def numbers(self, batch: Batch) -> Tensor:

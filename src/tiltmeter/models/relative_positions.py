@@ -1,4 +1,4 @@
-"""Where tokens stand, told to a decoder that takes no positions: T5 and its kin see how far apart two tokens are."""
+"""Where tokens stand, told to a stack that takes no positions: T5 and its kin see how far apart two tokens are."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 
 class RelativePositions:
-    """The attentions of a decoder that add something to each pair of tokens by their distance."""
+    """The attentions of an encoder or decoder that add something to each pair of tokens by their distance."""
 
-    def __init__(self, decoder: nn.Module) -> None:
-        self._attentions: list[Any] = [part for part in decoder.modules() if hasattr(part, "compute_bias")]
+    def __init__(self, stack: nn.Module) -> None:
+        self._attentions: list[Any] = [part for part in stack.modules() if hasattr(part, "compute_bias")]
 
     @property
     def can_be_told(self) -> bool:

@@ -1,16 +1,18 @@
 """Encoder-decoder models: T5, mT5 and their kin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 from transformers.modeling_outputs import BaseModelOutput
 
 from tiltmeter.models.answerer import VocabularyAnswerer
+from tiltmeter.models.last_layer import flat
 from tiltmeter.models.relative_positions import RelativePositions
-from tiltmeter.scoring.plan import Asks, Batch, Row, of_like_length
+from tiltmeter.scoring.lengths import of_like_length, packs
+from tiltmeter.scoring.rows import Asks, Batch, Row
 
 Source = tuple[int, ...]
 
@@ -19,61 +21,103 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     """Reads the decoder's distribution over its next token.
 
     The sources of a batch are encoded each once. The targets of a source stand in one row as a tree, like the inputs of
-    a causal model, if the decoder can be told where their tokens stand; that is tried out once. Sources and rows are
-    sent in smaller batches, each of like length.
+    a causal model, if the decoder can be told where their tokens stand. On a GPU, where small batches take as long as
+    large ones, several sources share a row of the encoder, and several trees one of the decoder. Both are tried out
+    once. Sources and rows are sent in smaller batches, each of like length.
     """
 
     kind = "seq2seq"
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)
+        self._encoder: Any = model.get_encoder()  # type: ignore[operator]
+        self._encoder_positions = RelativePositions(self._encoder)
         self._positions = RelativePositions(model.get_decoder())  # type: ignore[operator]
         with torch.inference_mode():
-            self.head.check(self.inputs([Row(ids=(0, 1, 2), source=(1, 2, 3))]))
-        self.shares_prefixes = self.keeps_apart(source=(1, 2, 3))
+            self.head.check(self._decoding([Row((0, 1, 2), ((1, 2, 3),))], *self._encoded([(1, 2, 3)])))
+        for width in (self.width_of_packs(), 0):
+            self.pack = width
+            self.shares_prefixes = self.keeps_apart(width, sources=((1, 2, 3), (4, 3, 5)))
+            if self.shares_prefixes:
+                break
+
+    def width_of_packs(self) -> int:
+        """How many tokens a row of several sources or trees has; a processor is as fast without."""
+        return 0 if self.device.type == "cpu" else super().width_of_packs()
 
     def takes_positions(self) -> bool:
-        """Whether the decoder can be told where tokens stand."""
-        return self._positions.can_be_told
+        """Whether the decoder, and where sources share rows the encoder, can be told where tokens stand."""
+        return self._positions.can_be_told and (not self.pack or self._encoder_positions.can_be_told)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
-        return self._decoding(batch, self._encode([row.source for row in batch]))
+        return self._decoding(batch, *self._encoded([source for row in batch for source in row.sources]))
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
         asks = Asks.of(batch)
         numbers = torch.zeros((2, len(asks)), device=self.device)
-        encoded = self._encoded(row.source for row in batch)
+        states, starts = self._encoded([source for row in batch for source in row.sources])
         for lines in of_like_length([len(row.ids) for row in batch], self.batch_tokens):
             rows = [batch[line] for line in lines]
-            states = pad_sequence([encoded[row.source] for row in rows], batch_first=True)
-            depths, ends = self.depths_and_ends(rows) if any(row.has_several for row in rows) else (None, None)
-            inputs = self._decoding(rows, states, ends)
+            depths, ends = self.depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
+            inputs = self._decoding(rows, states, starts, ends)
             asked, here = asks.among(lines)
             with self._positions.at(depths):
                 found = self.read(inputs, inputs["decoder_input_ids"].shape[1], here)
             numbers[:, self.to_device(asked)] = found
         return numbers
 
-    def _encoded(self, sources: Iterable[Source]) -> dict[Source, Tensor]:
-        """The hidden states of each distinct source."""
+    def _encoded(self, sources: Sequence[Source]) -> tuple[Tensor, dict[Source, int]]:
+        """The hidden states of all tokens of the sources in one line, and where in it each distinct source begins."""
         distinct = list(dict.fromkeys(sources))
-        encoded: dict[Source, Tensor] = {}
-        for lines in of_like_length([len(source) for source in distinct], self.batch_tokens):
-            some = [distinct[line] for line in lines]
-            encoded |= {source: states[: len(source)] for source, states in zip(some, self._encode(some), strict=True)}
-        return encoded
+        together = packs([len(source) for source in distinct], self.pack)
+        rows = [[distinct[number] for number in numbers] for numbers in together]
+        states: list[Tensor] = []
+        starts: dict[Source, int] = {}
+        before = 0
+        for lines in of_like_length([sum(map(len, row)) for row in rows], self.batch_tokens):
+            some = [rows[line] for line in lines]
+            found = self._encode(some)
+            for line, row in enumerate(some):
+                start = before + line * found.shape[1]
+                for source in row:
+                    starts[source] = start
+                    start += len(source)
+            states.append(flat(found))
+            before += len(states[-1])
+        return torch.cat(states), starts
 
-    def _encode(self, sources: Sequence[Source]) -> Tensor:
-        encoder: Any = self.model.get_encoder()  # type: ignore[operator]
-        states: Tensor = encoder(input_ids=self.padded(sources), attention_mask=self.mask(sources)).last_hidden_state
+    def _encode(self, rows: Sequence[Sequence[Source]]) -> Tensor:
+        """The hidden states of rows of one or several sources."""
+        joined = [tuple(chain.from_iterable(row)) for row in rows]
+        depths, mask = None, self.mask(joined)
+        if any(len(row) > 1 for row in rows):
+            depths, numbers = self.inputs_of_tokens([[len(source) for source in row] for row in rows])
+            mask = self.additive(numbers[:, :, None] == numbers[:, None])
+        with self._encoder_positions.at(depths):
+            states: Tensor = self._encoder(input_ids=self.padded(joined), attention_mask=mask).last_hidden_state
         return states
 
-    def _decoding(self, rows: Batch, encoded: Tensor, ends: Tensor | None = None) -> dict[str, Any]:
+    def _decoding(
+        self, rows: Batch, states: Tensor, starts: dict[Source, int], ends: Tensor | None = None
+    ) -> dict[str, Any]:
+        """What the decoder is given: its rows, the states of their sources, and which of these each token sees."""
+        places = [
+            [place for source in row.sources for place in range(starts[source], starts[source] + len(source))]
+            for row in rows
+        ]
+        encoded = states[self.padded(places)]
+        seen = self.mask(places)
+        if any(len(row.sources) > 1 for row in rows):
+            _, numbers = self.inputs_of_tokens([[len(source) for source in row.sources] for row in rows])
+            _, own = self.inputs_of_tokens([row.lengths or (len(row.ids),) for row in rows])
+            # What sees nothing would be no number: padding sees the first source of its row.
+            own = torch.where(own < 0, numbers[:, :1], own)
+            seen = self.additive(own[:, :, None] == numbers[:, None])
         return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, encoded)),
-            "attention_mask": self.mask([row.source for row in rows]),
+            "attention_mask": seen,
             # Padding of the decoder stands on the right, where what is read cannot see it.
             "decoder_input_ids": self.padded([row.ids for row in rows]),
             "decoder_attention_mask": None if ends is None else self.tree_mask(ends),

@@ -10,7 +10,8 @@ from typing import Any
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.questions import Answer, Kind, Question
 from tiltmeter.scoring.execute import Answerer, Progress, Report, answer_batches
-from tiltmeter.scoring.plan import Batch, padding_share, plan
+from tiltmeter.scoring.plan import padding_share, plan
+from tiltmeter.scoring.rows import Batch
 from tiltmeter.scoring.store import AnswerStore
 
 
@@ -92,7 +93,7 @@ def _run_workers(
         share_prefixes = all(worker.shares_prefixes for worker in ready)
         pack = min(worker.pack for worker in ready)
         batches = plan(work.questions, work.kind, at_once, share_prefixes=share_prefixes, pack=pack)
-        padding = padding_share(batches, at_once)
+        padding = padding_share(batches, at_once, pack)
         for rank, connection in enumerate(workers):
             connection.send(_Share(at_once, share_prefixes, pack, rank, len(workers)))
         busy = list(workers)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Answer, Kind, Question
-from tiltmeter.scoring.plan import Batch, by_question, padding_share, plan
+from tiltmeter.scoring.plan import padding_share, plan
+from tiltmeter.scoring.rows import Batch, by_question
 from tiltmeter.scoring.store import AnswerStore
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ def answer_all(
     model = load()
     at_once = batch_tokens or model.batch_tokens
     batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes, pack=model.pack)
-    padding = padding_share(batches, at_once)
+    padding = padding_share(batches, at_once, model.pack)
     for found in answer_batches(model, batches, answers, names):
         store.put(fingerprint, found)
         answers.update(found)

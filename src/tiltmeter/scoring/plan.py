@@ -4,102 +4,22 @@ A plan depends on the questions alone: not on their order, nor on which of them 
 was killed and goes on sends the same batches it would have sent, and gets the same bytes.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tiltmeter.questions import Answer, Kind, Question, Want, common_prefix
+from tiltmeter.questions import Kind, Question, Want, common_prefix
+from tiltmeter.scoring.lengths import in_order, of_like_length, packs
+from tiltmeter.scoring.rows import Batch, Read, Row
 
 # A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
 LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
-_MOST_TO_START_A_BATCH = 320
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
 # targets of one length there are.
 _ENCODER_BATCHES = 8
-
-
-class Read(NamedTuple):
-    """A question that a row answers, and where in the row the tokens of its input stand."""
-
-    question: Question
-    places: Sequence[int]
-
-
-@dataclass(slots=True)
-class Row:
-    """What is sent as one line, and all that is read from it: one input, or several that are kept apart by a mask.
-
-    Where there are several, `depths` tells the place of each token in its own input, and `ends` where what belongs to
-    it ends. For a causal model these are the tokens that follow it in any input: inputs with a common prefix stand in
-    the row as a tree, depth first, so a token is seen by itself and all up to its end. For a masked model it is the
-    input itself: tokens with the same end see each other.
-    """
-
-    ids: tuple[int, ...]
-    source: tuple[int, ...] = ()
-    segments: tuple[int, ...] = ()
-    depths: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-    reads: list[Read] = field(default_factory=list)
-
-    @property
-    def has_several(self) -> bool:
-        """Whether several inputs share this row."""
-        return bool(self.ends)
-
-    @property
-    def questions(self) -> list[bytes]:
-        """The digests of the questions that this row answers."""
-        return [read.question.digest for read in self.reads]
-
-
-Batch = list[Row]
-
-
-@dataclass(frozen=True, slots=True)
-class Asks:
-    """All numbers that are wanted of a batch: in which of its lines, where, of which token, and what."""
-
-    lines: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    wants: NDArray[np.object_]
-
-    @classmethod
-    def of(cls, batch: Batch) -> "Asks":
-        """What is asked of the rows, in their order."""
-        reads = [read for row in batch for read in row.reads]
-        numbers = [len(question.wanted) for question, _ in reads]
-        lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
-        positions = [places[position] for question, places in reads for position, _ in question.wanted]
-        tokens = [token for question, _ in reads for _, token in question.wanted]
-        wants = np.array([question.want for question, _ in reads], dtype=object)
-        return cls(
-            np.repeat(lines, numbers),
-            np.array(positions, np.int64),
-            np.array(tokens, np.int64),
-            np.repeat(wants, numbers),
-        )
-
-    def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "Asks"]:
-        """Those of some lines, by number, and as if these lines, in this order, were a batch."""
-        new_lines = np.full(self.lines.max() + 1, -1)
-        new_lines[list(lines)] = np.arange(len(lines))
-        chosen = np.flatnonzero(new_lines[self.lines] >= 0)
-        return chosen, Asks(
-            new_lines[self.lines[chosen]], self.positions[chosen], self.tokens[chosen], self.wants[chosen]
-        )
-
-    def __len__(self) -> int:
-        return len(self.tokens)
+# How many tokens of its sources a row of several targets has for each token that it may have itself.
+_SOURCES_PER_TOKEN = 4
 
 
 def plan(
@@ -110,95 +30,30 @@ def plan(
     With `pack` short inputs fill up rows of that many tokens. For encoder-decoders a batch is what is encoded and
     decoded in steps of its size.
     """
-    rows = _unique_rows(questions, trim=kind in ("causal", "seq2seq"))
-    if kind in ("causal", "seq2seq") and share_prefixes:
+    causal = kind in ("causal", "seq2seq")
+    rows = _unique_rows(questions, trim=causal)
+    if causal and share_prefixes:
         rows = list(_trees(rows))
-    if kind == "seq2seq":
-        return list(_batches_by_source(rows, batch_tokens))
     # Attention is measured on inputs that have a row of their own.
     if pack and not any(read.question.want is Want.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads):
-        rows = _packed(rows, pack)
-    return list(_batches(rows, batch_tokens))
+        rows = _packed(rows, pack, causal=causal)
+    return list(_batches_with_sources(rows, batch_tokens) if kind == "seq2seq" else _batches(rows, batch_tokens))
 
 
-def padding_share(batches: Iterable[Batch], batch_tokens: int) -> float:
-    """The share of all tokens sent that is padding."""
+def padding_share(batches: Iterable[Batch], batch_tokens: int, pack: int = 0) -> float:
+    """The share of all tokens sent that is padding; `pack` is what the batches were planned with."""
     sent = useful = 0
     for batch in batches:
         # An encoder-decoder divides a batch further, on both of its sides.
         sides = [[len(row.ids) for row in batch]]
-        if any(row.source for row in batch):
-            sides.append([len(source) for source in {row.source for row in batch}])
+        if sources := {source for row in batch for source in row.sources}:
+            lengths = [len(source) for source in sources]
+            sides.append([sum(lengths[number] for number in numbers) for numbers in packs(lengths, pack)])
         for lengths in sides:
             useful += sum(lengths)
             divided = of_like_length(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
             sent += sum(len(lines) * max(lengths[line] for line in lines) for lines in divided)
     return 1 - useful / sent if sent else 0.0
-
-
-def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
-    """The numbers of a batch, in the order of its asks, as the answers to its questions."""
-    found: dict[bytes, Answer] = {}
-    first, second = (row.astype("<f4").tobytes() for row in numbers)
-    start = 0
-    for row in batch:
-        for question, _ in row.reads:
-            end = start + 4 * len(question.wanted)
-            # A few bytes of its own, as the store keeps them: part of an array, it would keep all of that.
-            own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
-            found[question.digest] = np.frombuffer(own, dtype="<f4")
-            start = end
-    return found
-
-
-def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """The rows with these lengths, by number, divided into batches of at most `batch_tokens` tokens each.
-
-    The longest come first, so that memory is at its peak at once. Rows of different lengths share a batch only where
-    padding them costs less than a batch more.
-
-    >>> of_like_length([2, 5, 5, 2, 2], 10)
-    [[1, 2], [0, 3, 4]]
-    """
-    batches: list[list[int]] = []
-    by_length: dict[int, list[int]] = {}
-    for line, length in enumerate(lengths):
-        by_length.setdefault(length, []).append(line)
-    for group in _groups(
-        sorted(((length, len(lines)) for length, lines in by_length.items()), reverse=True), batch_tokens
-    ):
-        lines = [line for length in group for line in by_length[length]]
-        room = max(1, batch_tokens // max(1, group[0]))
-        batches += [lines[start : start + room] for start in range(0, len(lines), room)]
-    return batches
-
-
-def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Which lengths are padded to the same one: the cheapest division of (length, rows) pairs, longest first.
-
-    The cost of a group is its padding and the start of its batches; the best division up to each length is found from
-    the best ones before it.
-    """
-    to_start = min(batch_tokens // 32, _MOST_TO_START_A_BATCH)
-    best: list[tuple[float, int]] = [(0.0, 0)]
-    for end in range(1, len(counts) + 1):
-        cheapest = (float("inf"), 0)
-        rows = useful = 0
-        for start in range(end - 1, -1, -1):
-            length, number = counts[start]
-            rows += number
-            useful += length * number
-            batches = -(-rows // max(1, batch_tokens // max(1, length)))
-            cost = best[start][0] + rows * length - useful + batches * to_start
-            cheapest = min(cheapest, (cost, start))
-        best.append(cheapest)
-    groups: list[list[int]] = []
-    end = len(counts)
-    while end:
-        start = best[end][1]
-        groups.append([length for length, _ in counts[start:end]])
-        end = start
-    return groups[::-1]
 
 
 def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
@@ -208,7 +63,7 @@ def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
         ids = question.ids[: 1 + max(position for position, _ in question.wanted)] if trim else question.ids
         key = (ids, question.source, question.segments)
         if key not in rows:
-            rows[key] = Row(*key), range(len(ids))
+            rows[key] = Row(ids, (question.source,) if question.source else (), question.segments), range(len(ids))
         row, places = rows[key]
         row.reads.append(Read(question, places))
     for row, _ in rows.values():
@@ -220,13 +75,13 @@ def _trees(rows: Iterable[Row]) -> Iterator[Row]:
     """Rows with a common prefix, and a common source if they have one, joined into trees."""
     tree: _Tree | None = None
     # In the order of their ids, rows that share a long prefix are neighbours.
-    for row in sorted(rows, key=lambda row: (row.source, row.ids)):
+    for row in sorted(rows, key=lambda row: (row.sources, row.ids)):
         if tree is not None and tree.takes(row):
             tree.add(row)
             continue
         if tree is not None:
             yield tree.row()
-        tree = _Tree(row.source)
+        tree = _Tree(row.sources)
         tree.add(row)
     if tree is not None:
         yield tree.row()
@@ -235,8 +90,8 @@ def _trees(rows: Iterable[Row]) -> Iterator[Row]:
 class _Tree:
     """Grows a tree row, one input at a time, in the order of their ids."""
 
-    def __init__(self, source: tuple[int, ...]) -> None:
-        self._source = source
+    def __init__(self, sources: tuple[tuple[int, ...], ...]) -> None:
+        self._sources = sources
         self._ids: list[int] = []
         self._depths: list[int] = []
         self._ends: list[int] = []
@@ -248,7 +103,7 @@ class _Tree:
         """Whether another input shares enough with the last one to stand in the same row."""
         shared = common_prefix(self._last, row.ids)
         fits = len(self._ids) + len(row.ids) - shared <= LARGEST_TREE
-        return fits and shared >= SHORTEST_SHARED_PREFIX and row.source == self._source
+        return fits and shared >= SHORTEST_SHARED_PREFIX and row.sources == self._sources
 
     def add(self, row: Row) -> None:
         shared = common_prefix(self._last, row.ids)
@@ -265,10 +120,10 @@ class _Tree:
     def row(self) -> Row:
         """The finished row; plain, if there is but one input in it."""
         if len(self._ids) == len(self._path):
-            return Row(tuple(self._ids), self._source, reads=self._reads)
+            return Row(tuple(self._ids), self._sources, reads=self._reads)
         self._close(0)
         return Row(
-            tuple(self._ids), self._source, depths=tuple(self._depths), ends=tuple(self._ends), reads=self._reads
+            tuple(self._ids), self._sources, depths=tuple(self._depths), ends=tuple(self._ends), reads=self._reads
         )
 
     def _close(self, depth: int) -> None:
@@ -278,49 +133,52 @@ class _Tree:
         del self._path[depth:]
 
 
-def _packed(rows: Iterable[Row], width: int) -> list[Row]:
-    """Rows of up to `width` tokens: each input, the longest first, goes where it leaves the least room."""
-    packs: list[list[Row]] = []
-    by_room: dict[int, list[list[Row]]] = {}
-    rooms: list[int] = []  # the keys of `by_room`, in order
-    for row in sorted(rows, key=lambda row: (-len(row.ids), row.segments, row.ids)):
-        place = bisect_left(rooms, len(row.ids))
-        if place < len(rooms):
-            room = rooms[place]
-            pack = by_room[room].pop()
-            if not by_room[room]:
-                del by_room[room], rooms[place]
-        else:
-            room, pack = max(width, len(row.ids)), []
-            packs.append(pack)
-        pack.append(row)
-        left = room - len(row.ids)
-        if left not in by_room:
-            insort(rooms, left)
-        by_room.setdefault(left, []).append(pack)
-    return [_joined(pack) if len(pack) > 1 else pack[0] for pack in packs]
+def _packed(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
+    """Rows of up to `width` tokens, of several inputs each."""
+    ordered = sorted(rows, key=lambda row: (row.segments, row.sources, row.ids))
+    together = packs([_size(row) for row in ordered], width)
+    return [
+        _joined([ordered[n] for n in numbers], causal) if len(numbers) > 1 else ordered[numbers[0]]
+        for numbers in together
+    ]
 
 
-def _joined(rows: Sequence[Row]) -> Row:
+def _size(row: Row) -> int:
+    """How much room a row takes in a longer one: that of its tokens or, where these are few, of its source."""
+    if not row.sources:
+        return len(row.ids)
+    return max(len(row.ids), -(-sum(map(len, row.sources)) // _SOURCES_PER_TOKEN))
+
+
+def _joined(rows: Sequence[Row], causal: bool) -> Row:
     """Several rows as one."""
+    start = 0
     depths: list[int] = []
     ends: list[int] = []
     reads: list[Read] = []
     for row in rows:
-        start, length = len(depths), len(row.ids)
-        if row.has_several:
-            depths += row.depths
-            ends += [start + end for end in row.ends]
+        end = start + len(row.ids)
+        if row.ends:
             reads += [Read(question, [start + place for place in places]) for question, places in row.reads]
         else:
-            places = range(start, start + length)
-            depths += range(length)
-            ends += [start + length] * length
-            reads += [Read(question, places) for question, _ in row.reads]
-    ids = tuple(chain.from_iterable(row.ids for row in rows))
-    has_segments = any(row.segments for row in rows)
-    segments = tuple(chain.from_iterable(row.segments or (0,) * len(row.ids) for row in rows)) if has_segments else ()
-    return Row(ids, segments=segments, depths=tuple(depths), ends=tuple(ends), reads=reads)
+            own = range(start, end)
+            reads += [Read(question, own) for question, _ in row.reads]
+        if causal:
+            depths += row.depths or range(len(row.ids))
+            ends += [start + own for own in row.ends] or [end] * len(row.ids)
+        start = end
+    segments: tuple[int, ...] = ()
+    if any(row.segments for row in rows):
+        segments = tuple(chain.from_iterable(row.segments or (0,) * len(row.ids) for row in rows))
+    return Row(
+        tuple(chain.from_iterable([row.ids for row in rows])),
+        tuple(chain.from_iterable([row.sources for row in rows])),
+        segments,
+        tuple([len(row.ids) for row in rows]),
+        tuple(depths),
+        tuple(ends),
+        reads,
+    )
 
 
 def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
@@ -330,35 +188,21 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
         yield [ordered[line] for line in lines]
 
 
-def _batches_by_source(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
-    """Sources of about the same length together, each with all of its rows, so that it is encoded once.
+def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
+    """Rows whose sources are about as long together, all rows of a source in one batch, so that it is encoded once.
 
     What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
     """
-    by_source: dict[tuple[int, ...], Batch] = {}
-    for row in sorted(rows, key=lambda row: (-len(row.source), row.source, row.ids)):
-        by_source.setdefault(row.source, []).append(row)
-    lengths = [len(source) for source in by_source]
-    clusters = list(by_source.values())
+    by_sources: dict[tuple[tuple[int, ...], ...], Batch] = {}
+    for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):
+        by_sources.setdefault(row.sources, []).append(row)
+    lengths = [sum(map(len, sources)) for sources in by_sources]
+    clusters = list(by_sources.values())
     # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length.
     divided: Iterable[list[int]]
     if sum(lengths) > sum(len(row.ids) for row in rows):
         divided = of_like_length(lengths, _ENCODER_BATCHES * batch_tokens)
     else:
-        divided = _in_order(lengths, _ENCODER_BATCHES * batch_tokens)
+        divided = in_order(lengths, _ENCODER_BATCHES * batch_tokens)
     for lines in divided:
         yield [row for line in lines for row in clusters[line]]
-
-
-def _in_order(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Lines one after the other, as many as have so many tokens together."""
-    lines: list[int] = []
-    tokens = 0
-    for line, length in enumerate(lengths):
-        if lines and tokens + length > most:
-            yield lines
-            lines, tokens = [], 0
-        lines.append(line)
-        tokens += length
-    if lines:
-        yield lines
