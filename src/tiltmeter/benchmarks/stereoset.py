@@ -82,7 +82,7 @@ def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> No
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
     steps = [
-        item.context.replace(BLANK, text.decode(word.ids[:shown]) + mask_text)
+        item.context.replace(BLANK, text.decode(word.ids[:shown]) + mask_text if shown else mask_text)
         for (item, _), word in zip(candidates, words, strict=True)
         for shown in range(len(word.ids))
     ]
@@ -125,7 +125,9 @@ def _add_blanks(
         for _ in item.candidates:
             own = []
             for ids, piece in next(steps_of):
-                number, pieces = inputs.setdefault(ids, (len(inputs), []))
+                if ids not in inputs:
+                    inputs[ids] = len(inputs), []
+                number, pieces = inputs[ids]
                 if piece not in pieces:
                     pieces.append(piece)
                 own.append((number, pieces.index(piece)))
@@ -137,7 +139,7 @@ def _add_blanks(
             asked.skipped.append(Skipped(item.id, "a candidate word has no token"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MeanOfPieces:
     """The scores of an item's candidates: the mean of the probabilities of the pieces of each.
 
