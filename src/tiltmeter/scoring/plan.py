@@ -198,9 +198,10 @@ def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
         by_sources.setdefault(row.sources, []).append(row)
     lengths = [sum(map(len, sources)) for sources in by_sources]
     clusters = list(by_sources.values())
-    # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length.
+    # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length,
+    # as they are anyway where several share a row.
     divided: Iterable[list[int]]
-    if sum(lengths) > sum(len(row.ids) for row in rows):
+    if sum(lengths) > sum(len(row.ids) for row in rows) and not any(row.lengths for row in rows):
         divided = of_like_length(lengths, _ENCODER_BATCHES * batch_tokens)
     else:
         divided = in_order(lengths, _ENCODER_BATCHES * batch_tokens)
