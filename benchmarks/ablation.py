@@ -8,13 +8,14 @@ carries no switches.
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from statistics import median
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 
 from benchmarks import show, tiltmeter_way
@@ -22,7 +23,7 @@ from benchmarks.outcome import Outcome, difference
 from benchmarks.prepared import Prepared, parser, prepare
 from benchmarks.timing import in_turns, spread
 from tiltmeter.models import head, last_layer, seq2seq
-from tiltmeter.questions import Question
+from tiltmeter.questions import Answer, Question
 from tiltmeter.scoring import execute, plan
 
 
@@ -38,26 +39,49 @@ class _Alone(tuple):
         return _Alone(found) if isinstance(place, slice) else found
 
 
-def _told_apart(questions: Sequence[Question]) -> list[Question]:
-    """The questions, each with ids, a source and a digest of its own."""
+def _told_apart(question: Question, number: int) -> list[tuple[Question, list[int]]]:
+    """A question as several, with the pairs that each wants: each token that is wanted of one position by itself.
+
+    Each has ids, a source and a digest of its own; `number` tells it from others that want the same.
+    """
+    wanted_before: dict[int, int] = {}
+    pairs: list[list[int]] = []
+    for place, (position, _) in enumerate(question.wanted):
+        copy = wanted_before.get(position, 0)
+        wanted_before[position] = copy + 1
+        if copy == len(pairs):
+            pairs.append([])
+        pairs[copy].append(place)
     apart = []
-    for number, question in enumerate(questions):
-        copy = replace(question, ids=_Alone(question.ids), source=_Alone(question.source))
-        digest = hashlib.blake2b(question.digest + number.to_bytes(8, "little"), digest_size=16).digest()
-        copy.digest = digest
-        apart.append(copy)
+    for copy, places in enumerate(pairs):
+        wanted = tuple(question.wanted[place] for place in places)
+        alone = replace(question, ids=_Alone(question.ids), wanted=wanted, source=_Alone(question.source))
+        name = question.digest + number.to_bytes(8, "little") + copy.to_bytes(8, "little")
+        alone.digest = hashlib.blake2b(name, digest_size=16).digest()
+        apart.append((alone, places))
     return apart
+
+
+def _joined(question: Question, parts: Iterable[tuple[Answer, list[int]]]) -> Answer:
+    """The answer to a question from those to its parts."""
+    table = np.zeros((question.want.rows, len(question.wanted)), dtype=np.float32)
+    for answer, places in parts:
+        table[:, places] = answer.reshape(question.want.rows, -1)
+    return table.ravel()
 
 
 @contextmanager
 def without_deduplication() -> Iterator[None]:
-    """Every question is an input of its own."""
+    """Every question, and every token that it wants of a position, is an input of its own."""
     answers = tiltmeter_way._answers
 
     def answer(questions: Sequence[Question], *others: Any) -> Any:
-        apart = _told_apart(questions)
-        found = answers(apart, *others)
-        return {question.digest: found[copy.digest] for question, copy in zip(questions, apart, strict=True)}
+        apart = [_told_apart(question, number) for number, question in enumerate(questions)]
+        found = answers([copy for copies in apart for copy, _ in copies], *others)
+        return {
+            question.digest: _joined(question, [(found[copy.digest], places) for copy, places in copies])
+            for question, copies in zip(questions, apart, strict=True)
+        }
 
     with patch.object(tiltmeter_way, "_answers", answer):
         yield

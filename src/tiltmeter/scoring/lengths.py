@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
 # What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
-_MOST_TO_START_A_BATCH = 800
+_MOST_TO_START_A_BATCH = 480
 
 
 def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
