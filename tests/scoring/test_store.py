@@ -20,7 +20,7 @@ def digest(number: int) -> bytes:
 
 
 def test_answers_come_back_as_they_were_put(tmp_path: Path) -> None:
-    answers = {digest(i): np.array([-i / 3, -0.5], dtype=np.float32) for i in range(1200)}
+    answers = {digest(i): np.array([-i / 3, *range(i % 7)], dtype=np.float32) for i in range(1200)}
     with AnswerStore(tmp_path / "a.sqlite") as store:
         store.put("model", answers)
     with AnswerStore(tmp_path / "a.sqlite") as store:

@@ -11,7 +11,8 @@ from tiltmeter.questions import Kind, Question, Want, common_prefix
 from tiltmeter.scoring.lengths import in_order, of_like_length, packs
 from tiltmeter.scoring.rows import Batch, Read, Row
 
-# A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
+# A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays; nor past the
+# width of rows of several inputs, for a few longer rows would be small batches of their own.
 LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
@@ -33,7 +34,7 @@ def plan(
     causal = kind in ("causal", "seq2seq")
     rows = _unique_rows(questions, trim=causal)
     if causal and share_prefixes:
-        rows = list(_trees(rows))
+        rows = list(_trees(rows, pack or LARGEST_TREE))
     # Attention is measured on inputs that have a row of their own.
     if pack and not any(read.question.want is Want.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads):
         rows = _packed(rows, pack, causal=causal)
@@ -71,12 +72,12 @@ def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
     return [row for row, _ in rows.values()]
 
 
-def _trees(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows with a common prefix, and a common source if they have one, joined into trees."""
+def _trees(rows: Iterable[Row], largest: int) -> Iterator[Row]:
+    """Rows with a common prefix, and a common source if they have one, joined into trees of up to `largest` tokens."""
     tree: _Tree | None = None
     # In the order of their ids, rows that share a long prefix are neighbours.
     for row in sorted(rows, key=lambda row: (row.sources, row.ids)):
-        if tree is not None and tree.takes(row):
+        if tree is not None and tree.takes(row, largest):
             tree.add(row)
             continue
         if tree is not None:
@@ -99,10 +100,10 @@ class _Tree:
         self._last: tuple[int, ...] = ()  # the ids of the input added last
         self._path: list[int] = []  # where its tokens stand in the row
 
-    def takes(self, row: Row) -> bool:
+    def takes(self, row: Row, largest: int) -> bool:
         """Whether another input shares enough with the last one to stand in the same row."""
         shared = common_prefix(self._last, row.ids)
-        fits = len(self._ids) + len(row.ids) - shared <= LARGEST_TREE
+        fits = len(self._ids) + len(row.ids) - shared <= largest
         return fits and shared >= SHORTEST_SHARED_PREFIX and row.sources == self._sources
 
     def add(self, row: Row) -> None:

@@ -20,9 +20,9 @@ CREATE TABLE IF NOT EXISTS answers (
 # Many answers of one length in one statement: twice as fast as one by one. The first answer stays: two runs at once may
 # differ in the last bit, and a score must not change.
 _INSERT = """
-WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?1)
+WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place + 1 < :count)
 INSERT OR IGNORE INTO answers (model, question, answer)
-SELECT ?2, substr(?3, 16 * place + 1, 16), substr(?5, ?4 * place + 1, ?4) FROM places
+SELECT :model, substr(:digests, 16 * place + 1, 16), substr(:numbers, :size * place + 1, :size) FROM places
 """
 # SQLite's own limit on the variables of one statement is far higher; this keeps statements small.
 _AT_ONCE = 500
@@ -64,5 +64,6 @@ class AnswerStore(Database):
             for digest, answer in answers.items():
                 of_length.setdefault(len(answer), []).append(digest)
             for length, digests in of_length.items():
-                numbers = np.concatenate([answers[digest] for digest in digests]).astype("<f4").tobytes()
-                self._db.execute(_INSERT, [len(digests), model, b"".join(digests), 4 * length, numbers])
+                numbers = np.concatenate([answers[digest] for digest in digests]).astype("<f4")
+                several = {"digests": b"".join(digests), "numbers": numbers.tobytes(), "size": 4 * length}
+                self._db.execute(_INSERT, {"model": model, "count": len(digests), **several})
