@@ -25,6 +25,7 @@ from benchmarks.timing import in_turns, spread
 from tiltmeter.models import head, last_layer, seq2seq
 from tiltmeter.questions import Answer, Question
 from tiltmeter.scoring import execute, plan
+from tiltmeter.scoring.lengths import packs
 
 
 class _Alone(tuple):
@@ -173,7 +174,10 @@ def without_packing() -> Iterator[None]:
     def unpacked(*arguments: Any, **options: Any) -> Any:
         return make_plan(*arguments, **{**options, "pack": 0})
 
-    with patch.object(execute, "plan", unpacked):
+    def each_alone(lengths: Sequence[int], _width: int) -> list[list[int]]:
+        return packs(lengths, 0)
+
+    with patch.object(execute, "plan", unpacked), patch.object(seq2seq, "packs", each_alone):
         yield
 
 
@@ -183,7 +187,7 @@ def without_encoding_once() -> Iterator[None]:
     make_plan = execute.plan
 
     def with_sources_apart(*arguments: Any, **options: Any) -> Any:
-        batches = make_plan(*arguments, **{**options, "share_prefixes": False})
+        batches = make_plan(*arguments, **{**options, "share_prefixes": False, "pack": 0})
         for row in (row for batch in batches for row in batch):
             row.sources = tuple(_Alone(source) for source in row.sources)
         return batches

@@ -30,6 +30,7 @@ def in_turns(
                 seconds[name].append(time.perf_counter() - began)
             outcome.settle()
             outcomes[name] = outcome
+            del outcome
     return seconds, outcomes
 
 

@@ -25,7 +25,8 @@ PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
 class Workload:
     """A benchmark, or one part of it, with the published way for each kind of model that it is asked of.
 
-    `candidates` is how many candidates a trial is about: their scores come first, and each has as many questions.
+    `candidates` is how many candidates a trial is about, where each has questions of its own: their scores come first,
+    and each has as many questions.
     `log_scores` tells that scores are sums or differences of logarithms.
     """
 

@@ -102,6 +102,21 @@ def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: 
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
 
 
+def test_an_encoder_that_does_not_keep_sources_apart_gets_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Seq2seqAnswerer, "width_of_packs", lambda _self: 40)
+    model = made(MODELS["t5"])
+    encode = model.get_encoder().forward
+
+    def without_wide_masks(attention_mask: torch.Tensor | None = None, **others: Any) -> Any:
+        wide = attention_mask is not None and attention_mask.dim() == 4
+        return encode(attention_mask=None if wide else attention_mask, **others)
+
+    monkeypatch.setattr(model.get_encoder(), "forward", without_wide_masks)
+    unpacked = Seq2seqAnswerer(model, CPU)
+    assert not unpacked.pack
+    assert unpacked.shares_prefixes
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_order_does_not_matter(name: str) -> None:
     asked = random_questions(kind_of(name), 3)

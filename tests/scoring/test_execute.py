@@ -69,6 +69,15 @@ def test_what_is_stored_is_not_asked_again_and_the_model_is_not_even_loaded() ->
     answer_all(questions(20), kind="masked", fingerprint="f", load=never, store=store)
 
 
+def test_a_row_that_is_answered_in_part_keeps_the_answer_that_is_there() -> None:
+    first, second = Question((1, 2), ((0, 4),)), Question((1, 2), ((0, 5),))
+    store = AnswerStore(":memory:")
+    store.put("f", {first.digest: np.float32([-0.5])})
+    both = ask(Fake(), store, [first, second])
+    assert both == {first.digest: [-0.5], second.digest: [-5.0]}
+    assert ask(Fake(), store, [first, second]) == both
+
+
 def test_a_run_that_was_stopped_sends_the_batches_it_would_have_sent() -> None:
     whole = Fake()
     ask(whole, AnswerStore(":memory:"), questions())

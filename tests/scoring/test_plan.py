@@ -129,6 +129,16 @@ def test_a_shared_prefix_is_sent_once_and_what_is_not_read_is_not_sent() -> None
     assert [row.ids for row in rows] == [(*prefix, 5), (*prefix, 6), (*prefix, 7)]
 
 
+def test_a_long_prefix_is_shared_even_in_a_row_that_is_wider_than_others() -> None:
+    context = tuple(range(50))
+    asked = [Question((*context, a, a, a), ((50, a), (51, a))) for a in (5, 6, 7)]
+    ((tree,),) = plan(asked, "causal", 100, pack=54)
+    assert len(tree.ids) == 50 + 3 * 2
+    # Two tokens of eight are not worth a wider row.
+    short = [Question((1, 2, *[a] * 6), ((7, a),)) for a in range(10, 15)]
+    assert max(len(row.ids) for batch in plan(short, "causal", 100, pack=16) for row in batch) <= 16
+
+
 def test_padding_is_under_three_percent_for_lengths_as_they_occur() -> None:
     rng = random.Random(1)
     lengths = [max(5, round(rng.gauss(14, 4))) for _ in range(4000)]

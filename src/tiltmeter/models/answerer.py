@@ -16,7 +16,7 @@ from tiltmeter.models.activations import fuse_activations
 from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
-from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.questions import Answer, Kind, Question, Want
 from tiltmeter.scoring.plan import plan
 from tiltmeter.scoring.rows import Asks, Batch, by_question
 
@@ -97,8 +97,8 @@ class Answerer(ABC):
     ) -> bool:
         """Whether inputs get the same numbers in rows of `pack` tokens as each in its own: everywhere, or of one pair.
 
-        A long input stands beside them: a model whose tokens see only their neighbours must not see farther here. Each
-        of the sources, where there are any, is one of some of the inputs.
+        A long input stands beside them: a model whose tokens see only their neighbours must not see farther here. The
+        sources, where there are any, are those of the inputs in turn.
         """
         if not self.takes_positions():
             return False
@@ -108,15 +108,20 @@ class Answerer(ABC):
             Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))), source)
             for ids, source in zip((long, *_SHORT_INPUTS), cycle(sources), strict=False)
         ]
+        together: dict[bytes, Answer] = {}
         try:
-            (packed,) = plan(questions, self.kind, 2 * width, pack=pack)
-            together = by_question(packed, self.answer(packed))
+            self.pack = pack
+            for batch in plan(questions, self.kind, 2 * width, pack=pack):
+                together |= by_question(batch, self.answer(batch))
+            self.pack = 0
             for batch in plan(questions, self.kind, 1, share_prefixes=False):
                 for question, alone in by_question(batch, self.answer(batch)).items():
                     if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
                         return False
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False  # a model that refuses such a mask simply gets its inputs one by one
+        finally:
+            self.pack = 0
         return True
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
@@ -181,14 +186,6 @@ class VocabularyAnswerer(Answerer):
         super().__init__(model, device)
         self.head = VocabularyHead(model)
 
-    @abstractmethod
-    def inputs(self, batch: Batch) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call."""
-
-    def numbers(self, batch: Batch) -> Tensor:
-        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
-        return self.read(self.inputs(batch), max(len(row.ids) for row in batch), Asks.of(batch))
-
     def read(self, inputs: dict[str, Any], width: int, asks: Asks) -> Tensor:
         """The numbers that are asked of inputs which are so wide."""
         positions = asks.lines * width + asks.positions
@@ -213,3 +210,15 @@ class VocabularyAnswerer(Answerer):
             attention = mean_attention(self.model, inputs).ravel()
             numbers[1, self.to_device(attended)] = attention[self.to_device(positions[attended])]
         return numbers
+
+
+class OneStackAnswerer(VocabularyAnswerer):
+    """A model that is all encoder or all decoder: what is asked about goes in, and is read where it comes out."""
+
+    @abstractmethod
+    def inputs(self, batch: Batch) -> dict[str, Any]:
+        """The keyword arguments of the model's forward call."""
+
+    def numbers(self, batch: Batch) -> Tensor:
+        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+        return self.read(self.inputs(batch), max(len(row.ids) for row in batch), Asks.of(batch))

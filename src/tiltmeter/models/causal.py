@@ -5,11 +5,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from tiltmeter.models.answerer import VocabularyAnswerer
+from tiltmeter.models.answerer import OneStackAnswerer
 from tiltmeter.scoring.rows import Batch, Row
 
 
-class CausalAnswerer(VocabularyAnswerer):
+class CausalAnswerer(OneStackAnswerer):
     """Reads the distribution over the next token.
 
     Padding stands on the right, where a causal model cannot see it, so plain rows need no mask. Rows of several inputs

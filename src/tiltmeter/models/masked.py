@@ -5,12 +5,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from tiltmeter.models.answerer import VocabularyAnswerer
+from tiltmeter.models.answerer import OneStackAnswerer
 from tiltmeter.models.encoder_inputs import encoder_inputs, first_position
 from tiltmeter.scoring.rows import Batch, Row
 
 
-class MaskedAnswerer(VocabularyAnswerer):
+class MaskedAnswerer(OneStackAnswerer):
     """Reads the distribution at a mask, or at any other place."""
 
     kind = "masked"

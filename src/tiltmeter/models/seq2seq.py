@@ -35,10 +35,12 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         self._positions = RelativePositions(model.get_decoder())  # type: ignore[operator]
         with torch.inference_mode():
             self.head.check(self._decoding([Row((0, 1, 2), ((1, 2, 3),))], *self._encoded([(1, 2, 3)])))
-        for width in (self.width_of_packs(), 0):
-            self.pack = width
-            self.shares_prefixes = self.keeps_apart(width, sources=((1, 2, 3), (4, 3, 5)))
+        for width in dict.fromkeys((self.width_of_packs(), 0)):
+            # A long source fills the row that the short ones share.
+            long = tuple(11 + place % 9 for place in range(max(width, 8) - 6))
+            self.shares_prefixes = self.keeps_apart(width, sources=(long, (1, 2, 3), (4, 3, 5)))
             if self.shares_prefixes:
+                self.pack = width
                 break
 
     def width_of_packs(self) -> int:
@@ -46,12 +48,8 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return 0 if self.device.type == "cpu" else super().width_of_packs()
 
     def takes_positions(self) -> bool:
-        """Whether the decoder, and where sources share rows the encoder, can be told where tokens stand."""
-        return self._positions.can_be_told and (not self.pack or self._encoder_positions.can_be_told)
-
-    def inputs(self, batch: Batch) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call."""
-        return self._decoding(batch, *self._encoded([source for row in batch for source in row.sources]))
+        """Whether the decoder can be told where tokens stand."""
+        return self._positions.can_be_told
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
@@ -69,13 +67,16 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return numbers
 
     def _encoded(self, sources: Sequence[Source]) -> tuple[Tensor, dict[Source, int]]:
-        """The hidden states of all tokens of the sources in one line, and where in it each distinct source begins."""
+        """The hidden states of all tokens of the sources in one line, and where in it each distinct source begins.
+
+        At its beginning stand the states of padding, which are zeros.
+        """
         distinct = list(dict.fromkeys(sources))
         together = packs([len(source) for source in distinct], self.pack)
         rows = [[distinct[number] for number in numbers] for numbers in together]
         states: list[Tensor] = []
         starts: dict[Source, int] = {}
-        before = 0
+        before = 1
         for lines in of_like_length([sum(map(len, row)) for row in rows], self.batch_tokens):
             some = [rows[line] for line in lines]
             found = self._encode(some)
@@ -86,7 +87,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
                     start += len(source)
             states.append(flat(found))
             before += len(states[-1])
-        return torch.cat(states), starts
+        return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
     def _encode(self, rows: Sequence[Sequence[Source]]) -> Tensor:
         """The hidden states of rows of one or several sources."""
@@ -107,7 +108,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             [place for source in row.sources for place in range(starts[source], starts[source] + len(source))]
             for row in rows
         ]
-        encoded = states[self.padded(places)]
+        encoded = states[self.padded(places)]  # what is padded is 0
         seen = self.mask(places)
         if any(len(row.sources) > 1 for row in rows):
             _, numbers = self.inputs_of_tokens([[len(source) for source in row.sources] for row in rows])

@@ -83,13 +83,14 @@ def answer_batches(
 ) -> Iterator[dict[bytes, Answer]]:
     """The answers of each batch that are not among `answers` yet."""
     for batch, numbers in _answered(model, _unanswered(batches, answers)):
-        found = by_question(batch, numbers)
+        # Of a row that was answered in part, the answers that are there stay.
+        found = {digest: answer for digest, answer in by_question(batch, numbers).items() if digest not in answers}
         if not np.isfinite(numbers).all():
-            digest = next(digest for digest, answer in found.items() if not np.isfinite(answer).all())
-            raise ModelError(
-                f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; if "
-                "it runs in half precision, try --dtype float32."
-            )
+            for digest in (digest for digest, answer in found.items() if not np.isfinite(answer).all()):
+                raise ModelError(
+                    f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; "
+                    "if it runs in half precision, try --dtype float32."
+                )
         yield found
 
 

@@ -11,11 +11,13 @@ from tiltmeter.questions import Kind, Question, Want, common_prefix
 from tiltmeter.scoring.lengths import in_order, of_like_length, packs
 from tiltmeter.scoring.rows import Batch, Read, Row
 
-# A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays; nor past the
-# width of rows of several inputs, for a few longer rows would be small batches of their own.
+# A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
 LARGEST_TREE = 192
 # A shared prefix shorter than this saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
+# A tree that is wider than rows of several inputs are is one of few, in a small batch of their own: it has to save this
+# share of an input.
+_SHARE_FOR_WIDE_TREES = 0.5
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
 # targets of one length there are.
 _ENCODER_BATCHES = 8
@@ -32,7 +34,7 @@ def plan(
     decoded in steps of its size.
     """
     causal = kind in ("causal", "seq2seq")
-    rows = _unique_rows(questions, trim=causal)
+    rows = _unique_rows(questions, kind)
     if causal and share_prefixes:
         rows = list(_trees(rows, pack or LARGEST_TREE))
     # Attention is measured on inputs that have a row of their own.
@@ -57,14 +59,17 @@ def padding_share(batches: Iterable[Batch], batch_tokens: int, pack: int = 0) ->
     return 1 - useful / sent if sent else 0.0
 
 
-def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
-    """One row per distinct input; with `trim`, tokens after the last position that is read are left out."""
+def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
+    """One row per distinct input; where none is seen from before it, what comes after the last read is left out."""
     rows: dict[tuple[tuple[int, ...], ...], tuple[Row, range]] = {}
     for question in {question.digest: question for question in questions}.values():
-        ids = question.ids[: 1 + max(position for position, _ in question.wanted)] if trim else question.ids
+        ids = question.ids
+        if kind in ("causal", "seq2seq"):
+            ids = ids[: 1 + max(position for position, _ in question.wanted)]
         key = (ids, question.source, question.segments)
         if key not in rows:
-            rows[key] = Row(ids, (question.source,) if question.source else (), question.segments), range(len(ids))
+            sources = (question.source,) if kind == "seq2seq" else ()
+            rows[key] = Row(ids, sources, question.segments), range(len(ids))
         row, places = rows[key]
         row.reads.append(Read(question, places))
     for row, _ in rows.values():
@@ -72,12 +77,12 @@ def _unique_rows(questions: Iterable[Question], *, trim: bool) -> list[Row]:
     return [row for row, _ in rows.values()]
 
 
-def _trees(rows: Iterable[Row], largest: int) -> Iterator[Row]:
-    """Rows with a common prefix, and a common source if they have one, joined into trees of up to `largest` tokens."""
+def _trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
+    """Rows with a common prefix, and a common source if they have one, joined into trees, if these are worth it."""
     tree: _Tree | None = None
     # In the order of their ids, rows that share a long prefix are neighbours.
     for row in sorted(rows, key=lambda row: (row.sources, row.ids)):
-        if tree is not None and tree.takes(row, largest):
+        if tree is not None and tree.takes(row, width):
             tree.add(row)
             continue
         if tree is not None:
@@ -100,10 +105,11 @@ class _Tree:
         self._last: tuple[int, ...] = ()  # the ids of the input added last
         self._path: list[int] = []  # where its tokens stand in the row
 
-    def takes(self, row: Row, largest: int) -> bool:
+    def takes(self, row: Row, width: int) -> bool:
         """Whether another input shares enough with the last one to stand in the same row."""
         shared = common_prefix(self._last, row.ids)
-        fits = len(self._ids) + len(row.ids) - shared <= largest
+        tokens = len(self._ids) + len(row.ids) - shared
+        fits = tokens <= width or (tokens <= LARGEST_TREE and shared >= _SHARE_FOR_WIDE_TREES * len(row.ids))
         return fits and shared >= SHORTEST_SHARED_PREFIX and row.sources == self._sources
 
     def add(self, row: Row) -> None:
@@ -190,9 +196,10 @@ def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
 
 
 def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
-    """Rows whose sources are about as long together, all rows of a source in one batch, so that it is encoded once.
+    """Rows whose sources are about as long together, those of the same ones in one batch, where they are encoded once.
 
-    What is sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
+    Where rows are of several sources, one of these may be in two batches; but its targets are mostly one tree. What is
+    sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
     """
     by_sources: dict[tuple[tuple[int, ...], ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):
