@@ -15,11 +15,14 @@ from tiltmeter.garbage import uncollected
 def in_turns(
     things: Mapping[str, Callable[[], Outcome]], repeats: int, device: torch.device
 ) -> tuple[dict[str, list[float]], dict[str, Outcome]]:
-    """Do all things one after the other, and that `repeats` times: a machine that slows down slows all alike."""
+    """Do all things one after the other, and that `repeats` times: a machine that slows down slows all alike.
+
+    Every other time in the reverse order, so that no thing always has to do with what the same other one has left.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in things}
     outcomes: dict[str, Outcome] = {}
-    for _ in range(repeats):
-        for name, thing in things.items():
+    for repeat in range(repeats):
+        for name, thing in list(things.items())[:: -1 if repeat % 2 else 1]:
             outcomes.pop(name, None)  # what the last repeat left is let go of before the clock runs
             gc.collect()
             synchronise(device)
