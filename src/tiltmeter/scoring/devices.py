@@ -132,6 +132,8 @@ def _worker(load: Callable[[], Answerer], work: _Work, connection: Connection) -
         model = load()
         connection.send(_Ready(model.batch_tokens, model.shares_prefixes, model.pack))
         share: _Share = connection.recv()
+        # Some models divide a batch again, by these: all in the same way.
+        model.batch_tokens, model.pack = share.batch_tokens, share.pack
         batches = plan(
             work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
         )

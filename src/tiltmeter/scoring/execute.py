@@ -65,7 +65,7 @@ def answer_all(
     if len(answers) == len(asked):
         return answers
     model = load()
-    at_once = batch_tokens or model.batch_tokens
+    at_once = model.batch_tokens = batch_tokens or model.batch_tokens  # some models divide a batch again, by this
     batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes, pack=model.pack)
     padding = padding_share(batches, at_once, model.pack)
     for found in answer_batches(model, batches, answers, names):
