@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal["masked", "causal", "seq2seq", "next-sentence"]
+Ids = tuple[int, ...]
 KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
 
 
@@ -45,9 +46,9 @@ class Question:
     is not changed once it is made; to freeze it would take a third of the time that it takes to make one.
     """
 
-    ids: tuple[int, ...]
+    ids: Ids
     wanted: tuple[tuple[int, int], ...]
-    source: tuple[int, ...] = ()
+    source: Ids = ()
     segments: tuple[int, ...] = ()
     want: Want = Want.LOG_PROB
     digest: bytes = field(init=False, repr=False, compare=False)

@@ -16,9 +16,8 @@ from typing import Literal, cast, get_args
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, log_mean
 from tiltmeter.data.items import BLANK, PARTS, AssociationItem, Candidate
 from tiltmeter.errors import UsageError
-from tiltmeter.questions import Answer, Encoded, Question, Text
+from tiltmeter.questions import Answer, Encoded, Ids, Question, Text
 
-Ids = tuple[int, ...]
 # The six ways of Öztürk (2022, Table 3.4) to score a candidate sentence after its context with a causal model.
 Case = Literal["orig", "b", "c", "d", "e", "f"]
 DEFAULT_CASE: Case = "d"
@@ -82,7 +81,7 @@ def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> No
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
     steps = [
-        item.context.replace(BLANK, text.decode(word.ids[:shown]) + mask_text if shown else mask_text)
+        item.context.replace(BLANK, text.decode(word.ids[:shown]) + mask_text)
         for (item, _), word in zip(candidates, words, strict=True)
         for shown in range(len(word.ids))
     ]

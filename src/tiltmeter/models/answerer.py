@@ -16,7 +16,7 @@ from tiltmeter.models.activations import fuse_activations
 from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
-from tiltmeter.questions import Answer, Kind, Question, Want
+from tiltmeter.questions import Answer, Ids, Kind, Question, Want
 from tiltmeter.scoring.plan import plan
 from tiltmeter.scoring.rows import Asks, Batch, by_question
 
@@ -28,6 +28,11 @@ _WIDTH_OF_PACKS_ELSEWHERE = 128
 _SHORT_INPUTS = ((11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13))
 # How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
 _SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+
+
+def long_input(length: int) -> Ids:
+    """So many tokens, of which no two neighbours are alike, to try a model with."""
+    return tuple(11 + place % 9 for place in range(length))
 
 
 class Answerer(ABC):
@@ -92,9 +97,7 @@ class Answerer(ABC):
         """Whether the model can be told where tokens stand."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
-    def keeps_apart(
-        self, pack: int, wanted: tuple[int, int] | None = None, sources: Sequence[tuple[int, ...]] = ((),)
-    ) -> bool:
+    def keeps_apart(self, pack: int, wanted: tuple[int, int] | None = None, sources: Sequence[Ids] = ((),)) -> bool:
         """Whether inputs get the same numbers in rows of `pack` tokens as each in its own: everywhere, or of one pair.
 
         A long input stands beside them: a model whose tokens see only their neighbours must not see farther here. The
@@ -103,7 +106,7 @@ class Answerer(ABC):
         if not self.takes_positions():
             return False
         width = pack or _WIDTH_OF_PACKS_ELSEWHERE
-        long = tuple(11 + place % 9 for place in range(width - sum(map(len, _SHORT_INPUTS))))
+        long = long_input(width - sum(map(len, _SHORT_INPUTS)))
         questions = [
             Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))), source)
             for ids, source in zip((long, *_SHORT_INPUTS), cycle(sources), strict=False)

@@ -8,13 +8,12 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
-from tiltmeter.models.answerer import VocabularyAnswerer
+from tiltmeter.models.answerer import VocabularyAnswerer, long_input
 from tiltmeter.models.last_layer import flat
 from tiltmeter.models.relative_positions import RelativePositions
+from tiltmeter.questions import Ids
 from tiltmeter.scoring.lengths import of_like_length, packs
 from tiltmeter.scoring.rows import Asks, Batch, Row
-
-Source = tuple[int, ...]
 
 
 class Seq2seqAnswerer(VocabularyAnswerer):
@@ -36,9 +35,10 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         with torch.inference_mode():
             self.head.check(self._decoding([Row((0, 1, 2), ((1, 2, 3),))], *self._encoded([(1, 2, 3)])))
         for width in dict.fromkeys((self.width_of_packs(), 0)):
+            short = ((1, 2, 3), (4, 3, 5))
             # A long source fills the row that the short ones share.
-            long = tuple(11 + place % 9 for place in range(max(width, 8) - 6))
-            self.shares_prefixes = self.keeps_apart(width, sources=(long, (1, 2, 3), (4, 3, 5)))
+            sources = (long_input(max(width, 8) - sum(map(len, short))), *short)
+            self.shares_prefixes = self.keeps_apart(width, sources=sources)
             if self.shares_prefixes:
                 self.pack = width
                 break
@@ -66,7 +66,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             numbers[:, self.to_device(asked)] = found
         return numbers
 
-    def _encoded(self, sources: Sequence[Source]) -> tuple[Tensor, dict[Source, int]]:
+    def _encoded(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
         """The hidden states of all tokens of the sources in one line, and where in it each distinct source begins.
 
         At its beginning stand the states of padding, which are zeros.
@@ -75,7 +75,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         together = packs([len(source) for source in distinct], self.pack)
         rows = [[distinct[number] for number in numbers] for numbers in together]
         states: list[Tensor] = []
-        starts: dict[Source, int] = {}
+        starts: dict[Ids, int] = {}
         before = 1
         for lines in of_like_length([sum(map(len, row)) for row in rows], self.batch_tokens):
             some = [rows[line] for line in lines]
@@ -89,7 +89,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             before += len(states[-1])
         return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
-    def _encode(self, rows: Sequence[Sequence[Source]]) -> Tensor:
+    def _encode(self, rows: Sequence[Sequence[Ids]]) -> Tensor:
         """The hidden states of rows of one or several sources."""
         joined = [tuple(chain.from_iterable(row)) for row in rows]
         depths, mask = None, self.mask(joined)
@@ -101,7 +101,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return states
 
     def _decoding(
-        self, rows: Batch, states: Tensor, starts: dict[Source, int], ends: Tensor | None = None
+        self, rows: Batch, states: Tensor, starts: dict[Ids, int], ends: Tensor | None = None
     ) -> dict[str, Any]:
         """What the decoder is given: its rows, the states of their sources, and which of these each token sees."""
         places = [

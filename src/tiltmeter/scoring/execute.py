@@ -86,12 +86,18 @@ def answer_batches(
         # Of a row that was answered in part, the answers that are there stay.
         found = {digest: answer for digest, answer in by_question(batch, numbers).items() if digest not in answers}
         if not np.isfinite(numbers).all():
-            for digest in (digest for digest, answer in found.items() if not np.isfinite(answer).all()):
-                raise ModelError(
-                    f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; "
-                    "if it runs in half precision, try --dtype float32."
-                )
+            _refuse_no_numbers(found, names)
         yield found
+
+
+def _refuse_no_numbers(found: Mapping[bytes, Answer], names: Mapping[bytes, str] | None) -> None:
+    """Name the first item about which an answer is no finite number."""
+    for digest, answer in found.items():
+        if not np.isfinite(answer).all():
+            raise ModelError(
+                f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; if "
+                "it runs in half precision, try --dtype float32."
+            )
 
 
 def _unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ was killed and goes on sends the same batches it would have sent, and gets the s
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from tiltmeter.questions import Kind, Question, Want, common_prefix
+from tiltmeter.questions import Ids, Kind, Question, Want, common_prefix
 from tiltmeter.scoring.lengths import in_order, of_like_length, packs
 from tiltmeter.scoring.rows import Batch, Read, Row
 
@@ -60,8 +60,8 @@ def padding_share(batches: Iterable[Batch], batch_tokens: int, pack: int = 0) ->
 
 
 def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
-    """One row per distinct input; where none is seen from before it, what comes after the last read is left out."""
-    rows: dict[tuple[tuple[int, ...], ...], tuple[Row, range]] = {}
+    """One row per distinct input; of causal ones and targets, what comes after the last position read is left out."""
+    rows: dict[tuple[Ids, ...], tuple[Row, range]] = {}
     for question in {question.digest: question for question in questions}.values():
         ids = question.ids
         if kind in ("causal", "seq2seq"):
@@ -96,13 +96,13 @@ def _trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
 class _Tree:
     """Grows a tree row, one input at a time, in the order of their ids."""
 
-    def __init__(self, sources: tuple[tuple[int, ...], ...]) -> None:
+    def __init__(self, sources: tuple[Ids, ...]) -> None:
         self._sources = sources
         self._ids: list[int] = []
         self._depths: list[int] = []
         self._ends: list[int] = []
         self._reads: list[Read] = []
-        self._last: tuple[int, ...] = ()  # the ids of the input added last
+        self._last: Ids = ()  # the ids of the input added last
         self._path: list[int] = []  # where its tokens stand in the row
 
     def takes(self, row: Row, width: int) -> bool:
@@ -201,7 +201,7 @@ def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     Where rows are of several sources, one of these may be in two batches; but its targets are mostly one tree. What is
     sent at once is smaller: the model divides the sources and the rows of a batch again, each by length.
     """
-    by_sources: dict[tuple[tuple[int, ...], ...], Batch] = {}
+    by_sources: dict[tuple[Ids, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):
         by_sources.setdefault(row.sources, []).append(row)
     lengths = [sum(map(len, sources)) for sources in by_sources]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.questions import Answer, Question
+from tiltmeter.questions import Answer, Ids, Question
 
 
 class Read(NamedTuple):
@@ -29,8 +29,8 @@ class Row:
     An encoder-decoder reads a source for each of these; the tokens are then the decoder's.
     """
 
-    ids: tuple[int, ...]
-    sources: tuple[tuple[int, ...], ...] = ()
+    ids: Ids
+    sources: tuple[Ids, ...] = ()
     segments: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
     depths: tuple[int, ...] = ()
