@@ -16,6 +16,7 @@ from tiltmeter.models.activations import fuse_activations
 from tiltmeter.models.attention import mean_attention
 from tiltmeter.models.head import VocabularyHead
 from tiltmeter.models.memory import batch_tokens
+from tiltmeter.models.norms import fuse_norms
 from tiltmeter.questions import Answer, Ids, Kind, Question, Want
 from tiltmeter.scoring.plan import plan
 from tiltmeter.scoring.rows import Asks, Batch, by_question
@@ -46,6 +47,7 @@ class Answerer(ABC):
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         fuse_activations(model)
+        fuse_norms(model)
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())

@@ -6,9 +6,10 @@ import torch
 from torch import nn
 
 # A processor works as fast with a thousand tokens as with more. A GPU wants many, but not so many that it has to wait
-# while they are made ready.
+# while they are made ready; more of an encoder-decoder, which is two stacks to send them through.
 _MOST = {"cpu": 1024}
 _MOST_ELSEWHERE = 32_768
+_MOST_FOR_TWO_STACKS = 65_536
 _LEAST = 128
 # The share of the free memory that the activations of one batch may take.
 _SHARE = 0.25
@@ -20,7 +21,9 @@ def batch_tokens(model: nn.Module, device: torch.device) -> int:
     # A block holds its input, its output, and a few things as wide as its widest layer at the same time.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
     fitting = int(_free_memory(device) * _SHARE / bytes_each)
-    return 1 << min(fitting, _MOST.get(device.type, _MOST_ELSEWHERE)).bit_length() - 1 if fitting > _LEAST else _LEAST
+    two_stacks = getattr(model.config, "is_encoder_decoder", False)
+    elsewhere = _MOST_FOR_TWO_STACKS if two_stacks else _MOST_ELSEWHERE
+    return 1 << min(fitting, _MOST.get(device.type, elsewhere)).bit_length() - 1 if fitting > _LEAST else _LEAST
 
 
 def _inner_layers(model: nn.Module) -> list[nn.Linear]:

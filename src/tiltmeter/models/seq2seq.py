@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
@@ -104,14 +105,12 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         self, rows: Batch, states: Tensor, starts: dict[Ids, int], ends: Tensor | None = None
     ) -> dict[str, Any]:
         """What the decoder is given: its rows, the states of their sources, and which of these each token sees."""
-        places = [
-            [place for source in row.sources for place in range(starts[source], starts[source] + len(source))]
-            for row in rows
-        ]
-        encoded = states[self.padded(places)]  # what is padded is 0
-        seen = self.mask(places)
+        lengths = [[len(source) for source in row.sources] for row in rows]
+        places, numbers = self.inputs_of_tokens(lengths)
+        begins = self.to_device(np.array([starts[source] for row in rows for source in row.sources]))
+        encoded = states[torch.where(numbers < 0, 0, begins[numbers] + places)]
+        seen = self.mask([range(sum(row)) for row in lengths])
         if any(len(row.sources) > 1 for row in rows):
-            _, numbers = self.inputs_of_tokens([[len(source) for source in row.sources] for row in rows])
             _, own = self.inputs_of_tokens([row.lengths or (len(row.ids),) for row in rows])
             # What sees nothing would be no number: padding sees the first source of its row.
             own = torch.where(own < 0, numbers[:, :1], own)

@@ -3,8 +3,8 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-# What it costs to begin a batch, in tokens: a thirty-second of a full batch, but on no device more than this.
-_MOST_TO_START_A_BATCH = 480
+# What it costs to begin a batch: so much of a full one.
+_TO_START_A_BATCH = 1 / 32
 
 
 def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
@@ -35,7 +35,7 @@ def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[i
     The cost of a group is its padding and the start of its batches; the best division up to each length is found from
     the best ones before it.
     """
-    to_start = min(batch_tokens // 32, _MOST_TO_START_A_BATCH)
+    to_start = int(batch_tokens * _TO_START_A_BATCH)
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(counts) + 1):
         cheapest = (float("inf"), 0)

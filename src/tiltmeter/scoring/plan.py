@@ -19,10 +19,11 @@ SHORTEST_SHARED_PREFIX = 2
 # share of an input.
 _SHARE_FOR_WIDE_TREES = 0.5
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
-# targets of one length there are.
+# targets of one length there are. Where several share a row, that matters less than to have the next batch ready.
 _ENCODER_BATCHES = 8
+_ENCODER_BATCHES_OF_PACKS = 2
 # How many tokens of its sources a row of several targets has for each token that it may have itself.
-_SOURCES_PER_TOKEN = 4
+_SOURCES_PER_TOKEN = 8
 
 
 def plan(
@@ -206,12 +207,14 @@ def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
         by_sources.setdefault(row.sources, []).append(row)
     lengths = [sum(map(len, sources)) for sources in by_sources]
     clusters = list(by_sources.values())
+    packed = any(row.lengths for row in rows)
+    most = batch_tokens * (_ENCODER_BATCHES_OF_PACKS if packed else _ENCODER_BATCHES)
     # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length,
     # as they are anyway where several share a row.
     divided: Iterable[list[int]]
-    if sum(lengths) > sum(len(row.ids) for row in rows) and not any(row.lengths for row in rows):
-        divided = of_like_length(lengths, _ENCODER_BATCHES * batch_tokens)
+    if sum(lengths) > sum(len(row.ids) for row in rows) and not packed:
+        divided = of_like_length(lengths, most)
     else:
-        divided = in_order(lengths, _ENCODER_BATCHES * batch_tokens)
+        divided = in_order(lengths, most)
     for lines in divided:
         yield [row for line in lines for row in clusters[line]]
