@@ -1,10 +1,11 @@
 """The way the released code of Nangia et al. (2020) and Steinborn et al. (2022) scores sentence pairs, written anew.
 
 What makes it slow is kept: pair after pair and sentence after sentence, a masked copy of the sentence for every token
-that is shared, logits over the whole vocabulary at every position of every copy though one is read, the whole
-vocabulary sorted to see which token is the likeliest, and a Python loop that fetches one probability at a time. In its
-favour, copies go through the model several at a time (the former has one in a batch, the latter all of a sentence), and
-there is one softmax where the latter has two.
+that is shared, logits over the whole vocabulary at every position of every copy though one is read, probabilities and
+their logarithms each by a softmax of its own, the whole vocabulary sorted, and compared with the token, to see whether
+that is the likeliest, and a Python loop that fetches one probability at a time. In its favour, copies go through the
+model several at a time (the former has one in a batch, the latter all of a sentence), and the model does not hand out
+all of its attention and its states, as the latter has it do.
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,7 @@ def pairs_masked(items: Sequence[PairItem], model: PublishedModel) -> Outcome:
             continue
         for sentence, ids, places in (("more", more, places_more), ("less", less, places_less)):
             key = f"{item.id}/{sentence}"
-            numbers[key], hits = _read(model, ids, places)
-            scores[key] = float(np.sum(np.log(numbers[key])))
+            numbers[key], scores[key], hits = _read(model, ids, places)
             scores[f"{key}/hits_{sentence}"] = float(hits)
         distance = float(np.mean(_distance(numbers[f"{item.id}/more"]) - _distance(numbers[f"{item.id}/less"])))
         scores[item.id] = float(len(places_more))
@@ -50,19 +50,24 @@ def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
     return places_more[1:-1], places_less[1:-1]
 
 
-def _read(model: PublishedModel, ids: torch.Tensor, places: list[int]) -> tuple[list[float], int]:
-    """The probability of the token at each place, masked there alone, and how many of them are the likeliest."""
+def _read(model: PublishedModel, ids: torch.Tensor, places: list[int]) -> tuple[list[float], float, int]:
+    """The probability of the token at each place, masked there alone; the sum of their logarithms; how many are first.
+
+    What is taken from logits at the masks is copied for each softmax, as in the released code.
+    """
     probabilities: list[float] = []
-    hits = 0
+    log_likelihood, hits = 0.0, 0
     for some in model.batches(places):
         lines, masked = torch.arange(len(some), device=model.device), torch.tensor(some, device=model.device)
         copies = ids.repeat(len(some), 1)
         copies[lines, masked] = model.tokenizer.mask_token_id
-        at_masks = model.module(input_ids=copies).logits[lines, masked].softmax(dim=-1)
-        likeliest = at_masks.sort(dim=-1, descending=True).indices[:, 0]
-        hits += int((likeliest == ids[masked]).sum())
+        logits = model.module(input_ids=copies).logits
+        at_masks, logs_at_masks = logits[lines, masked].softmax(dim=-1), logits[lines, masked].log_softmax(dim=-1)
+        ranking = logs_at_masks.sort(dim=-1, descending=True).indices
+        hits += int(torch.where(ranking == ids[masked][:, None], 1, 0)[:, 0].sum())
+        log_likelihood += sum(logs_at_masks[lines, ids[masked]]).item()
         probabilities += [at_masks[line, ids[place]].item() for line, place in enumerate(some)]
-    return probabilities, hits
+    return probabilities, log_likelihood, hits
 
 
 def _distance(probabilities: list[float]) -> np.ndarray:

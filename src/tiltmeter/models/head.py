@@ -15,8 +15,8 @@ from torch.nn.functional import linear, pad
 
 from tiltmeter.models.last_layer import LastLayer, flat, same
 
-# Logits held at once. On a processor a slice should stay near the caches; a GPU wants few and large products.
-_LOGITS_AT_ONCE = {"cpu": 4 * 1024**2}
+# Logits held at once. On a processor a slice should stay in the caches; a GPU wants few and large products.
+_LOGITS_AT_ONCE = {"cpu": 1024**2}
 _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
