@@ -138,6 +138,14 @@ def test_a_long_prefix_is_shared_even_in_a_row_that_is_wider_than_others() -> No
     assert max(len(row.ids) for batch in plan(short, "causal", 100, pack=16) for row in batch) <= 16
 
 
+def test_short_targets_share_a_row_as_far_as_their_sources_go_together() -> None:
+    asked = [Question((0, 1, n), ((2, n),), source=(n,) * 40) for n in range(100)]
+    rows = [row for batch in plan(asked, "seq2seq", 4096, pack=64) for row in batch]
+    assert sorted(source for row in rows for source in row.sources) == sorted(q.source for q in asked)
+    # Eight tokens of sources for each that a row may have itself: twelve sources, where 21 targets would fit.
+    assert {len(row.sources) for row in rows} == {12, 100 % 12}
+
+
 def test_padding_is_under_three_percent_for_lengths_as_they_occur() -> None:
     rng = random.Random(1)
     lengths = [max(5, round(rng.gauss(14, 4))) for _ in range(4000)]

@@ -1,5 +1,8 @@
 """Norms that transformers spells out step by step, replaced by one call that does the same."""
 
+import copy
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm
@@ -11,44 +14,53 @@ _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 def fuse_norms(model: nn.Module) -> None:
     """Replace each norm by the root mean square, seven small kernels on a GPU, for which one kernel gives the same."""
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if (epsilon := _epsilon(child)) is None:
-                continue
-            fused = _RootMeanSquare(child, epsilon)
-            if fused.gives_the_same():
-                setattr(module, name, fused)
+    for module in model.modules():
+        if (epsilon := _epsilon(module)) is not None and _is_root_mean_square(module, epsilon):
+            _fuse(module, epsilon)
 
 
 def _epsilon(module: nn.Module) -> float | None:
     """What a module adds to a mean of squares, if it looks like such a norm: a weight for each state and no more."""
-    if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()]:
+    if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()] or "forward" in vars(module):
         return None
     shapes = {name: parameter.dim() for name, parameter in module.named_parameters()}
     found = [getattr(module, name) for name in _EPSILONS if isinstance(getattr(module, name, None), float)]
     return found[0] if found and shapes == {"weight": 1} else None
 
 
-class _RootMeanSquare(nn.Module):
-    """States over the root of their mean square, times a weight each."""
+@torch.inference_mode()
+def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
+    """See on states of three sizes whether both give the same.
 
-    def __init__(self, spelled_out: nn.Module, epsilon: float) -> None:
-        super().__init__()
-        self._spelled_out = spelled_out
-        self._epsilon = epsilon
-        self.weight: Tensor = spelled_out.weight  # type: ignore[assignment]
+    In float32 with a weight of our own, where any other formula would show; and as the module is, where too narrow a
+    precision on the way would.
+    """
+    try:
+        plain = copy.deepcopy(module).float()
+        weight: Tensor = plain.weight  # type: ignore[assignment]
+        weight.copy_(torch.linspace(0.5, 2, len(weight)))
+        states = torch.linspace(-3, 2, 4 * len(weight), device=weight.device).view(4, -1)
+        for size in (1e-3, 1.0, 1e3):
+            one, other = plain(size * states), rms_norm(size * states, weight.shape, weight, epsilon)
+            if one.shape != other.shape or not torch.allclose(one, other, rtol=1e-5, atol=1e-7):
+                return False
+            own: Tensor = module.weight  # type: ignore[assignment]
+            narrow = (size * states).to(own.dtype)
+            if not same(module(narrow), rms_norm(narrow, own.shape, own, epsilon)):
+                return False
+    except Exception:  # whatever a module does that is no such norm
+        return False
+    return True
 
-    def forward(self, states: Tensor) -> Tensor:
-        if states.dtype != self.weight.dtype:
-            kept: Tensor = self._spelled_out(states)  # what is kept in another precision is for the model to say
-            return kept
-        return rms_norm(states, self.weight.shape, self.weight, self._epsilon)
 
-    @torch.inference_mode()
-    def gives_the_same(self) -> bool:
-        """See on a few states whether both give the same."""
-        states = torch.linspace(-3, 2, 4 * len(self.weight)).view(4, -1).to(self.weight)
-        try:
-            return same(self._spelled_out(states), self(states))
-        except (RuntimeError, ValueError, TypeError, IndexError):
-            return False
+def _fuse(module: Any, epsilon: float) -> None:
+    """Let a norm be one kernel; all else about it stays."""
+    spelled_out = module.forward
+
+    def forward(states: Tensor, *more: Any, **named: Any) -> Any:
+        # What a gate does, and which precision states of another one come out in, is for the model to say.
+        if more or named or states.dtype != module.weight.dtype:
+            return spelled_out(states, *more, **named)
+        return rms_norm(states, module.weight.shape, module.weight, epsilon)
+
+    module.forward = forward

@@ -54,9 +54,9 @@ class Seq2seqAnswerer(VocabularyAnswerer):
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+        states, starts = self._encoded([source for row in batch for source in row.sources])
         asks = Asks.of(batch)
         numbers = torch.zeros((2, len(asks)), device=self.device)
-        states, starts = self._encoded([source for row in batch for source in row.sources])
         for lines in of_like_length([len(row.ids) for row in batch], self.batch_tokens):
             rows = [batch[line] for line in lines]
             depths, ends = self.depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
