@@ -1,8 +1,7 @@
 """What is sent to a model: rows of tokens, and what is read from them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -66,15 +65,14 @@ class Asks:
         """What is asked of the rows, in their order."""
         reads = [read for row in batch for read in row.reads]
         numbers = [len(question.wanted) for question, _ in reads]
-        wanted = _flat(chain.from_iterable(question.wanted for question, _ in reads)).reshape(-1, 2)
-        lengths = np.array([len(places) for _, places in reads])
-        places = _flat(places for _, places in reads)
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
+        positions = [places[position] for question, places in reads for position, _ in question.wanted]
+        tokens = [token for question, _ in reads for _, token in question.wanted]
         wants = np.array([question.want for question, _ in reads], dtype=object)
         return cls(
             np.repeat(lines, numbers),
-            places[np.repeat(lengths.cumsum() - lengths, numbers) + wanted[:, 0]],
-            wanted[:, 1],
+            np.array(positions, np.int64),
+            np.array(tokens, np.int64),
             np.repeat(wants, numbers),
         )
 
@@ -89,11 +87,6 @@ class Asks:
 
     def __len__(self) -> int:
         return len(self.tokens)
-
-
-def _flat(parts: Iterable[Iterable[int]]) -> NDArray[np.int64]:
-    """All numbers of all parts, one after the other."""
-    return np.fromiter(chain.from_iterable(parts), dtype=np.int64)
 
 
 def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
