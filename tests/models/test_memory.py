@@ -1,26 +1,30 @@
 """How many tokens go at once: what fits, but no more than serves the device."""
 
+from typing import get_args
+
 import pytest
 import torch
 
 from tests.models.tiny import CAUSAL, SEQ2SEQ, made
 from tiltmeter.models import memory
+from tiltmeter.questions import Kind
 
 _PLENTY = 1 << 40
+KINDS = get_args(Kind)
 
 
-def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: str = "causal", device: str = "cpu") -> int:
+def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str) -> int:
     monkeypatch.setattr(memory, "_free_memory", lambda _device: free)
     model = made(SEQ2SEQ["t5"] if kind == "seq2seq" else CAUSAL["gpt2"])
-    return memory.batch_tokens(model, torch.device(device))
+    return memory.batch_tokens(model, kind, torch.device(device))
 
 
-def test_with_plenty_of_memory_the_device_tells_and_on_a_gpu_the_number_of_stacks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert _tokens(monkeypatch, _PLENTY) == _tokens(monkeypatch, _PLENTY, "seq2seq") == 2048
-    assert _tokens(monkeypatch, _PLENTY, "causal", "cuda") == 32_768
-    assert _tokens(monkeypatch, _PLENTY, "seq2seq", "cuda") == 65_536
+def test_with_plenty_of_memory_kind_and_device_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {kind: [_tokens(monkeypatch, _PLENTY, kind, device) for device in ("cpu", "cuda")] for kind in KINDS}
+    assert all(on_processor < elsewhere for on_processor, elsewhere in found.values())
+    # Few positions of a masked model are read, and an encoder-decoder has two stacks.
+    assert found["masked"][0] == 2 * found["causal"][0]
+    assert found["seq2seq"][1] == 2 * found["causal"][1]
 
 
 def test_less_memory_means_fewer_tokens_but_some(monkeypatch: pytest.MonkeyPatch) -> None:

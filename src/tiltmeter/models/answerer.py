@@ -51,7 +51,7 @@ class Answerer(ABC):
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
-        self.batch_tokens = batch_tokens(model, device)
+        self.batch_tokens = batch_tokens(model, self.kind, device)
         # While a GPU works on one batch, the next is made ready; a processor would only compete with itself.
         self.batches_ahead = 0 if device.type == "cpu" else 2
         self._batches = 0

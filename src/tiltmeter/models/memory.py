@@ -1,30 +1,37 @@
 """How many tokens fit into one batch."""
 
 import os
+from collections.abc import Mapping
 
 import torch
 from torch import nn
 
-# A processor works as fast with two thousand tokens as with more; with fewer, so few positions of a masked model are
-# read that it takes longer to go through a large vocabulary than to compute. A GPU wants many, but not so many that it
-# has to wait while they are made ready; more of an encoder-decoder, which is two stacks to send them through.
-_MOST = {"cpu": 2048}
-_MOST_ELSEWHERE = 32_768
-_MOST_FOR_TWO_STACKS = 65_536
+from tiltmeter.questions import Kind
+
+# How many tokens serve a kind of model at most, on a processor and elsewhere. A processor works as fast with a thousand
+# as with more, unless so few positions are read that it takes longer to go through the vocabulary than to compute. A
+# GPU wants many, but not so many that it has to wait while they are made ready; more of an encoder-decoder, which is two
+# stacks to send them through.
+_MOST: Mapping[Kind, tuple[int, int]] = {
+    "masked": (2048, 32_768),
+    "next-sentence": (2048, 32_768),
+    "causal": (1024, 32_768),
+    "seq2seq": (1024, 65_536),
+}
 _LEAST = 128
 # The share of the free memory that the activations of one batch may take.
 _SHARE = 0.25
 
 
-def batch_tokens(model: nn.Module, device: torch.device) -> int:
+def batch_tokens(model: nn.Module, kind: Kind, device: torch.device) -> int:
     """How many tokens to send at once: a power of two, so that a little less free memory changes no batch."""
     widest = max((m.out_features + m.in_features for m in _inner_layers(model)), default=1)
     # A block holds its input, its output, and a few things as wide as its widest layer at the same time.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
     fitting = int(_free_memory(device) * _SHARE / bytes_each)
-    two_stacks = getattr(model.config, "is_encoder_decoder", False)
-    elsewhere = _MOST_FOR_TWO_STACKS if two_stacks else _MOST_ELSEWHERE
-    return 1 << min(fitting, _MOST.get(device.type, elsewhere)).bit_length() - 1 if fitting > _LEAST else _LEAST
+    on_processor, elsewhere = _MOST[kind]
+    most = on_processor if device.type == "cpu" else elsewhere
+    return 1 << min(fitting, most).bit_length() - 1 if fitting > _LEAST else _LEAST
 
 
 def _inner_layers(model: nn.Module) -> list[nn.Linear]:

@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
 # What it costs to begin a batch: so much of a full one.
-_TO_START_A_BATCH = 1 / 64
+_TO_START_A_BATCH = 1 / 32
 
 
 def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
