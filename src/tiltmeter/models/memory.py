@@ -10,8 +10,8 @@ from tiltmeter.questions import Kind
 
 # How many tokens serve a kind of model at most, on a processor and elsewhere. A processor works as fast with a thousand
 # as with more, unless so few positions are read that it takes longer to go through the vocabulary than to compute. A
-# GPU wants many, but not so many that it has to wait while they are made ready; more of an encoder-decoder, which is two
-# stacks to send them through.
+# GPU wants many, but not so many that it has to wait while they are made ready; more of an encoder-decoder, which is
+# two stacks to send them through.
 _MOST: Mapping[Kind, tuple[int, int]] = {
     "masked": (2048, 32_768),
     "next-sentence": (2048, 32_768),
