@@ -2,7 +2,7 @@
 
 Left to itself, the C library of most Linux systems hands large blocks back to the system at once, and the next batch
 pays for every page anew, a twentieth of the time. Told to keep them, it keeps more and more pieces that do not quite
-fit, so that a process would grow with its batches. So it keeps them for a few batches.
+fit, so that a process would grow with its batches. So it keeps them for two batches.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ _library: Any = ctypes.CDLL(None) if sys.platform == "linux" else None
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 _KEPT = 1 << 30
-_BATCHES = 4
+_BATCHES = 2
 
 
 def keep() -> None:
