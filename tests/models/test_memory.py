@@ -1,16 +1,13 @@
 """How many tokens go at once: what fits, but no more than serves the device."""
 
-from typing import get_args
-
 import pytest
 import torch
 
 from tests.models.tiny import CAUSAL, SEQ2SEQ, made
 from tiltmeter.models import memory
-from tiltmeter.questions import Kind
+from tiltmeter.questions import KINDS, Kind
 
 _PLENTY = 1 << 40
-KINDS = get_args(Kind)
 
 
 def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str) -> int:

@@ -102,10 +102,10 @@ def test_what_is_another_norm_stays_even_if_a_large_weight_would_hide_it(norm: t
 
 
 def test_a_norm_that_overflows_in_its_precision_stays() -> None:
-    narrow, wide = _NarrowOnTheWay(), _NarrowOnTheWay().half()
-    fuse_norms(nn.ModuleList([narrow, wide]))
-    assert _is_fused(narrow)
-    assert not _is_fused(wide)
+    whole, half = _NarrowOnTheWay(), _NarrowOnTheWay().half()
+    fuse_norms(nn.ModuleList([whole, half]))
+    assert _is_fused(whole)
+    assert not _is_fused(half)
 
 
 def test_a_gate_is_not_lost() -> None:
