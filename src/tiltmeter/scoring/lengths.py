@@ -17,9 +17,7 @@ def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]
     [[1, 2], [0, 3, 4]]
     """
     batches: list[list[int]] = []
-    by_length: dict[int, list[int]] = {}
-    for line, length in enumerate(lengths):
-        by_length.setdefault(length, []).append(line)
+    by_length = _by_length(lengths)
     for group in _groups(
         sorted(((length, len(lines)) for length, lines in by_length.items()), reverse=True), batch_tokens
     ):
@@ -71,6 +69,17 @@ def in_order(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
         yield lines
 
 
+def evenly(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """The same, but all of about the same size: as few as there must be.
+
+    >>> list(evenly([2, 2, 2, 2, 2], 8)), list(in_order([2, 2, 2, 2, 2], 8))
+    ([[0, 1, 2], [3, 4]], [[0, 1, 2, 3], [4]])
+    """
+    total, longest = sum(lengths), max(lengths, default=0)
+    number = -(-total // max(1, most - longest))
+    return in_order(lengths, total // max(1, number) + longest)
+
+
 def packs(lengths: Sequence[int], width: int) -> list[list[int]]:
     """The inputs with these lengths, by number, put together up to so many tokens; each by itself if that is 0.
 
@@ -81,23 +90,37 @@ def packs(lengths: Sequence[int], width: int) -> list[list[int]]:
     """
     if not width:
         return [[number] for number in range(len(lengths))]
+    by_length = _by_length(lengths)
     found: list[list[int]] = []
     by_room: dict[int, list[list[int]]] = {}
     rooms: list[int] = []  # the keys of `by_room`, in order
-    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
-        length = lengths[number]
-        place = bisect_left(rooms, length)
-        if place < len(rooms):
-            room = rooms[place]
-            pack = by_room[room].pop()
-            if not by_room[room]:
-                del by_room[room], rooms[place]
-        else:
-            room, pack = max(width, length), []
-            found.append(pack)
-        pack.append(number)
-        left = room - length
-        if left not in by_room:
-            insort(rooms, left)
-        by_room.setdefault(left, []).append(pack)
+    for length in sorted(by_length, reverse=True):
+        numbers = by_length[length]
+        start = 0
+        while start < len(numbers):
+            place = bisect_left(rooms, length)
+            if place < len(rooms):
+                room = rooms[place]
+                pack = by_room[room].pop()
+                if not by_room[room]:
+                    del by_room[room], rooms[place]
+            else:
+                room, pack = max(width, length), []
+                found.append(pack)
+            # Where one goes, others of this length go, too: there was no pack with less room that is enough.
+            end = min(len(numbers), start + room // max(1, length))
+            pack += numbers[start:end]
+            left = room - (end - start) * length
+            if left not in by_room:
+                insort(rooms, left)
+            by_room.setdefault(left, []).append(pack)
+            start = end
+    return found
+
+
+def _by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
+    """The numbers of what has each length."""
+    found: dict[int, list[int]] = {}
+    for number, length in enumerate(lengths):
+        found.setdefault(length, []).append(number)
     return found

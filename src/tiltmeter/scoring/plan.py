@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from tiltmeter.questions import Ids, Kind, Question, Want, common_prefix
-from tiltmeter.scoring.lengths import in_order, of_like_length, packs
+from tiltmeter.scoring.lengths import evenly, in_order, of_like_length, packs
 from tiltmeter.scoring.rows import Batch, Read, Row
 
 # A tree is one long row, and attention pays for its square. Past this size a shared prefix no longer pays.
@@ -19,9 +19,10 @@ SHORTEST_SHARED_PREFIX = 2
 # share of an input.
 _SHARE_FOR_WIDE_TREES = 0.5
 # The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
-# targets of one length there are. Where several share a row, that matters less than to have the next batch ready.
+# targets of one length there are. Where several share a row, that matters less than to have the next batch ready; there
+# the larger side counts, be it the sources or the targets.
 _ENCODER_BATCHES = 8
-_ENCODER_BATCHES_OF_PACKS = 2
+_BATCHES_OF_PACKS = 2
 # How many tokens of its sources a row of several targets has for each token that it may have itself.
 _SOURCES_PER_TOKEN = 8
 
@@ -207,14 +208,14 @@ def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
         by_sources.setdefault(row.sources, []).append(row)
     lengths = [sum(map(len, sources)) for sources in by_sources]
     clusters = list(by_sources.values())
-    packed = any(row.lengths for row in rows)
-    most = batch_tokens * (_ENCODER_BATCHES_OF_PACKS if packed else _ENCODER_BATCHES)
-    # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length,
-    # as they are anyway where several share a row.
+    tokens = [sum(len(row.ids) for row in cluster) for cluster in clusters]
     divided: Iterable[list[int]]
-    if sum(lengths) > sum(len(row.ids) for row in rows) and not packed:
-        divided = of_like_length(lengths, most)
+    if any(row.lengths for row in rows):
+        divided = evenly(list(map(max, lengths, tokens)), batch_tokens * _BATCHES_OF_PACKS)
+    # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length.
+    elif sum(lengths) > sum(tokens):
+        divided = of_like_length(lengths, batch_tokens * _ENCODER_BATCHES)
     else:
-        divided = in_order(lengths, most)
+        divided = in_order(lengths, batch_tokens * _ENCODER_BATCHES)
     for lines in divided:
         yield [row for line in lines for row in clusters[line]]
