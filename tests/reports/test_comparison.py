@@ -85,7 +85,8 @@ def test_the_texts_of_items_that_are_here() -> None:
         table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
         tables.append(table)
     page = comparison_page(compare([("a", run(*tables))], measures=["SS"]))
-    assert all(str(escape(candidate.sentence)) in page for candidate in items[0].candidates[:2])
+    said = [items[0].context, *(candidate.word for candidate in items[0].candidates[:2])]
+    assert all(f">{escape(text)}</p>" in page for text in said)
 
 
 def test_hostile_data_stay_text(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import tiltmeter
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.item_texts import find
+from tiltmeter.reports.texts import ItemText, texts_here
 from tiltmeter.runs.compare import Comparison, Difference
 
 WARNING = "The sentences voice stereotypes."
@@ -144,16 +144,22 @@ def _items(pair: Sequence[Difference], limit: int | None) -> Iterator[Items]:
 def _disagreement(one: Difference, part: str, item: str) -> Disagreement:
     left, right = one.left.cell, one.right.cell
     languages = dict.fromkeys((left.language, right.language))
-    texts = [find(one.benchmark, language, part, item) for language in languages]
+    texts = [text for language in languages if (text := _text(one.benchmark, language, part, item))]
     lines = []
-    roles = dict.fromkeys((*one.quantity.roles, *(role for text in texts if text for role in text.by_role)))
+    roles = dict.fromkeys((*one.quantity.roles, *(role for text in texts for role in text.texts)))
     for role in roles:
-        said = tuple(clip(text.by_role[role]) for text in texts if text and role in text.by_role)
+        said = tuple(text.texts[role] for text in texts if role in text.texts)
         scores = [cell.score((part, item), role) for cell in (left, right)]
         lines.append(Line(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores)))
     return Disagreement(
         clip(item, 80),
         ", ".join(label(value) for value in left.about((part, item))),
-        tuple(clip(text.context) for text in texts if text and text.context),
+        tuple(text.context for text in texts if text.context),
         tuple(lines),
     )
+
+
+def _text(benchmark: str, language: str, part: str, item: str) -> ItemText | None:
+    """What an item says; None where that is not to be had: a comparison is no occasion for a download."""
+    there = texts_here(benchmark, language)
+    return there.get((part, item)) or there.get(("", item))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,19 @@ def item_texts(
                 continue
             found[place] = {label(item.id): _text(item) for item in items}
     return found, list(missing)
+
+
+@lru_cache(maxsize=32)
+def texts_here(benchmark: str, language: str) -> dict[tuple[str, str], ItemText]:
+    """The texts of a benchmark in a language by part and id; nothing where its files are not here.
+
+    The part is empty where the data are not divided.
+    """
+    try:
+        items = _load(benchmark, language, {})
+    except (TiltmeterError, OSError):
+        return {}
+    return {(getattr(item, "part", ""), item.id): _text(item) for item in items}
 
 
 def _source(data: Mapping[str, Any]) -> tuple[str, str]:
