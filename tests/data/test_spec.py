@@ -41,12 +41,17 @@ def test_specifications(text: str, spec: Spec) -> None:
     ],
 )
 def test_editions_of_gest(text: str, edition: str | None, expected: str) -> None:
-    assert of_edition(text, edition) == expected
+    assert of_edition([text, "gest"], edition)[0] == expected
 
 
 def test_there_are_two_editions() -> None:
     with pytest.raises(UsageError, match=r"no edition '2'; it has 1\.0 and 1\.1"):
-        of_edition("gest", "2")
+        of_edition(["gest"], "2")
+
+
+def test_an_edition_is_of_gest() -> None:
+    with pytest.raises(UsageError, match="not among stereoset:en, starter; name it"):
+        of_edition(["stereoset:en", "starter"], "1.0")
 
 
 def test_a_path_that_exists_is_a_file_whatever_its_name(tmp_path: Path) -> None:

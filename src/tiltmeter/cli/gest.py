@@ -49,7 +49,8 @@ def build(
         raise UsageError(f"{out} should end in .jsonl, by which a file of items is known.")
     if out.exists() and not force:
         raise UsageError(f"{out} is there already; --force replaces it.")
-    sentences = [item for item in load(of_edition("gest", edition), None, "en") if isinstance(item, GestItem)]
+    (source,) = of_edition(["gest"], edition)
+    sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
     made = [pair for path in translations for pair in read_translations(path)]
     built = build_pairs(made, sentences, language, system)
     typer.echo(f"{len(sentences):>6} sentences")

@@ -109,7 +109,7 @@ def run(
         return
     result = evaluate(
         models or ["embedded"],
-        [of_edition(spec, edition) for spec in on or ["starter"]],
+        of_edition(on or ["starter"], edition),
         protocol=protocol,
         perturb=perturb,
         limit=limit,

@@ -1,6 +1,7 @@
 """How a data set is asked for in a command: `name`, `name/part`, `name:language,language`, or the path of a file."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,20 +52,21 @@ def parse_spec(text: str) -> Spec:
     return Spec(before, part, languages) if slash else Spec(name, None, languages)
 
 
-def of_edition(text: str, edition: str | None) -> str:
-    """The specification with GEST in this edition; one of anything else, or without an edition, as it is.
+def of_edition(texts: Sequence[str], edition: str | None) -> list[str]:
+    """The specifications with GEST in this edition; those of anything else, or without an edition, as they are.
 
-    >>> of_edition("gest/template-3:en", "1.0")
-    'gest-1.0/template-3:en'
+    >>> of_edition(["gest/template-3:en", "stereoset"], "1.0")
+    ['gest-1.0/template-3:en', 'stereoset']
     """
     if edition is None:
-        return text
+        return list(texts)
     if edition not in EDITIONS:
         raise UsageError(f"GEST has no edition {edition!r}; it has {' and '.join(EDITIONS)}.")
-    spec = parse_spec(text)
-    if spec.path is not None or spec.name not in EDITIONS.values():
-        return text
-    return EDITIONS[edition] + text.removeprefix(spec.name)
+    names = {text: spec.name for text in texts if (spec := parse_spec(text)).path is None}
+    gest = {text: name for text, name in names.items() if name in EDITIONS.values()}
+    if not gest:
+        raise UsageError(f"An edition is one of GEST, which is not among {', '.join(texts)}; name it, or no edition.")
+    return [EDITIONS[edition] + text.removeprefix(gest[text]) if text in gest else text for text in texts]
 
 
 def _is_path(text: str) -> bool:
