@@ -21,10 +21,8 @@ from tiltmeter.questions import Answer, Ids, Kind, Question, Want
 from tiltmeter.scoring.plan import plan
 from tiltmeter.scoring.rows import Asks, Batch, by_question
 
-# The width of rows of several inputs: enough that these leave no gaps to speak of. Attention is over the whole row, and
-# costs a processor more.
-_WIDTH_OF_PACKS = {"cpu": 64}
-_WIDTH_OF_PACKS_ELSEWHERE = 128
+# The width of rows of several inputs on a GPU: enough that these leave no gaps to speak of.
+_WIDTH_OF_PACKS = 128
 # What is put into one row to see whether a model keeps its inputs apart: some begin alike, one does not.
 _SHORT_INPUTS = ((11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13))
 # How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
@@ -44,6 +42,8 @@ class Answerer(ABC):
     shares_prefixes = False
     # How many tokens a row of several inputs is to have; 0 where each input has a row of its own.
     pack = 0
+    # How many suit a processor: attention is over the whole row, and costs it more than a GPU.
+    width_on_processor = 64
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         fuse_activations(model)
@@ -92,7 +92,7 @@ class Answerer(ABC):
 
     def width_of_packs(self) -> int:
         """How many tokens a row of several inputs has: what suits the device, but no more than the model reads."""
-        width = _WIDTH_OF_PACKS.get(self.device.type, _WIDTH_OF_PACKS_ELSEWHERE)
+        width = self.width_on_processor if self.device.type == "cpu" else _WIDTH_OF_PACKS
         return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
 
     def takes_positions(self) -> bool:
@@ -107,7 +107,7 @@ class Answerer(ABC):
         """
         if not self.takes_positions():
             return False
-        width = pack or _WIDTH_OF_PACKS_ELSEWHERE
+        width = pack or _WIDTH_OF_PACKS
         long = long_input(width - sum(map(len, _SHORT_INPUTS)))
         questions = [
             Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))), source)

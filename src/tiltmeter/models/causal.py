@@ -17,6 +17,8 @@ class CausalAnswerer(OneStackAnswerer):
     """
 
     kind = "causal"
+    # Trees are long: two or three of them fill such a row, where a narrower one would have gaps.
+    width_on_processor = 96
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)

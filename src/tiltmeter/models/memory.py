@@ -8,14 +8,14 @@ from torch import nn
 
 from tiltmeter.questions import Kind
 
-# How many tokens serve a kind of model at most, on a processor and elsewhere. A processor works as fast with a thousand
-# as with more, unless so few positions are read that it takes longer to go through the vocabulary than to compute. A
-# GPU wants many, but not so many that it has to wait while they are made ready; more of an encoder-decoder, which is
-# two stacks to send them through.
+# How many tokens serve a kind of model at most, on a processor and elsewhere. More would take a processor no less time;
+# an encoder-decoder's are divided by length on both of its sides, and of fewer more are alike. A GPU wants many, but not
+# so many that it has to wait while they are made ready; more of an encoder-decoder, which is two stacks to send them
+# through.
 _MOST: Mapping[Kind, tuple[int, int]] = {
     "masked": (2048, 32_768),
     "next-sentence": (2048, 32_768),
-    "causal": (1024, 32_768),
+    "causal": (2048, 32_768),
     "seq2seq": (1024, 65_536),
 }
 _LEAST = 128
