@@ -8,10 +8,10 @@ from torch import nn
 
 from tiltmeter.questions import Kind
 
-# How many tokens serve a kind of model at most, on a processor and elsewhere. More would take a processor no less time;
-# an encoder-decoder's are divided by length on both of its sides, and of fewer more are alike. A GPU wants many, but not
-# so many that it has to wait while they are made ready; more of an encoder-decoder, which is two stacks to send them
-# through.
+# How many tokens serve a kind of model at most, on a processor and elsewhere. With more, a processor takes no less time
+# for each; those of an encoder-decoder are divided by length on both of its sides, which is better done with fewer. A
+# GPU wants many, but not so many that it has to wait while they are made ready; more of an encoder-decoder, which is
+# two stacks to send them through.
 _MOST: Mapping[Kind, tuple[int, int]] = {
     "masked": (2048, 32_768),
     "next-sentence": (2048, 32_768),
