@@ -63,6 +63,8 @@ class Question:
 # One float per wanted pair, and after these, where two things are wanted, one more per pair: with LOG_PROB_AND_TOP 1
 # where the token is the most probable one, with LOG_PROB_AND_ATTENTION the mean attention its position gets.
 Answer = NDArray[np.float32]
+# How its numbers are written as bytes.
+NUMBER = np.dtype("<f4")
 
 
 class Encoded(NamedTuple):

@@ -29,5 +29,5 @@ def test_even_parts_are_in_order_and_small_enough(lengths: list[int], most: int)
     assert [number for part in parts for number in part] == list(range(len(lengths)))
     sizes = [sum(lengths[number] for number in part) for part in parts]
     assert all(size <= most for size in sizes)
-    # No part but the last is smaller than the mean would have it.
+    # No part but the last is smaller than the mean by a whole line.
     assert all(size > sum(lengths) // len(parts) - max(lengths) for size in sizes[:-1])

@@ -62,8 +62,8 @@ def of_edition(texts: Sequence[str], edition: str | None) -> list[str]:
         return list(texts)
     if edition not in EDITIONS:
         raise UsageError(f"GEST has no edition {edition!r}; it has {' and '.join(EDITIONS)}.")
-    names = {text: spec.name for text in texts if (spec := parse_spec(text)).path is None}
-    gest = {text: name for text, name in names.items() if name in EDITIONS.values()}
+    specs = {text: parse_spec(text) for text in texts}
+    gest = {text: spec.name for text, spec in specs.items() if spec.path is None and spec.name in EDITIONS.values()}
     if not gest:
         raise UsageError(f"An edition is one of GEST, which is not among {', '.join(texts)}; name it, or no edition.")
     return [EDITIONS[edition] + text.removeprefix(gest[text]) if text in gest else text for text in texts]

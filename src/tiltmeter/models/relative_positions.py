@@ -14,6 +14,7 @@ class RelativePositions:
 
     def __init__(self, stack: nn.Module) -> None:
         self._attentions: list[Any] = [part for part in stack.modules() if hasattr(part, "compute_bias")]
+        self._joining = [attention for attention in self._attentions if _hands_on_more(attention)]
 
     @property
     def can_be_told(self) -> bool:
@@ -27,11 +28,7 @@ class RelativePositions:
             yield
             return
         join = partial(_join_bias_and_mask, joined=[])
-        hooks = [
-            attention.register_forward_pre_hook(join, with_kwargs=True)
-            for attention in self._attentions
-            if _hands_on_more(attention)
-        ]
+        hooks = [attention.register_forward_pre_hook(join, with_kwargs=True) for attention in self._joining]
         for attention in self._attentions:
             attention.compute_bias = partial(_bias_at, depths, attention.compute_bias)
         try:

@@ -70,7 +70,9 @@ def in_order(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 def evenly(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """The same, but all of about the same size: as few as there must be.
+    """Lines one after the other, in parts of about the same size, of at most so many tokens.
+
+    No line is expected to have nearly as many itself.
 
     >>> list(evenly([2, 2, 2, 2, 2], 8)), list(in_order([2, 2, 2, 2, 2], 8))
     ([[0, 1, 2], [3, 4]], [[0, 1, 2, 3], [4]])
@@ -90,12 +92,10 @@ def packs(lengths: Sequence[int], width: int) -> list[list[int]]:
     """
     if not width:
         return [[number] for number in range(len(lengths))]
-    by_length = _by_length(lengths)
     found: list[list[int]] = []
     by_room: dict[int, list[list[int]]] = {}
     rooms: list[int] = []  # the keys of `by_room`, in order
-    for length in sorted(by_length, reverse=True):
-        numbers = by_length[length]
+    for length, numbers in sorted(_by_length(lengths).items(), reverse=True):
         start = 0
         while start < len(numbers):
             place = bisect_left(rooms, length)

@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.questions import Answer, Ids, Question
-
-_FLOAT = np.dtype("<f4")
+from tiltmeter.questions import NUMBER, Answer, Ids, Question
 
 
 class Read(NamedTuple):
@@ -94,13 +92,13 @@ class Asks:
 def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
     """The numbers of a batch, in the order of its asks, as the answers to its questions."""
     found: dict[bytes, Answer] = {}
-    first, second = (row.astype(_FLOAT).tobytes() for row in numbers)
+    first, second = (row.astype(NUMBER).tobytes() for row in numbers)
     start = 0
     for row in batch:
         for question, _ in row.reads:
             end = start + 4 * len(question.wanted)
             # A few bytes of its own, as the store keeps them: part of an array, it would keep all of that.
             own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
-            found[question.digest] = np.frombuffer(own, _FLOAT)
+            found[question.digest] = np.frombuffer(own, NUMBER)
             start = end
     return found

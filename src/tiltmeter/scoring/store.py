@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tiltmeter.database import Database
-from tiltmeter.questions import Answer
+from tiltmeter.questions import NUMBER, Answer
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE) STRICT;
@@ -52,7 +52,7 @@ class AnswerStore(Database):
                 f"WHERE fingerprint = ? AND question IN ({marks})"
             )
             for question, answer in self._db.execute(query, [fingerprint, *chunk]):
-                found[question] = np.frombuffer(answer, dtype="<f4")
+                found[question] = np.frombuffer(answer, NUMBER)
         return found
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
@@ -64,6 +64,6 @@ class AnswerStore(Database):
             for digest, answer in answers.items():
                 of_length.setdefault(len(answer), []).append(digest)
             for length, digests in of_length.items():
-                numbers = np.concatenate([answers[digest] for digest in digests]).astype("<f4")
+                numbers = np.concatenate([answers[digest] for digest in digests]).astype(NUMBER)
                 several = {"digests": b"".join(digests), "numbers": numbers.tobytes(), "size": 4 * length}
                 self._db.execute(_INSERT, {"model": model, "count": len(digests), **several})
