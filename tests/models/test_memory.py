@@ -19,8 +19,8 @@ def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str)
 def test_with_plenty_of_memory_kind_and_device_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {kind: [_tokens(monkeypatch, _PLENTY, kind, device) for device in ("cpu", "cuda")] for kind in KINDS}
     assert all(on_processor < elsewhere for on_processor, elsewhere in found.values())
-    # An encoder-decoder divides its tokens again on a processor, and has two stacks to send them through elsewhere.
-    assert 2 * found["seq2seq"][0] == found["causal"][0] == found["masked"][0]
+    assert len({on_processor for on_processor, _ in found.values()}) == 1
+    # An encoder-decoder has two stacks to send its tokens through.
     assert found["seq2seq"][1] == 2 * found["causal"][1]
 
 

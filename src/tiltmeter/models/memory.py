@@ -8,15 +8,14 @@ from torch import nn
 
 from tiltmeter.questions import Kind
 
-# How many tokens serve a kind of model at most, on a processor and elsewhere. With more, a processor takes no less time
-# for each; those of an encoder-decoder are divided by length on both of its sides, which is better done with fewer. A
-# GPU wants many, but not so many that it has to wait while they are made ready; more of an encoder-decoder, which is
-# two stacks to send them through.
-_MOST: Mapping[Kind, tuple[int, int]] = {
-    "masked": (2048, 32_768),
-    "next-sentence": (2048, 32_768),
-    "causal": (2048, 32_768),
-    "seq2seq": (1024, 65_536),
+# How many tokens serve at most. With more, a processor takes no less time for each. A GPU wants many, but not so many
+# that it has to wait while they are made ready; more of an encoder-decoder, which is two stacks to send them through.
+_MOST_ON_PROCESSOR = 2048
+_MOST_ELSEWHERE: Mapping[Kind, int] = {
+    "masked": 32_768,
+    "next-sentence": 32_768,
+    "causal": 32_768,
+    "seq2seq": 65_536,
 }
 _LEAST = 128
 # The share of the free memory that the activations of one batch may take.
@@ -29,8 +28,7 @@ def batch_tokens(model: nn.Module, kind: Kind, device: torch.device) -> int:
     # A block holds its input, its output, and a few things as wide as its widest layer at the same time.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
     fitting = int(_free_memory(device) * _SHARE / bytes_each)
-    on_processor, elsewhere = _MOST[kind]
-    most = on_processor if device.type == "cpu" else elsewhere
+    most = _MOST_ON_PROCESSOR if device.type == "cpu" else _MOST_ELSEWHERE[kind]
     return 1 << min(fitting, most).bit_length() - 1 if fitting > _LEAST else _LEAST
 
 

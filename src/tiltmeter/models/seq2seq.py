@@ -21,14 +21,12 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     """Reads the decoder's distribution over its next token.
 
     The sources of a batch are encoded each once. The targets of a source stand in one row as a tree, like the inputs of
-    a causal model, if the decoder can be told where their tokens stand. On a GPU, where small batches take as long as
-    large ones, several sources share a row of the encoder, and several trees one of the decoder. Both are tried out
-    once. Sources and rows are sent in smaller batches, each of like length.
+    a causal model, if the decoder can be told where their tokens stand; so that all batches are full, several sources
+    share a row of the encoder, and several trees one of the decoder. Both are tried out once. Sources and rows are sent
+    in smaller batches, each of like length.
     """
 
     kind = "seq2seq"
-    # A processor is as fast with a row for each source and each tree.
-    width_on_processor = 0
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__(model, device)

@@ -18,11 +18,10 @@ SHORTEST_SHARED_PREFIX = 2
 # A tree that is wider than rows of several inputs are is one of few, in a small batch of their own: it has to save this
 # share of an input.
 _SHARE_FOR_WIDE_TREES = 0.5
-# The sources of an encoder-decoder that one batch holds, in batches of the encoder: the more, the more sources and
-# targets of one length there are. Where several share a row, that matters less than to have the next batch ready; there
-# the larger side counts, be it the sources or the targets.
-_ENCODER_BATCHES = 8
-_BATCHES_OF_PACKS = 2
+# What one batch of an encoder-decoder holds, in batches of its encoder: the more, the more sources and targets of one
+# length there are. But no more tokens than this, so that the next batch is ready in time.
+_ENCODER_BATCHES = 4
+_MOST_TOKENS = 131_072
 # How many tokens of its sources a row of several targets has for each token that it may have itself.
 _SOURCES_PER_TOKEN = 8
 
@@ -209,13 +208,15 @@ def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     lengths = [sum(map(len, sources)) for sources in by_sources]
     clusters = list(by_sources.values())
     tokens = [sum(len(row.ids) for row in cluster) for cluster in clusters]
+    most = min(batch_tokens * _ENCODER_BATCHES, _MOST_TOKENS)
     divided: Iterable[list[int]]
     if any(row.lengths for row in rows):
-        divided = evenly(list(map(max, lengths, tokens)), batch_tokens * _BATCHES_OF_PACKS)
+        # Of rows that share several sources, the larger side counts.
+        divided = evenly(list(map(max, lengths, tokens)), most)
     # Short rows cost less than what is computed of their sources when they are decoded: those are to be of like length.
     elif sum(lengths) > sum(tokens):
-        divided = of_like_length(lengths, batch_tokens * _ENCODER_BATCHES)
+        divided = of_like_length(lengths, most)
     else:
-        divided = in_order(lengths, batch_tokens * _ENCODER_BATCHES)
+        divided = in_order(lengths, most)
     for lines in divided:
         yield [row for line in lines for row in clusters[line]]
