@@ -6,6 +6,9 @@ their logarithms each by a softmax of its own, the whole vocabulary sorted, and 
 that is the likeliest, and a Python loop that fetches one probability at a time. In its favour, copies go through the
 model several at a time (the former has one in a batch, the latter all of a sentence), and the model does not hand out
 all of its attention and its states, as the latter has it do.
+
+The probabilities are those at the masks, unless they are to be taken everywhere, as the released code of StereoSet and
+GEST does.
 """
 
 from collections.abc import Sequence
@@ -19,7 +22,7 @@ from benchmarks.published_way import PublishedModel
 from tiltmeter.data.items import PairItem
 
 
-def pairs_masked(items: Sequence[PairItem], model: PublishedModel) -> Outcome:
+def pairs_masked(items: Sequence[PairItem], model: PublishedModel, *, everywhere: bool = False) -> Outcome:
     """Mask the shared tokens one by one; sums of log-probabilities, S_JSD, and how often the model was right."""
     numbers: dict[str, list[float]] = {}
     scores: dict[str, float] = {}
@@ -30,7 +33,7 @@ def pairs_masked(items: Sequence[PairItem], model: PublishedModel) -> Outcome:
             continue
         for sentence, ids, places in (("more", more, places_more), ("less", less, places_less)):
             key = f"{item.id}/{sentence}"
-            numbers[key], scores[key], hits = _read(model, ids, places)
+            numbers[key], scores[key], hits = _read(model, ids, places, everywhere=everywhere)
             scores[f"{key}/hits_{sentence}"] = float(hits)
         distance = float(np.mean(_distance(numbers[f"{item.id}/more"]) - _distance(numbers[f"{item.id}/less"])))
         scores[item.id] = float(len(places_more))
@@ -50,7 +53,9 @@ def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
     return places_more[1:-1], places_less[1:-1]
 
 
-def _read(model: PublishedModel, ids: torch.Tensor, places: list[int]) -> tuple[list[float], float, int]:
+def _read(
+    model: PublishedModel, ids: torch.Tensor, places: list[int], *, everywhere: bool
+) -> tuple[list[float], float, int]:
     """The probability of the token at each place, masked there alone; the sum of their logarithms; how many are first.
 
     What is taken from logits at the masks is copied for each softmax, as in the released code.
@@ -62,7 +67,8 @@ def _read(model: PublishedModel, ids: torch.Tensor, places: list[int]) -> tuple[
         copies = ids.repeat(len(some), 1)
         copies[lines, masked] = model.tokenizer.mask_token_id
         logits = model.module(input_ids=copies).logits
-        at_masks, logs_at_masks = logits[lines, masked].softmax(dim=-1), logits[lines, masked].log_softmax(dim=-1)
+        at_masks = logits.softmax(dim=-1)[lines, masked] if everywhere else logits[lines, masked].softmax(dim=-1)
+        logs_at_masks = logits[lines, masked].log_softmax(dim=-1)
         ranking = logs_at_masks.sort(dim=-1, descending=True).indices
         hits += int(torch.where(ranking == ids[masked][:, None], 1, 0)[:, 0].sum())
         log_likelihood += sum(logs_at_masks[lines, ids[masked]]).item()

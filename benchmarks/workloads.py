@@ -101,6 +101,11 @@ _PAIRS = Workload(
     candidates=2,
     log_scores=True,
 )
+_PAIRS_EVERYWHERE = replace(
+    _PAIRS,
+    name="crows-pairs/everywhere",
+    published={"masked": partial(published_pairs.pairs_masked, everywhere=True)},
+)
 _GEST = Workload(
     name="gest",
     dataset="gest",
@@ -113,5 +118,5 @@ _GEST = Workload(
 )
 
 WORKLOADS: dict[str, Workload] = {
-    workload.name: workload for workload in (_INTRA, _INTER, *_CASES.values(), _PAIRS, _GEST)
+    workload.name: workload for workload in (_INTRA, _INTER, *_CASES.values(), _PAIRS, _PAIRS_EVERYWHERE, _GEST)
 }
