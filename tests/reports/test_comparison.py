@@ -7,12 +7,14 @@ import pytest
 from markupsafe import escape
 from rich.console import Console
 
+from tests.reports import made
 from tests.runs.made import association_scores, gest_scores, run
 from tiltmeter.data import load
 from tiltmeter.reports import comparison as module
 from tiltmeter.reports.comparison import print_comparison, reading
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.compare import Comparison, compare
+from tiltmeter.runs.translations import score_translations
 
 FAR = [("a", run(association_scores("made/one", seed=1, lean=2.5))), ("b", run(association_scores("made/two", seed=2)))]
 
@@ -87,6 +89,38 @@ def test_the_texts_of_items_that_are_here() -> None:
     page = comparison_page(compare([("a", run(*tables))], measures=["SS"]))
     said = [items[0].context, *(candidate.word for candidate in items[0].candidates[:2])]
     assert all(f">{escape(text)}</p>" in page for text in said)
+
+
+def test_the_texts_of_a_file_that_has_changed_are_not_shown(tmp_path: Path) -> None:
+    pairs = [
+        {"id": f"p{n}", "language": "en", "bias_type": "age", "direction": "stereo", "more": f"A{n}.", "less": f"B{n}."}
+        for n in range(8)
+    ]
+    path = made.file_of(tmp_path, pairs)
+    result = made.pairs(["ada", "bob"], str(path))
+    comparison = compare([("demo", result)], measures=["CPS"])
+    assert comparison.differences[0].contrast.disagree
+    assert 'dir="auto">A' in comparison_page(comparison)
+    path.write_text(path.read_text(encoding="utf-8").replace("A", "C"), encoding="utf-8")
+    changed = comparison_page(comparison)
+    assert 'dir="auto">C' not in changed
+    assert changed.count('class="item"') == comparison.differences[0].contrast.disagree
+
+
+def test_what_was_translated_is_shown(tmp_path: Path) -> None:
+    stereotypes = {"I wept.": 1, "I danced.": 2, "I led.": 8, "I fought.": 9}
+    sentences = [
+        {"id": str(number), "language": "en", "stereotype": stereotype, "sentence": sentence}
+        for number, (sentence, stereotype) in enumerate(stereotypes.items())
+    ]
+    path = made.file_of(tmp_path, sentences)
+    runs = []
+    for system, translation in (("ada", "Bola som tam."), ("bob", "Bol som tam.")):
+        file = tmp_path / f"{system}.csv"
+        file.write_text("from,to\n" + "".join(f"{sentence},{translation}\n" for sentence in stereotypes))
+        runs.append((system, score_translations(file, system=system, on=f"{path}:sk")))
+    page = comparison_page(compare(runs))
+    assert all(f'dir="auto">{sentence}</p>' in page for sentence in stereotypes)
 
 
 def test_hostile_data_stay_text(tmp_path: Path) -> None:

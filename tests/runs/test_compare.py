@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +7,7 @@ import pytest
 from tests.runs.made import association_scores, gest_scores, pair_scores, run
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.contrasts import holm
-from tiltmeter.runs.cells import cells_of
+from tiltmeter.runs.cells import cells_of, restrict
 from tiltmeter.runs.compare import compare
 
 ONE = run(association_scores("made/one", seed=1, lean=1.5))
@@ -91,6 +93,16 @@ def test_items_of_one_side_only_are_counted_and_left_out() -> None:
 def test_only_some_items() -> None:
     found = compare([("a", ONE), ("b", TWO)], where={"bias_type": "gender"})
     assert {one.contrast.n for one in found.differences} == {20, 40}
+
+
+def test_a_stereotype_is_a_whole_number_beside_another_benchmark() -> None:
+    tables = [made(model, seed=seed) for seed, model in enumerate("ab") for made in (association_scores, gest_scores)]
+    mixed = pd.concat(tables, ignore_index=True)
+    assert mixed["stereotype"].dtype == float
+    gest = [cell for cell in cells_of("mixed", replace(ONE, scores=mixed)) if cell.benchmark == "gest"]
+    (cell, _) = restrict(gest, {"stereotype": "8"})
+    assert cell.about(("template-3", "7")) == ["8"]
+    assert len(cell.scores) == 4
 
 
 def test_the_same_model_twice_is_told_apart_by_run_or_protocol() -> None:

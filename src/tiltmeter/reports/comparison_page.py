@@ -1,6 +1,6 @@
 """The page that `tiltmeter compare --html` writes: one file, no script, nothing from the network."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -8,10 +8,15 @@ import jinja2
 
 import tiltmeter
 from tiltmeter.data.datasets import DATASETS
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.texts import ItemText, texts_here
+from tiltmeter.reports.texts import ItemText, texts_of
+from tiltmeter.runs.cells import Cell
 from tiltmeter.runs.compare import Comparison, Difference
+
+# What items say, by their ids; of each run, benchmark and language.
+_Texts = Mapping[tuple[str, str, str], Mapping[str, ItemText]]
 
 WARNING = "The sentences voice stereotypes."
 
@@ -70,8 +75,9 @@ class Section:
 
 def comparison_page(comparison: Comparison, *, items: int | None = 200) -> str:
     """The page, with at most so many items on which two disagree for each part and measure; None for all."""
+    texts = _texts(comparison.differences)
     return _template().render(
-        sections=[_section(pair, items) for pair in pairs(comparison.differences)],
+        sections=[_section(pair, items, texts) for pair in pairs(comparison.differences)],
         notes=[clip(note) for note in comparison.notes],
         method=METHOD,
         version=tiltmeter.__version__,
@@ -87,7 +93,7 @@ def _template() -> jinja2.Template:
     )
 
 
-def _section(pair: Sequence[Difference], limit: int | None) -> Section:
+def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Section:
     first = pair[0]
     return Section(
         label(first.left.label),
@@ -95,7 +101,7 @@ def _section(pair: Sequence[Difference], limit: int | None) -> Section:
         label(first.of),
         [clip(reading(one)) for one in summaries(pair)],
         [_row(one, pair) for one in pair],
-        list(_items(pair, limit)),
+        list(_items(pair, limit, texts)),
     )
 
 
@@ -125,7 +131,7 @@ def _row(one: Difference, pair: Sequence[Difference]) -> Row:
     return Row(one, cells, round(low, 2), round(high - low, 2), round(point, 2))
 
 
-def _items(pair: Sequence[Difference], limit: int | None) -> Iterator[Items]:
+def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[Items]:
     """The items of each lean; those of both parts pooled are those of the parts."""
     divided = any(one.part != "overall" for one in pair)
     for one in pair:
@@ -133,33 +139,44 @@ def _items(pair: Sequence[Difference], limit: int | None) -> Iterator[Items]:
             continue
         found = one.disagreed()
         data = DATASETS.get(one.benchmark)
+        sides = {cell.language: texts[_key(cell)] for cell in (one.left.cell, one.right.cell)}
         yield Items(
             f"{label(one.part)}, {one.quantity.measure}",
             data.warning if data else WARNING,
             len(found),
-            [_disagreement(one, part, item) for (part, item), _ in found[:limit]],
+            [_disagreement(one, key, sides.values()) for key, _ in found[:limit]],
         )
 
 
-def _disagreement(one: Difference, part: str, item: str) -> Disagreement:
+def _disagreement(one: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]) -> Disagreement:
     left, right = one.left.cell, one.right.cell
-    languages = dict.fromkeys((left.language, right.language))
-    texts = [text for language in languages if (text := _text(one.benchmark, language, part, item))]
+    item = key[1]
+    found = [text for there in texts if (text := there.get(label(item)))]
     lines = []
-    roles = dict.fromkeys((*one.quantity.roles, *(role for text in texts for role in text.texts)))
+    roles = dict.fromkeys((*one.quantity.roles, *(role for text in found for role in text.texts)))
     for role in roles:
-        said = tuple(text.texts[role] for text in texts if role in text.texts)
-        scores = [cell.score((part, item), role) for cell in (left, right)]
+        said = tuple(text.texts[role] for text in found if role in text.texts)
+        scores = [cell.score(key, role) for cell in (left, right)]
         lines.append(Line(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores)))
     return Disagreement(
         clip(item, 80),
-        ", ".join(label(value) for value in left.about((part, item))),
-        tuple(text.context for text in texts if text.context),
+        ", ".join(label(value) for value in left.about(key)),
+        tuple(text.context for text in found if text.context),
         tuple(lines),
     )
 
 
-def _text(benchmark: str, language: str, part: str, item: str) -> ItemText | None:
-    """What an item says; None where that is not to be had: a comparison is no occasion for a download."""
-    there = texts_here(benchmark, language)
-    return there.get((part, item)) or there.get(("", item))
+def _texts(differences: Iterable[Difference]) -> _Texts:
+    """What the items say; nothing where that is not to be had: a comparison is no occasion for a download."""
+    found: dict[tuple[str, str, str], Mapping[str, ItemText]] = {}
+    for cell in (side.cell for one in differences for side in (one.left, one.right)):
+        if _key(cell) not in found:
+            try:
+                found[_key(cell)] = texts_of(cell.data)
+            except (TiltmeterError, OSError):
+                found[_key(cell)] = {}
+    return found
+
+
+def _key(cell: Cell) -> tuple[str, str, str]:
+    return cell.run, cell.benchmark, cell.language

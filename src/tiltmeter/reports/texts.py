@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tiltmeter.data.datasets import DATASETS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.runs.portions import sha256_of
+from tiltmeter.translators.base import SOURCE
 
 # Benchmark and language, as a report names them.
 Place = tuple[str, str]
@@ -50,35 +50,26 @@ def item_texts(
             if place in found:
                 continue
             try:
-                items = _load(*_source(data), data.get("files") or {})
+                found[place] = texts_of(data)
             except (TiltmeterError, OSError) as error:
                 missing[f"{place[0]}: {clip(str(error), 300).rstrip('.')}."] = None
-                continue
-            found[place] = {label(item.id): _text(item) for item in items}
     return found, list(missing)
 
 
-@lru_cache(maxsize=32)
-def texts_here(benchmark: str, language: str) -> dict[tuple[str, str], ItemText]:
-    """The texts of a benchmark in a language by part and id; nothing where its files are not here.
-
-    The part is empty where the data are not divided.
-    """
-    try:
-        items = _load(benchmark, language, {})
-    except (TiltmeterError, OSError):
-        return {}
-    return {(getattr(item, "part", ""), item.id): _text(item) for item in items}
+def texts_of(data: Mapping[str, Any]) -> dict[str, ItemText]:
+    """The texts of the items that an entry of a manifest's `data` is about, by id; an error where they are not here."""
+    return {label(item.id): _text(item) for item in _load(*_source(data), data.get("files") or {})}
 
 
 def _source(data: Mapping[str, Any]) -> tuple[str, str]:
-    """The data set that the items are in, and its language: what was translated is GEST's, and English."""
-    if data["benchmark"] == "gest-mt":
-        return ("gest-1.0" if data.get("edition") == "1.0" else "gest"), "en"
+    """The data set that the items are in, and its language: of translations, those of what was translated."""
+    if "source" in data:
+        return str(data["source"]), SOURCE
     return str(data["benchmark"]), str(data["language"])
 
 
 def _load(name: str, language: str, files: Mapping[str, str]) -> list[Item]:
+    """The items of a data set, if its files have these hashes."""
     if name in DATASETS:
         for source in DATASETS[name].select(None, [language]):
             if not source.is_here():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ class Cell:
     """What one model said of one part of a benchmark in one language, under one protocol.
 
     `scores` has a row for each item, by part and id, and a column for each role; `attributes` the same rows with what
-    the items are (bias type, target, stereotype).
+    the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set.
     """
 
     run: str
@@ -36,6 +36,7 @@ class Cell:
     protocol: str
     scores: pd.DataFrame
     attributes: pd.DataFrame
+    data: Mapping[str, Any]
 
     def __str__(self) -> str:
         part = "" if self.part == "all" else f"/{self.part}"
@@ -99,7 +100,8 @@ def cells_of(run: str, result: Result) -> list[Cell]:
     cells = []
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
-        cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part)))
+        data = _data(result, {"benchmark": benchmark, "language": language})
+        cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part), data))
     return [*cells, *_pooled(cells)]
 
 
@@ -123,6 +125,12 @@ def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
     return [cell for cell in kept if len(cell.scores)]
 
 
+def _data(result: Result, place: Mapping[str, str]) -> Mapping[str, Any]:
+    """What the manifest says of a data set in a language; its name alone, if nothing."""
+    entries = result.manifest.get("data", ())
+    return next((entry for entry in entries if all(entry.get(key) == place[key] for key in place)), place)
+
+
 def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     twice = rows.duplicated(["item", "role"])
     if twice.any():
@@ -131,6 +139,8 @@ def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.D
     scores = rows.pivot(index="item", columns="role", values="score").sort_index()
     columns = [name for name in rows.columns if name not in _OWN and rows[name].notna().any()]
     attributes = rows.drop_duplicates("item").set_index("item")[columns].loc[scores.index]
+    # Beside another benchmark, whose items have none, GEST's stereotypes are 8.0 instead of 8.
+    attributes = attributes.convert_dtypes()
     index = pd.MultiIndex.from_arrays([[part] * len(scores), scores.index], names=["part", "item"])
     return scores.set_axis(index), attributes.set_axis(index)
 

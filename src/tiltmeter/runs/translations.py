@@ -57,7 +57,12 @@ class _Target:
         return replace(self, sentences=limited(self.sentences, limit))
 
     def describe(self) -> list[dict[str, Any]]:
-        about = {"items": len(self.sentences.items), "files": self.sentences.files, "edition": self.edition}
+        about = {
+            "source": self.sentences.name,
+            "items": len(self.sentences.items),
+            "files": self.sentences.files,
+            "edition": self.edition,
+        }
         return [{**self.label(language), **about} for language in self.languages]
 
 
