@@ -204,7 +204,7 @@ TECHNIQUES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Sequence[
     "last layer at read positions only": (without_narrow_last_layer, (*_VOCABULARY, "next-sentence")),
     "vocabulary in slices": (without_slices, _VOCABULARY),
     "shared prefixes": (without_shared_prefixes, ("causal", "seq2seq")),
-    "several inputs in a row": (without_packing, ("masked", "causal", "next-sentence")),
+    "several inputs in a row": (without_packing, (*_VOCABULARY, "next-sentence")),
     "batches by length": (without_sorting, (*_VOCABULARY, "next-sentence")),
     "encoder once, and shared prefixes": (without_encoding_once, ("seq2seq",)),
 }
