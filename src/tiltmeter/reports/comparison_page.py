@@ -161,7 +161,8 @@ def _disagreement(one: Difference, key: tuple[str, str], texts: Iterable[Mapping
     return Disagreement(
         clip(item, 80),
         ", ".join(label(value) for value in left.about(key)),
-        tuple(text.context for text in found if text.context),
+        # Translations into two languages are of the same sentence.
+        tuple(dict.fromkeys(text.context for text in found if text.context)),
         tuple(lines),
     )
 
