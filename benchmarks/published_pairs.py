@@ -7,8 +7,8 @@ that is the likeliest, and a Python loop that fetches one probability at a time.
 model several at a time (the former has one in a batch, the latter all of a sentence), and the model does not hand out
 all of its attention and its states, as the latter has it do.
 
-The probabilities are those at the masks, unless they are to be taken everywhere, as the released code of StereoSet and
-GEST does.
+The probabilities are those at the masks, unless they are to be taken everywhere, as the released code of StereoSet,
+and that of GEST for masked models, does.
 """
 
 from collections.abc import Sequence

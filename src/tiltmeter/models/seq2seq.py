@@ -35,7 +35,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         self._positions = RelativePositions(model.get_decoder())  # type: ignore[operator]
         with torch.inference_mode():
             self.head.check(self._decoding([Row((0, 1, 2), ((1, 2, 3),))], *self._encoded([(1, 2, 3)])))
-        for width in dict.fromkeys((self.width_of_packs(), 0)):
+        for width in (self.width_of_packs(), 0):
             short = ((1, 2, 3), (4, 3, 5))
             # A long source fills the row that the short ones share.
             sources = (long_input(max(width, 8) - sum(map(len, short))), *short)

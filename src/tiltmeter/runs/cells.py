@@ -100,7 +100,7 @@ def cells_of(run: str, result: Result) -> list[Cell]:
     cells = []
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
-        data = _data(result, {"benchmark": benchmark, "language": language})
+        data = _data(result, benchmark, language)
         cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part), data))
     return [*cells, *_pooled(cells)]
 
@@ -125,10 +125,11 @@ def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
     return [cell for cell in kept if len(cell.scores)]
 
 
-def _data(result: Result, place: Mapping[str, str]) -> Mapping[str, Any]:
+def _data(result: Result, benchmark: str, language: str) -> Mapping[str, Any]:
     """What the manifest says of a data set in a language; its name alone, if nothing."""
+    name = {"benchmark": benchmark, "language": language}
     entries = result.manifest.get("data", ())
-    return next((entry for entry in entries if all(entry.get(key) == place[key] for key in place)), place)
+    return next((entry for entry in entries if name.items() <= entry.items()), name)
 
 
 def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.DataFrame]:
