@@ -176,12 +176,14 @@ class Answerer(ABC):
         follows = (places[:, None] >= places) & (places[:, None] < ends[:, None])
         return self.additive(follows | (places[:, None] == places))
 
-    def to_device(self, array: NDArray[Any] | Tensor) -> Tensor:
+    def to_device(self, array: NDArray[np.int64]) -> Tensor:
         """An array on the model's device, copied while the device goes on working."""
-        tensor = torch.as_tensor(array)
-        if self.device.type == "cuda":
-            return tensor.pin_memory().to(self.device, non_blocking=True)
-        return tensor.to(self.device)
+        if self.device.type != "cuda":
+            return torch.from_numpy(array).to(self.device)
+        pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
+        # Not by torch, which would wake all its threads for it: on a busy host that takes longer than to copy.
+        pinned.numpy()[...] = array
+        return pinned.to(self.device, non_blocking=True)
 
 
 class VocabularyAnswerer(Answerer):

@@ -9,13 +9,14 @@ from torch import nn
 from tiltmeter.questions import Kind
 
 # How many tokens serve at most. With more, a processor takes no less time for each. A GPU wants many, but not so many
-# that it has to wait while they are made ready; more of an encoder-decoder, which is two stacks to send them through.
+# that it has to wait while they are made ready; more where a token is little work to make ready (two decisions are
+# read of a whole pair of sentences), and of an encoder-decoder, which is two stacks to send them through.
 _MOST_ON_PROCESSOR = 2048
 _MOST_ELSEWHERE: Mapping[Kind, int] = {
     "masked": 32_768,
-    "next-sentence": 32_768,
+    "next-sentence": 65_536,
     "causal": 32_768,
-    "seq2seq": 65_536,
+    "seq2seq": 131_072,
 }
 _LEAST = 128
 # The share of the free memory that the activations of one batch may take.
