@@ -2,7 +2,7 @@
 
 import argparse
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,10 +17,11 @@ from benchmarks.outcome import Outcome
 from benchmarks.published_way import PublishedModel
 from benchmarks.tiltmeter_way import score_items
 from benchmarks.workloads import WORKLOADS, Workload
+from tiltmeter.benchmarks.asking import Asked
 from tiltmeter.data.items import Item
 from tiltmeter.models.kinds import AUTO_CLASSES
 from tiltmeter.models.loading import Model, open_model
-from tiltmeter.questions import Kind
+from tiltmeter.questions import Kind, Question
 
 _WARM_UP = 16
 _DTYPES = ("float32", "bfloat16", "float16")
@@ -88,6 +89,16 @@ class Prepared:
         """The head that answers."""
         (kind,) = {asked.kind for asked in self.workload.ask(self.items[:1], self.model).values()}
         return kind
+
+    @cached_property
+    def asked(self) -> Mapping[str | None, Asked]:
+        """What Tiltmeter asks about the items, by the parts of the benchmark."""
+        return self.workload.ask(self.items, self.model)
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """All questions, before any of them is found to be the same as another."""
+        return [question for portion in self.asked.values() for trial in portion.trials for question in trial.questions]
 
     @cached_property
     def module(self) -> nn.Module:

@@ -37,8 +37,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     seconds, outcomes = in_turns(ways, options.repeats, model.device)
     rates.append(matrix_rate(model.device, model.dtype))
     best = min(batches, key=lambda name: median(seconds[name]))
-    asked = prepared.workload.ask(prepared.items, model).values()
-    questions = [question for portion in asked for trial in portion.trials for question in trial.questions]
+    questions = prepared.questions
     flops = floor_flops(questions, prepared.kind, prepared.module)
     record: dict[str, Any] = {
         "workload": options.workload,
@@ -53,7 +52,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "published_gradients": options.published_gradients,
         "published_dtype": options.published_dtype or options.dtype,
         "questions": len(questions),
-        "skipped_items": sum(len(portion.skipped) for portion in asked),
+        "skipped_items": sum(len(portion.skipped) for portion in prepared.asked.values()),
         "ratio": median(seconds[best]) / median(seconds["tiltmeter"]),
         "matrix_rate": max(rates),
         "floor_flops": flops,

@@ -4,12 +4,15 @@ import gc
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
+from typing import TypeVar
 
 import torch
 
 from benchmarks.machine import synchronise
 from benchmarks.outcome import Outcome
 from tiltmeter.garbage import uncollected
+
+Result = TypeVar("Result")
 
 
 def in_turns(
@@ -24,19 +27,24 @@ def in_turns(
     for repeat in range(repeats):
         for name, thing in list(things.items())[:: -1 if repeat % 2 else 1]:
             outcomes.pop(name, None)  # what the last repeat left is let go of before the clock runs
-            gc.collect()
-            synchronise(device)
-            with uncollected():  # as in a run of Tiltmeter; else one way would pay for what the other has left
-                began = time.perf_counter()
-                outcome = thing()
-                synchronise(device)
-                seconds[name].append(time.perf_counter() - began)
-            outcome.settle()
-            outcomes[name] = outcome
-            del outcome
+            took, outcomes[name] = timed(thing, device)
+            seconds[name].append(took)
+            outcomes[name].settle()
     return seconds, outcomes
 
 
+def timed(thing: Callable[[], Result], device: torch.device) -> tuple[float, Result]:
+    """The seconds that something takes, until the device has done it, and what comes of it."""
+    gc.collect()
+    synchronise(device)
+    with uncollected():  # as in a run of Tiltmeter; else one way would pay for what the other has left
+        began = time.perf_counter()
+        result = thing()
+        synchronise(device)
+        return time.perf_counter() - began, result
+
+
 def spread(seconds: list[float]) -> str:
-    """The median, and in brackets the fastest and the slowest."""
-    return f"{median(seconds):.2f} s ({min(seconds):.2f}–{max(seconds):.2f})"
+    """The median, and in brackets the fastest and the slowest; three digits where it went fast."""
+    digits = 2 if median(seconds) >= 1 else 3
+    return f"{median(seconds):.{digits}f} s ({min(seconds):.{digits}f}–{max(seconds):.{digits}f})"

@@ -1,0 +1,82 @@
+"""What share of the matrix rate is reached while answering: from planned batches to numbers, without the text side.
+
+python -m benchmarks.answering --workload stereoset-intra --model bert-29k --device cuda --dtype bfloat16
+"""
+
+import argparse
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from benchmarks import show
+from benchmarks.floor import floor_flops
+from benchmarks.machine import describe, matrix_rate
+from benchmarks.prepared import parser, prepare
+from benchmarks.timing import spread, timed
+from tiltmeter.scoring.execute import Answerer, answer_batches
+from tiltmeter.scoring.plan import padding_share, plan
+from tiltmeter.scoring.rows import Batch
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Answer the same batches several times, after a first time that does not count."""
+    prepared = prepare(options)
+    model, kind, questions = prepared.model, prepared.kind, prepared.questions
+    answerer = model.answerer(kind)
+    at_once = answerer.batch_tokens = options.batch_tokens or answerer.batch_tokens
+    batches = plan(questions, kind, at_once, share_prefixes=answerer.shares_prefixes, pack=answerer.pack)
+    _answer(answerer, batches)
+    rates = [matrix_rate(model.device, model.dtype)]
+    seconds = [timed(lambda: _answer(answerer, batches), model.device)[0] for _ in range(options.repeats)]
+    rates.append(matrix_rate(model.device, model.dtype))
+    flops = floor_flops(questions, kind, prepared.module)
+    return {
+        "workload": options.workload,
+        "model": options.model,
+        "items": len(prepared.items),
+        "kind": kind,
+        "dtype": options.dtype,
+        "machine": describe(model.device),
+        "tokens": _tokens(batches),
+        "padding": padding_share(batches, at_once, answerer.pack),
+        "seconds": seconds,
+        "matrix_rate": max(rates),
+        "floor_flops": flops,
+        "shares": [flops / max(rates) / took for took in seconds],
+    }
+
+
+def _answer(answerer: Answerer, batches: Sequence[Batch]) -> None:
+    for _ in answer_batches(answerer, batches, {}):
+        pass
+
+
+def _tokens(batches: Sequence[Batch]) -> int:
+    """How many tokens are sent, padding left aside; a source once in each batch."""
+    return sum(
+        sum(len(row.ids) for row in batch) + sum(map(len, {source for row in batch for source in row.sources}))
+        for batch in batches
+    )
+
+
+def main() -> None:
+    """Measure, print, and write the record."""
+    command = parser("The share of the matrix rate that is reached while answering.")
+    command.add_argument("--repeats", type=int, default=7)
+    options = command.parse_args()
+    record = measure(options)
+    title = f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']:,} items"
+    shares = record["shares"]
+    row = [
+        f"{record['tokens']:,}",
+        f"{record['padding']:.1%}",
+        spread(record["seconds"]),
+        f"{median(shares):.0%} ({min(shares):.0%}–{max(shares):.0%})",
+        f"{record['matrix_rate'] / 1e12:,.2f} TFLOP/s",
+    ]
+    show.table(title, ("tokens", "padding", "time", "share of the matrix rate", "matrix rate"), [row])
+    show.write_json(record, options.json)
+
+
+if __name__ == "__main__":
+    main()
