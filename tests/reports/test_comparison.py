@@ -51,6 +51,14 @@ def test_too_few_items_are_said_plainly() -> None:
     assert "A difference under about" in words
 
 
+def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
+    twice = [(name, run(gest_scores(name), family="gest")) for name in ("a", "b")]
+    (one,) = (one for one in compare(twice).differences if one.quantity.measure == "log g_s")
+    assert one.contrast.detectable == 0
+    assert "could tell from noise" in reading(one)
+    assert "go unseen" not in reading(one)
+
+
 def test_a_part_that_goes_the_other_way_is_told() -> None:
     ours = run(
         association_scores("made/one", seed=1, lean=3, n=200, parts=["intrasentence"]),
@@ -122,6 +130,9 @@ def test_what_was_translated_is_shown(tmp_path: Path) -> None:
     page = comparison_page(compare(runs, measures=["f_s"]))
     shown = [page.count(f'dir="auto">{sentence}</p>') for sentence in stereotypes]
     assert shown == [1] * len(stereotypes)
+    assert page.count("Bola som tam.") == page.count("Byl jsem tam.") == len(stereotypes)
+    assert page.count(">feminine</td>") == page.count(">masculine</td>") == len(stereotypes)
+    assert "stereotype: 8" in page
 
 
 def test_hostile_data_stay_text(tmp_path: Path) -> None:

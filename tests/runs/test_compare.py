@@ -101,7 +101,7 @@ def test_a_stereotype_is_a_whole_number_beside_another_benchmark() -> None:
     assert mixed["stereotype"].dtype == float
     gest = [cell for cell in cells_of("mixed", replace(ONE, scores=mixed)) if cell.benchmark == "gest"]
     (cell, _) = restrict(gest, {"stereotype": "8"})
-    assert cell.about(("template-3", "7")) == ["8"]
+    assert cell.about(("template-3", "7")) == {"stereotype": "8"}
     assert len(cell.scores) == 4
 
 
@@ -127,7 +127,7 @@ def test_disagreements_are_listed() -> None:
     found = first.disagreed()
     assert len(found) == first.contrast.disagree
     assert all(abs(gap) == 100 for _, gap in found)
-    assert first.left.cell.about(found[0][0])[0] in ("gender", "profession", "race")
+    assert first.left.cell.about(found[0][0])["bias_type"] in ("gender", "profession", "race")
     (_, distance, _) = compare(
         [
             ("a", run(pair_scores("a", seed=1), family="pairs")),

@@ -71,10 +71,10 @@ def reading(one: Difference) -> str:
     both = f"{measure} {said['left']} and {said['right']} on the same {found.n:,} items"
     interval = f"{said['difference']} [{said['low']}, {said['high']}]"
     if not one.told_apart:
-        return (
-            f"{_place(one)}no difference between {left} and {right} that n={found.n:,} could tell from noise: {both}, "
-            f"difference {interval}. A difference under about {said['seen']} would often go unseen."
-        )
+        words = f"no difference between {left} and {right} that n={found.n:,} could tell from noise"
+        # Where both say the same of every item, that tells nothing of how small a difference could be seen.
+        unseen = f" A difference under about {said['seen']} would often go unseen." if found.detectable else ""
+        return f"{_place(one)}{words}: {both}, difference {interval}.{unseen}"
     if found.farther_low > 0 or found.farther_high < 0:
         worse, better = (left, right) if found.farther_low > 0 else (right, left)
         words = f"{worse} is farther from {ideal} than {better}"
@@ -102,10 +102,11 @@ def numbers(one: Difference) -> dict[str, str]:
     """The numbers of a difference as they are printed."""
     found, digits = one.contrast, one.quantity.digits
     signed = {"difference": found.difference, "low": found.low, "high": found.high}
-    plain = {"left": found.left, "right": found.right, "seen": found.detectable}
+    plain = {"left": found.left, "right": found.right}
     return {
         **{name: number(value, digits, signed=True) for name, value in signed.items()},
         **{name: number(value, digits) for name, value in plain.items()},
+        "seen": number(found.detectable, digits) if found.detectable else "",
         "p": p(found.p_value),
         "holm": p(one.p_holm),
         "effect": "" if found.effect is None else number(found.effect, 2, signed=True),

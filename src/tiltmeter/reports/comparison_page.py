@@ -9,6 +9,7 @@ import jinja2
 import tiltmeter
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
 from tiltmeter.reports.texts import ItemText, texts_of
@@ -19,6 +20,8 @@ from tiltmeter.runs.compare import Comparison, Difference
 _Texts = Mapping[tuple[str, str, str], Mapping[str, ItemText]]
 
 WARNING = "The sentences voice stereotypes."
+
+_GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "feminine"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +152,36 @@ def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iter
 
 
 def _disagreement(one: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]) -> Disagreement:
-    left, right = one.left.cell, one.right.cell
     item = key[1]
     found = [text for there in texts if (text := there.get(label(item)))]
-    lines = []
-    roles = dict.fromkeys((*one.quantity.roles, *(role for text in found for role in text.texts)))
-    for role in roles:
-        said = tuple(text.texts[role] for text in found if role in text.texts)
-        scores = [cell.score(key, role) for cell in (left, right)]
-        lines.append(Line(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores)))
+    about = one.left.cell.about(key).items()
     return Disagreement(
         clip(item, 80),
-        ", ".join(label(value) for value in left.about(key)),
+        ", ".join(f"{label(name).replace('_', ' ')}: {label(value)}" for name, value in about),
         # Translations into two languages are of the same sentence.
         tuple(dict.fromkeys(text.context for text in found if text.context)),
-        tuple(lines),
+        tuple(_translations(one, key) or _lines(one, key, found)),
     )
+
+
+def _lines(one: Difference, key: tuple[str, str], found: Sequence[ItemText]) -> Iterator[Line]:
+    """The texts of an item by their roles, those in two languages together, and what either side gave to them."""
+    for role in dict.fromkeys((*one.quantity.roles, *(role for text in found for role in text.texts))):
+        said = tuple(text.texts[role] for text in found if role in text.texts)
+        scores = [side.cell.score(key, role) for side in (one.left, one.right)]
+        yield Line(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores))
+
+
+def _translations(one: Difference, key: tuple[str, str]) -> list[Line]:
+    """What either side made of a sentence, and the gender that shows in it; nothing if neither translates."""
+    lines = []
+    for number, side in enumerate((one.left, one.right)):
+        translation = side.cell.translation(key)
+        if translation is not None:
+            genders = ["", ""]
+            genders[number] = _GENDERS.get(side.cell.score(key, ROLE), "")
+            lines.append(Line(label(side.label), (clip(translation),), tuple(genders)))
+    return lines
 
 
 def _texts(differences: Iterable[Difference]) -> _Texts:

@@ -19,6 +19,7 @@ from tiltmeter.data import (
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reports.clean import clip, label
+from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.portions import sha256_of
 from tiltmeter.translators.base import SOURCE
 
@@ -44,9 +45,8 @@ def item_texts(
     found: dict[Place, dict[str, ItemText]] = {}
     missing: dict[str, None] = {}
     for manifest in manifests:
-        for data in manifest.get("data", ()):
-            name = str(data["benchmark"])
-            place = (names.get(name, label(name)), label(str(data["language"])))
+        for (name, language), data in data_sets(manifest).items():
+            place = (names.get(name, label(name)), label(language))
             if place in found:
                 continue
             try:
@@ -57,7 +57,7 @@ def item_texts(
 
 
 def texts_of(data: Mapping[str, Any]) -> dict[str, ItemText]:
-    """The texts of the items that an entry of a manifest's `data` is about, by id; an error where they are not here."""
+    """The texts of the items of a data set that is in a manifest, by id; an error where they are not here."""
     return {label(item.id): _text(item) for item in _load(*_source(data), data.get("files") or {})}
 
 

@@ -14,10 +14,12 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.association import OVERALL
 from tiltmeter.measures.intervals import Floats
 from tiltmeter.measures.quantities import Quantity, quantities_for
+from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.result import Result
 
 _CASE = ["model", "benchmark", "part", "language", "protocol"]
 _OWN = {*_CASE, "item", "candidate", "role", "score"}
+_TRANSLATION = "translation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,16 @@ class Cell:
             return None
         return self.attributes[quantity.columns[0]].loc[items].to_numpy(dtype=object)
 
-    def about(self, item: tuple[str, str]) -> list[str]:
-        """What an item is: its bias type, its target and so on."""
-        return [str(value) for value in self.attributes.to_numpy()[self._place(item)] if not pd.isna(value)]
+    def about(self, item: tuple[str, str]) -> dict[str, str]:
+        """What an item is: its bias type, its target and so on; not what a system made of it."""
+        values = zip(self.attributes.columns, self.attributes.to_numpy()[self._place(item)], strict=True)
+        return {name: str(value) for name, value in values if name != _TRANSLATION and not pd.isna(value)}
+
+    def translation(self, item: tuple[str, str]) -> str | None:
+        """What a translation system made of an item."""
+        if _TRANSLATION not in self.attributes.columns:
+            return None
+        return str(self.attributes[_TRANSLATION].to_numpy()[self._place(item)])
 
     def score(self, item: tuple[str, str], role: str) -> float | None:
         """One score of an item, if it has one for this role."""
@@ -98,9 +107,10 @@ class Cell:
 def cells_of(run: str, result: Result) -> list[Cell]:
     """The cells of a run; where both parts of an association benchmark are there, the two pooled as well."""
     cells = []
+    data_of = data_sets(result.manifest)
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
-        data = _data(result, benchmark, language)
+        data = data_of.get((benchmark, language), {"benchmark": benchmark, "language": language})
         cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part), data))
     return [*cells, *_pooled(cells)]
 
@@ -123,13 +133,6 @@ def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
             )
     kept = [cell.only(where) for cell in cells]
     return [cell for cell in kept if len(cell.scores)]
-
-
-def _data(result: Result, benchmark: str, language: str) -> Mapping[str, Any]:
-    """What the manifest says of a data set in a language; its name alone, if nothing."""
-    name = {"benchmark": benchmark, "language": language}
-    entries = result.manifest.get("data", ())
-    return next((entry for entry in entries if name.items() <= entry.items()), name)
 
 
 def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -43,6 +43,15 @@ def make_manifest(
     }
 
 
+def data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """What a manifest says of each data set in each language, with the files of all its parts."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in manifest.get("data", ()):
+        data = found.setdefault((str(entry["benchmark"]), str(entry["language"])), {**entry, "files": {}})
+        data["files"] |= entry.get("files") or {}
+    return found
+
+
 def _version(name: str) -> str | None:
     try:
         return version(name)
