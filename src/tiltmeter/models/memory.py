@@ -9,8 +9,8 @@ from torch import nn
 from tiltmeter.questions import Kind
 
 # How many tokens serve at most. With more, a processor takes no less time for each. A GPU wants many, but not so many
-# that it has to wait while they are made ready; more where a token is little work to make ready (two decisions are
-# read of a whole pair of sentences), and of an encoder-decoder, which is two stacks to send them through.
+# that it has to wait while they are made ready; more where a token is little work to make ready (one decision is
+# read of a pair of sentences), and of an encoder-decoder, which is two stacks to send them through.
 _MOST_ON_PROCESSOR = 2048
 _MOST_ELSEWHERE: Mapping[Kind, int] = {
     "masked": 32_768,
