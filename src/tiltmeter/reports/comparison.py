@@ -71,8 +71,9 @@ def reading(one: Difference) -> str:
     both = f"{measure} {said['left']} and {said['right']} on the same {found.n:,} items"
     interval = f"{said['difference']} [{said['low']}, {said['high']}]"
     if not one.told_apart:
-        words = f"no difference between {left} and {right} that n={found.n:,} could tell from noise"
-        # Where both say the same of every item, that tells nothing of how small a difference could be seen.
+        none = "no" if _place(one) else "No"
+        words = f"{none} difference between {left} and {right} that n={found.n:,} could tell from noise"
+        # Where all items differ by the same, or by nothing, they do not tell how small a difference could be seen.
         unseen = f" A difference under about {said['seen']} would often go unseen." if found.detectable else ""
         return f"{_place(one)}{words}: {both}, difference {interval}.{unseen}"
     if found.farther_low > 0 or found.farther_high < 0:

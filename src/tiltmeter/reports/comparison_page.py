@@ -154,14 +154,23 @@ def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iter
 def _disagreement(one: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]) -> Disagreement:
     item = key[1]
     found = [text for there in texts if (text := there.get(label(item)))]
-    about = one.left.cell.about(key).items()
     return Disagreement(
         clip(item, 80),
-        ", ".join(f"{label(name).replace('_', ' ')}: {label(value)}" for name, value in about),
+        ", ".join(_about(one.left.cell.about(key))),
         # Translations into two languages are of the same sentence.
         tuple(dict.fromkeys(text.context for text in found if text.context)),
         tuple(_translations(one, key) or _lines(one, key, found)),
     )
+
+
+def _about(attributes: Mapping[str, str]) -> Iterator[str]:
+    """What an item is; of what can be true or false, what is true."""
+    for name, value in attributes.items():
+        words = label(name).replace("_", " ")
+        if value == "True":
+            yield words
+        elif value != "False":
+            yield f"{words}: {label(value)}"
 
 
 def _lines(one: Difference, key: tuple[str, str], found: Sequence[ItemText]) -> Iterator[Line]:
