@@ -13,8 +13,7 @@ from benchmarks.floor import floor_flops
 from benchmarks.machine import describe, matrix_rate
 from benchmarks.prepared import parser, prepare
 from benchmarks.timing import spread, timed
-from tiltmeter.scoring.execute import Answerer, answer_batches
-from tiltmeter.scoring.plan import padding_share, plan
+from tiltmeter.scoring.execute import Answerer, answer_batches, planned
 from tiltmeter.scoring.rows import Batch
 
 
@@ -23,8 +22,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     prepared = prepare(options)
     model, kind, questions = prepared.model, prepared.kind, prepared.questions
     answerer = model.answerer(kind)
-    at_once = answerer.batch_tokens = options.batch_tokens or answerer.batch_tokens
-    batches = plan(questions, kind, at_once, share_prefixes=answerer.shares_prefixes, pack=answerer.pack)
+    batches, padding = planned(answerer, questions, kind, options.batch_tokens)
     _answer(answerer, batches)
     rates = [matrix_rate(model.device, model.dtype)]
     seconds = [timed(lambda: _answer(answerer, batches), model.device)[0] for _ in range(options.repeats)]
@@ -38,7 +36,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "dtype": options.dtype,
         "machine": describe(model.device),
         "tokens": _tokens(batches),
-        "padding": padding_share(batches, at_once, answerer.pack),
+        "padding": padding,
         "seconds": seconds,
         "matrix_rate": max(rates),
         "floor_flops": flops,
@@ -65,7 +63,6 @@ def main() -> None:
     command.add_argument("--repeats", type=int, default=7)
     options = command.parse_args()
     record = measure(options)
-    title = f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']:,} items"
     shares = record["shares"]
     row = [
         f"{record['tokens']:,}",
@@ -74,7 +71,7 @@ def main() -> None:
         f"{median(shares):.0%} ({min(shares):.0%}–{max(shares):.0%})",
         f"{record['matrix_rate'] / 1e12:,.2f} TFLOP/s",
     ]
-    show.table(title, ("tokens", "padding", "time", "share of the matrix rate", "matrix rate"), [row])
+    show.table(show.title(record), ("tokens", "padding", "time", "share of the matrix rate", "matrix rate"), [row])
     show.write_json(record, options.json)
 
 

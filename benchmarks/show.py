@@ -1,7 +1,7 @@
 """Tables on the terminal, with rich where it is installed, and records as JSON."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,11 @@ def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     for row in (columns, *rows):
         first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         print("  ".join([first.strip().ljust(widths[0]), *others]))
+
+
+def title(record: Mapping[str, Any]) -> str:
+    """What a record is of."""
+    return f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']:,} items"
 
 
 def write_json(record: Any, path: Path | None) -> None:

@@ -110,8 +110,7 @@ def print_record(record: dict[str, Any]) -> None:
         ]
         for way, found in record["ways"].items()
     ]
-    title = f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']} items"
-    show.table(title, ("way", "time", "questions/s", "padding", "share of floor"), rows)
+    show.table(show.title(record), ("way", "time", "questions/s", "padding", "share of floor"), rows)
     if "memory" in record:
         show.table("Memory", memory.COLUMNS, [memory.row(found) for found in record["memory"].values()])
     print(f"ratio                {record['ratio']:.2f} to {record['published']}")

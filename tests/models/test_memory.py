@@ -20,8 +20,8 @@ def test_with_plenty_of_memory_kind_and_device_tell(monkeypatch: pytest.MonkeyPa
     found = {kind: [_tokens(monkeypatch, _PLENTY, kind, device) for device in ("cpu", "cuda")] for kind in KINDS}
     assert all(on_processor < elsewhere for on_processor, elsewhere in found.values())
     assert len({on_processor for on_processor, _ in found.values()}) == 1
-    # An encoder-decoder has two stacks to send its tokens through.
-    assert found["seq2seq"][1] > found["causal"][1]
+    # A decision is little to make ready, and an encoder-decoder has two stacks to send its tokens through.
+    assert found["seq2seq"][1] == 2 * found["next-sentence"][1] == 4 * found["causal"][1] == 4 * found["masked"][1]
 
 
 def test_less_memory_means_fewer_tokens_but_some(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """The page that `tiltmeter compare --html` writes: one file, no script, nothing from the network."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,8 +16,8 @@ from tiltmeter.reports.texts import ItemText, texts_of
 from tiltmeter.runs.cells import Cell
 from tiltmeter.runs.compare import Comparison, Difference
 
-# What items say, by their ids; of each run, benchmark and language.
-_Texts = Mapping[tuple[str, str, str], Mapping[str, ItemText]]
+# What items say, by their ids; of each data set that was measured.
+_Texts = Mapping[Hashable, Mapping[str, ItemText]]
 
 WARNING = "The sentences voice stereotypes."
 
@@ -195,7 +195,7 @@ def _translations(one: Difference, key: tuple[str, str]) -> list[Line]:
 
 def _texts(differences: Iterable[Difference]) -> _Texts:
     """What the items say; nothing where that is not to be had: a comparison is no occasion for a download."""
-    found: dict[tuple[str, str, str], Mapping[str, ItemText]] = {}
+    found: dict[Hashable, Mapping[str, ItemText]] = {}
     for cell in (side.cell for one in differences for side in (one.left, one.right)):
         if _key(cell) not in found:
             try:
@@ -205,5 +205,7 @@ def _texts(differences: Iterable[Difference]) -> _Texts:
     return found
 
 
-def _key(cell: Cell) -> tuple[str, str, str]:
-    return cell.run, cell.benchmark, cell.language
+def _key(cell: Cell) -> Hashable:
+    """What tells the data of two cells apart: runs on the same files share their texts."""
+    files = cell.data.get("files") or {}
+    return cell.benchmark, cell.language, cell.data.get("source"), frozenset(files.items())

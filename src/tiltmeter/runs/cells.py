@@ -75,14 +75,16 @@ class Cell:
 
     def about(self, item: tuple[str, str]) -> dict[str, str]:
         """What an item is: its bias type, its target and so on; not what a system made of it."""
-        values = zip(self.attributes.columns, self.attributes.to_numpy()[self._place(item)], strict=True)
-        return {name: str(value) for name, value in values if name != _TRANSLATION and not pd.isna(value)}
+        place = self._place(item)
+        names = [name for name in self.attributes.columns if name != _TRANSLATION]
+        values: dict[str, Any] = {name: self.attributes[name].iat[place] for name in names}
+        return {name: str(value) for name, value in values.items() if not pd.isna(value)}
 
     def translation(self, item: tuple[str, str]) -> str | None:
         """What a translation system made of an item."""
         if _TRANSLATION not in self.attributes.columns:
             return None
-        return str(self.attributes[_TRANSLATION].to_numpy()[self._place(item)])
+        return str(self.attributes[_TRANSLATION].iat[self._place(item)])
 
     def score(self, item: tuple[str, str], role: str) -> float | None:
         """One score of an item, if it has one for this role."""

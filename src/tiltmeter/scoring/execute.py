@@ -65,14 +65,21 @@ def answer_all(
     if len(answers) == len(asked):
         return answers
     model = load()
-    at_once = model.batch_tokens = batch_tokens or model.batch_tokens  # some models divide a batch again, by this
-    batches = plan(asked.values(), kind, at_once, share_prefixes=model.shares_prefixes, pack=model.pack)
-    padding = padding_share(batches, at_once, model.pack)
+    batches, padding = planned(model, asked.values(), kind, batch_tokens)
     for found in answer_batches(model, batches, answers, names):
         store.put(fingerprint, found)
         answers.update(found)
         report(Progress(len(answers), len(asked), padding))
     return answers
+
+
+def planned(
+    model: Answerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
+) -> tuple[list[Batch], float]:
+    """The batches in which a model is asked, and the share of padding in them."""
+    at_once = model.batch_tokens = batch_tokens or model.batch_tokens  # some models divide a batch again, by this
+    batches = plan(questions, kind, at_once, share_prefixes=model.shares_prefixes, pack=model.pack)
+    return batches, padding_share(batches, at_once, model.pack)
 
 
 def answer_batches(
