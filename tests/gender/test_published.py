@@ -15,7 +15,7 @@ import pytest
 
 from tiltmeter.gender import LANGUAGES
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gender_agreement.py"
+SCRIPT = Path(__file__).parents[2] / "perf" / "gender_agreement.py"
 FEMININE_FORM = re.compile(r"(?:ла|лася|ая|няя)\b|\b(?:адна|сама|рада|павінна)\b", re.IGNORECASE)
 
 

@@ -1,32 +1,44 @@
 """Rules about a baseline: no farther from the ideal than another run was, by more than a margin."""
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
+from tiltmeter.checks.power import Room
 from tiltmeter.checks.rules import EVERY, Rule
-from tiltmeter.checks.verdict import Verdict, judge
+from tiltmeter.checks.verdict import RuleVerdict, judge
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.association import OVERALL
-from tiltmeter.measures.quantities import named
+from tiltmeter.measures.measure import abbreviated
+from tiltmeter.measures.records import OVERALL
 from tiltmeter.runs.cells import Cell, cells_of
+from tiltmeter.runs.comparability import Across, differing, refusal
 from tiltmeter.runs.compare import Difference, differences_between
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import sample_of
 
 
-def against(rule: Rule, result: Result, baseline: Result, lenient: bool) -> Iterator[Verdict]:
+def against(
+    rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
+) -> Iterator[RuleVerdict]:
     """How much farther from the ideal the run is than the baseline, paired on the items of both."""
     ours, theirs = cells_of("the run", result), cells_of("the baseline", baseline)
-    cells = _chosen(rule, ours)
+    torn = {
+        (record.model, record.benchmark, record.language)
+        for record in (*result.records, *baseline.records)
+        if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
+    }
+    cells = _chosen(rule, ours, torn)
     found = False
     for cell in cells:
-        other = _counterpart(cell, _same_place(cell, theirs), ours, rule)
+        other = _counterpart(cell, _same_place(cell, theirs), ours, rule, across)
         for where in _groups(rule, cell):
             left, right = cell.only(where), other.only(where)
-            for one in differences_between(left, right, _measures(rule, cell)):
+            for one in differences_between(left, right, _measures(rule, cell), across):
                 found = True
-                yield _worse(rule, one, where, lenient)
+                sample = sample_of(result.manifest, cell.benchmark, cell.part, cell.language)
+                yield _worse(rule, one, where, lenient, sample)
     if not found:
-        there = ", ".join(dict.fromkeys(quantity.measure for cell in cells for quantity in cell.quantities()))
+        there = ", ".join(dict.fromkeys(quantity.name for cell in cells for quantity in cell.quantities()))
         if not rule.measure:
             raise UsageError(
                 f"--no-worse-than {rule.text} is for percentages that lean, and none can be compared with the "
@@ -37,8 +49,8 @@ def against(rule: Rule, result: Result, baseline: Result, lenient: bool) -> Iter
         )
 
 
-def _chosen(rule: Rule, cells: Sequence[Cell]) -> list[Cell]:
-    """The cells a rule is about: both parts pooled where there is that and no part is named."""
+def _chosen(rule: Rule, cells: Sequence[Cell], torn: AbstractSet[tuple[str, str, str]]) -> list[Cell]:
+    """The cells a rule is about: both parts pooled where there is that, they agree, and no part is named."""
     kept = list(cells)
     for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
         if not any(values) or values == (EVERY,):
@@ -52,8 +64,8 @@ def _chosen(rule: Rule, cells: Sequence[Cell]) -> list[Cell]:
                 )
         kept = [cell for cell in kept if getattr(cell, field) in values]
     if rule.part is None:
-        pooled = {(cell.model, cell.benchmark, cell.language) for cell in kept if cell.part == OVERALL}
-        kept = [c for c in kept if c.part == OVERALL or (c.model, c.benchmark, c.language) not in pooled]
+        pooled = {(c.model, c.benchmark, c.language) for c in kept if c.part == OVERALL} - torn
+        kept = [c for c in kept if (c.part == OVERALL) == ((c.model, c.benchmark, c.language) in pooled)]
     return kept
 
 
@@ -63,7 +75,9 @@ def _same_place(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
     return [other for other in others if (other.benchmark, other.part, other.language) == place]
 
 
-def _counterpart(cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule) -> Cell:
+def _counterpart(
+    cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
+) -> Cell:
     """What a cell is compared with: the same model, or where each run has one model only, that one."""
     place = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
@@ -79,12 +93,9 @@ def _counterpart(cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule:
             f"The baseline has no model {cell.model} on {place}, and it is not clear which of {there} to compare it "
             f"with; use runs with one model each, or the same names."
         )
-    alike = [other for other in same if other.protocol == cell.protocol]
+    alike = [other for other in same if not set(differing(cell, other)) - set(across)]
     if not alike:
-        raise UsageError(
-            f"{cell.model} was asked by the protocol {cell.protocol} on {place}, the baseline by {same[0].protocol}; "
-            f"a difference would be the protocol's, so run both by the same one."
-        )
+        raise UsageError(refusal(cell, same[0], across))
     if not len(alike[0].scores.index.intersection(cell.scores.index)):
         raise UsageError(f"The run and the baseline share no items of {place}; run both with the same --limit.")
     return alike[0]
@@ -111,11 +122,11 @@ def _groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:
 def _measures(rule: Rule, cell: Cell) -> list[str]:
     """The measure of a rule, or every percentage that leans."""
     quantities = cell.quantities()
-    names = [quantity.measure for quantity in quantities]
+    names = [quantity.name for quantity in quantities]
     if not rule.measure:
         # A name that no measure has, where there is none: an empty list would stand for all of them.
-        return [q.measure for q in quantities if q.binary and not q.towards_an_end] or ["-"]
-    measure = named(rule.measure, names)
+        return [q.name for q in quantities if q.values.preference and not q.measure.best_at_an_end] or ["-"]
+    measure = abbreviated(rule.measure, names)
     if measure is None:
         raise UsageError(
             f"The rule {rule.text!r} matches nothing: {cell} cannot be compared in {rule.measure!r}"
@@ -124,17 +135,23 @@ def _measures(rule: Rule, cell: Cell) -> list[str]:
     return [measure]
 
 
-def _worse(rule: Rule, one: Difference, where: dict[str, str], lenient: bool) -> Verdict:
+def _worse(rule: Rule, one: Difference, where: dict[str, str], lenient: bool, sample: str) -> RuleVerdict:
     found, cell = one.contrast, one.left.cell
+    # An equally biased model: no farther from the ideal than the baseline, and disagreeing with it as often.
+    error = 0.0 if found.test == "identical" else found.standard_error
+    room = Room(None, rule.limit, error, (found.clusters or found.n) - 1)
     part = "" if cell.part == "all" else f"/{cell.part}"
     group = "".join(f", {name} {value}" for name, value in where.items())
     return judge(
         rule,
         cell.model,
         f"{cell.benchmark}{part}:{cell.language}",
-        f"{one.quantity.measure} farther from {one.quantity.ideal:g} than the baseline{group}",
+        f"{one.quantity.name} farther from {one.quantity.ideal:g} than the baseline{group}",
         found.farther,
         (found.farther_low, found.farther_high),
         found.n,
         lenient,
+        even=room.passes(lenient),
+        needed=room.needed(found.n, lenient),
+        note="; ".join(filter(None, ("the two gave the same answers" * (found.test == "identical"), sample))),
     )

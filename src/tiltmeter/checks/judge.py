@@ -3,36 +3,46 @@
 from collections.abc import Sequence
 
 from tiltmeter.checks.baseline import against
+from tiltmeter.checks.power import even_error, room_of
 from tiltmeter.checks.rules import EVERY, Rule
-from tiltmeter.checks.verdict import Verdict, judge
+from tiltmeter.checks.verdict import RuleVerdict, judge
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.association import OVERALL
-from tiltmeter.measures.intervals import Interval
-from tiltmeter.measures.quantities import named
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.measure import abbreviated, measure_named
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.runs.comparability import Across
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import sample_of
 
 
 def check(
-    result: Result, rules: Sequence[Rule], *, baseline: Result | None = None, lenient: bool = False
-) -> list[Verdict]:
+    result: Result,
+    rules: Sequence[Rule],
+    *,
+    baseline: Result | None = None,
+    lenient: bool = False,
+    across: Sequence[Across] = (),
+) -> list[RuleVerdict]:
     """Judge a run by rules. A rule that matches nothing is an error: it would guard nothing."""
     if not rules:
         raise UsageError('There are no rules; give some with --max, --min or --no-worse-than: --max "stereoset.SS 60".')
-    verdicts: list[Verdict] = []
+    verdicts: list[RuleVerdict] = []
     for rule in rules:
         if rule.kind == "no-worse-than":
             if baseline is None:
                 raise UsageError(f"The rule {str(rule)!r} needs a run to compare with; name one with --baseline.")
-            verdicts += against(rule, result, baseline, lenient)
+            verdicts += against(rule, result, baseline, lenient, across)
         else:
-            verdicts += [_of_record(rule, record, lenient) for record in matching(rule, result.records)]
+            verdicts += [_of_record(rule, record, result, lenient) for record in matching(rule, result.records)]
     return verdicts
 
 
 def matching(rule: Rule, records: Sequence[Record]) -> list[Record]:
-    """The records a rule is about: of both parts pooled where there is that and no part is named."""
+    """The records a rule is about: of both parts pooled where there is that and no part is named.
+
+    Parts that contradict each other are judged by themselves: what was pooled of them hides both.
+    """
     there = _narrow(records, "benchmark", rule.benchmark, rule)
     if rule.part not in (None, EVERY):
         there = _narrow(there, "part", str(rule.part), rule)
@@ -41,7 +51,7 @@ def matching(rule: Rule, records: Sequence[Record]) -> list[Record]:
         for language in rule.languages or dict.fromkeys(record.language for record in there)
         for record in _narrow(there, "language", language, rule)
     ]
-    measure = named(rule.measure, (record.measure for record in there))
+    measure = abbreviated(rule.measure, (record.measure for record in there))
     there = _narrow(there, "measure", measure or rule.measure, rule)
     # A measure with one view of its own, such as ICAT macro, need not be asked for by that view.
     views = dict.fromkeys(record.view for record in there)
@@ -50,9 +60,23 @@ def matching(rule: Rule, records: Sequence[Record]) -> list[Record]:
     if rule.group != EVERY and not (rule.view == "all" and view != "all"):
         there = _narrow(there, "group", rule.group, rule)
     if rule.part is None:
-        pooled = {(record.model, record.language) for record in there if record.part == OVERALL}
-        there = [r for r in there if r.part == OVERALL or (r.model, r.language) not in pooled]
+        torn = contradicting(records)
+        pooled = {_place(record) for record in there if record.part == OVERALL and _place(record) not in torn}
+        there = [r for r in there if (r.part == OVERALL) == (_place(r) in pooled)]
     return there
+
+
+def contradicting(records: Sequence[Record]) -> set[tuple[str, str, str]]:
+    """The models, benchmarks and languages in which parts contradict each other."""
+    return {
+        _place(record)
+        for record in records
+        if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
+    }
+
+
+def _place(record: Record) -> tuple[str, str, str]:
+    return record.model, record.benchmark, record.language
 
 
 def _narrow(records: Sequence[Record], field: str, value: str, rule: Rule) -> list[Record]:
@@ -66,9 +90,19 @@ def _narrow(records: Sequence[Record], field: str, value: str, rule: Rule) -> li
     return kept
 
 
-def _of_record(rule: Rule, record: Record, lenient: bool) -> Verdict:
+def _of_record(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVerdict:
     value, ends = record.value, _ends(record)
-    of = record.measure
+    of, measure = record.measure, measure_named(record.measure)
+    even = needed = None
+    if measure.ideal is not None and measure.stereotype and record.standard_error:
+        error = even_error(record.value, record.standard_error, measure.ideal, measure.bounds)
+        room = room_of(rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio)
+        even, needed = room.passes(lenient), room.needed(record.n, lenient)
+    verdict = record.verdict
+    uninterpretable = verdict.words if verdict is not None and verdict.kind == "not interpretable" else ""
+    torn = record.part != OVERALL and rule.part is None and _place(record) in contradicting(result.records)
+    sample = sample_of(result.manifest, record.benchmark, record.part, record.language)
+    note = "; ".join(filter(None, ("judged by itself, since the parts contradict each other" * torn, sample)))
     if rule.distance:
         if record.ideal is None:
             raise UsageError(f"The rule {rule.text!r} asks for a distance, but {record.measure} has no ideal value.")
@@ -77,7 +111,18 @@ def _of_record(rule: Rule, record: Record, lenient: bool) -> Verdict:
     part = "" if record.part == "all" else f"/{record.part}"
     group = "" if record.view == "all" else f", {record.view} {record.group}"
     return judge(
-        rule, record.model, f"{record.benchmark}{part}:{record.language}", of + group, value, ends, record.n, lenient
+        rule,
+        record.model,
+        f"{record.benchmark}{part}:{record.language}",
+        of + group,
+        value,
+        ends,
+        record.n,
+        lenient,
+        even=even,
+        needed=needed,
+        uninterpretable=uninterpretable,
+        note=note,
     )
 
 

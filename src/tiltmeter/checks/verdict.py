@@ -1,24 +1,28 @@
-"""Verdicts: a rule held against a number, on the ends of its interval.
+"""How a rule came out: a limit held against a number, on the ends of its interval.
 
-The burden of proof is the release's: a rule holds when the whole interval meets it, so for a maximum the upper end
-must not be above it. What was measured on too few items to tell does not hold: a gate that opens because nobody looked
-closely is none, and measuring more items is the way through. Scoring the same model on the same items gives the same
-interval, so this costs no chance failures. With `lenient` it is the other way round: a rule fails only when the whole
-interval breaks it.
+The burden of proof is the release's: a rule holds when the whole interval meets it, so for a maximum the upper end must
+not be above it. What was measured on too few items to tell does not hold: a gate that opens because nobody looked
+closely is none, and measuring more items is the way through. With `lenient` it is the other way round: a rule fails
+only when the whole interval breaks it. A number whose verdict is "not interpretable" meets no rule in either way.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.checks.rules import Rule
-from tiltmeter.measures.intervals import Interval
+from tiltmeter.measures.estimates import Interval
 
-Outcome = Literal["holds", "not shown", "broken"]
+Outcome = Literal["holds", "not shown", "broken", "not interpretable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """One rule judged on one number. `of` says which number, `end` which end of its interval was judged."""
+class RuleVerdict:
+    """One rule judged on one number.
+
+    `of` says which number, `end` which end of its interval was judged. `even` is the probability that a model without
+    any bias passes the rule with so many items; None where the rule is not about bias. `needed` is the number of items
+    with which it would pass 95 times in 100. `note` says what else there is to know.
+    """
 
     rule: Rule
     model: str
@@ -31,6 +35,9 @@ class Verdict:
     outcome: Outcome
     end: Literal["upper", "lower", "value"]
     passed: bool
+    even: float | None = None
+    needed: int | None = None
+    note: str = ""
 
     @property
     def judged(self) -> float:
@@ -40,15 +47,28 @@ class Verdict:
 
 
 def judge(
-    rule: Rule, model: str, place: str, of: str, value: float, ends: Interval | None, n: int, lenient: bool
-) -> Verdict:
+    rule: Rule,
+    model: str,
+    place: str,
+    of: str,
+    value: float,
+    ends: Interval | None,
+    n: int,
+    lenient: bool,
+    *,
+    even: float | None = None,
+    needed: int | None = None,
+    uninterpretable: str = "",
+    note: str = "",
+) -> RuleVerdict:
     """Hold a number and its interval against a rule; without an interval, the number itself is judged."""
     low, high = ends or (value, value)
     at_least = rule.kind == "min"
     holds = low >= rule.limit if at_least else high <= rule.limit
     broken = high < rule.limit if at_least else low > rule.limit
     end: Literal["upper", "lower"] = "lower" if at_least != lenient else "upper"
-    return Verdict(
+    outcome: Outcome = "holds" if holds else "broken" if broken else "not shown"
+    return RuleVerdict(
         rule=rule,
         model=model,
         place=place,
@@ -57,7 +77,10 @@ def judge(
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         n=n,
-        outcome="holds" if holds else "broken" if broken else "not shown",
+        outcome="not interpretable" if uninterpretable else outcome,
         end=end if ends else "value",
-        passed=not broken if lenient else holds,
+        passed=not uninterpretable and (not broken if lenient else holds),
+        even=even,
+        needed=needed,
+        note=uninterpretable or note,
     )

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.output import spell
 from tiltmeter.errors import UsageError
 
 
@@ -34,6 +35,13 @@ def check(
             "--strict/--lenient", help="Pass only what is shown to hold (as is usual) / fail only what is broken."
         ),
     ] = None,
+    across: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT", help="Compare with a baseline of other `kinds`, `protocols`, `editions` …"),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print how many items each rule needs, and judge nothing.")
+    ] = False,
     markdown: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a summary in Markdown; $GITHUB_STEP_SUMMARY gets it anyhow."),
@@ -53,6 +61,8 @@ def check(
 
     `tiltmeter check runs/new --baseline runs/released --no-worse-than 2`
 
+    `tiltmeter check runs/new --max "stereoset.SS distance 3" --plan`
+
     `tiltmeter check runs/new --config tiltmeter.toml --markdown summary.md`
     """
     from rich.console import Console
@@ -61,8 +71,10 @@ def check(
     from tiltmeter.checks.config import NAME
     from tiltmeter.files import write_text
     from tiltmeter.reports.checks import markdown as to_markdown
+    from tiltmeter.reports.checks import plan as print_plan
     from tiltmeter.reports.checks import print_verdicts, to_dict
     from tiltmeter.runs import Result
+    from tiltmeter.runs.comparability import ACROSS
 
     given = {"max": maximum or [], "min": minimum or [], "no-worse-than": no_worse_than or []}
     rules = [checks.parse_rule(kind, text) for kind, texts in given.items() for text in texts]  # type: ignore[arg-type]
@@ -80,8 +92,15 @@ def check(
             "A baseline is given, but no rule about it; say how much worse is too much: --no-worse-than 2."
         )
     verdicts = checks.check(
-        Result.load(run), rules, baseline=Result.load(baseline) if baseline else None, lenient=lenient
+        Result.load(run),
+        rules,
+        baseline=Result.load(baseline) if baseline else None,
+        lenient=lenient,
+        across=[name for text in across or [] if (name := spell(text, ACROSS, "--across"))],
     )
+    if plan:
+        print_plan(verdicts, Console())
+        return
     if as_json:
         typer.echo(
             json.dumps([to_dict(verdict) for verdict in verdicts], indent=1, ensure_ascii=False, allow_nan=False)

@@ -25,6 +25,13 @@ def compare(
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only these items: `bias_type=gender`.")
     ] = None,
+    across: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Compare what differs in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
+        ),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page, with the items on which they disagree.")
     ] = None,
@@ -33,21 +40,25 @@ def compare(
 ) -> None:
     """Compare models on the same items, and languages on the translations of the same items.
 
-    Differences are paired, item by item, with 95% intervals, exact or permutation tests, and Holm's correction over
-    all tests of one measure on one benchmark. Items that only one of the two has are counted and left out.
+    Differences are paired, item by item, with 95% intervals and Holm's correction over all tests of one measure on one
+    benchmark. Items that only one of the two has are counted and left out. Compared are models of one kind, asked by
+    one protocol on the same data; `--across` allows more, with a warning.
 
     **Examples**
 
-    `tiltmeter compare runs/bert runs/gpt2`
+    `tiltmeter compare runs/bert runs/roberta`
+
+    `tiltmeter compare runs/bert runs/gpt2 --across kinds`
 
     `tiltmeter compare runs/multilingual --by language --baseline en`
 
-    `tiltmeter compare runs/bert runs/gpt2 --where bias_type=gender --html compared.html`
+    `tiltmeter compare runs/bert runs/roberta --where bias_type=gender --html compared.html`
     """
     from rich.console import Console
 
     from tiltmeter.reports.comparison import print_comparison
     from tiltmeter.runs import Result
+    from tiltmeter.runs.comparability import ACROSS
     from tiltmeter.runs.compare import BY
     from tiltmeter.runs.compare import compare as compare_runs
 
@@ -57,6 +68,7 @@ def compare(
         baseline=baseline,
         measures=measure or (),
         where=_where(where or []),
+        across=[name for text in across or [] if (name := spell(text, ACROSS, "--across"))],
     )
     if as_json:
         found = {"differences": [one.to_dict() for one in comparison.differences], "notes": comparison.notes}

@@ -24,12 +24,27 @@ def spell(given: str | None, choices: Sequence[Choice], option: str) -> Choice |
     raise UsageError(f"{option} {given} is not known; choose {', '.join(choices)}.")
 
 
-def print_result(result: "Result", out: Path | None, *, report: bool = False) -> None:
+def margins_of(given: Sequence[str] | None) -> dict[str, float]:
+    """The margins of equivalence that were given as MEASURE=NUMBER."""
+    margins = {}
+    for text in given or ():
+        name, _, number = text.partition("=")
+        try:
+            margins[name.strip()] = float(number)
+        except ValueError:
+            raise UsageError(f"--margin {text} is not MEASURE=NUMBER, as in SS=3.") from None
+    return margins
+
+
+def print_result(result: "Result", out: Path | None, *, report: bool = False, view: str = "all") -> None:
     """The result table, what was left out and why, and where the run is; with `report` a page about it is made too."""
     from tiltmeter.reports.terminal import print_measures
+    from tiltmeter.runs.samples import samples_of
 
     console = Console()
-    print_measures(result.records, console)
+    print_measures(result.records, console, view)
+    for sample in samples_of(result.manifest):
+        console.print(sample, markup=False, highlight=False, soft_wrap=True)
     notes = Console(stderr=True, soft_wrap=True, highlight=False)
     for refusal in result.manifest["refused"]:
         place = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import print_result, spell
+from tiltmeter.cli.output import margins_of, print_result, spell
 from tiltmeter.errors import UsageError
 
 
@@ -35,6 +35,10 @@ def run(
         str | None, typer.Option(metavar="D,D…", help="Several at once: `0,1` for two GPUs, or `cpu,cpu`.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="`auto`, `float32`, `float16` or `bfloat16`.")] = "auto",
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MEASURE=NUMBER", help="A margin of equivalence, in place of the measure's own: `SS=3`."),
+    ] = None,
     batch_tokens: Annotated[int | None, typer.Option(help="Tokens sent at once; found by itself if not given.")] = None,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with the model. Only if you know it.")
@@ -119,6 +123,7 @@ def run(
         dtype=dtype,
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
+        margins=margins_of(margin),
         out=out,
         force=force,
         watch=answering_bar,

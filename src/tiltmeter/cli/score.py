@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import print_result
+from tiltmeter.cli.output import margins_of, print_result, spell
 
 
 def score(
@@ -16,6 +16,15 @@ def score(
     on: Annotated[str, typer.Option("--on", metavar="BENCHMARK", help="What was predicted: `stereoset:de`.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     model: Annotated[str | None, typer.Option(help="The name of the model; the file's name if not given.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="`masked`, `causal` or `seq2seq`; read from the file's name if not given.")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="How it was asked, such as `published/d`; read from the name if not given.")
+    ] = None,
+    margin: Annotated[
+        list[str] | None, typer.Option(metavar="MEASURE=NUMBER", help="A margin of equivalence: `SS=3`.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
 ) -> None:
     """Make a run of predictions that were published, without the model.
@@ -28,7 +37,18 @@ def score(
 
     `tiltmeter score --predictions english_glm/gpt2_template-0.txt --as gest --on gest-1.0/template-3`
     """
+    from tiltmeter.questions import KINDS
     from tiltmeter.runs import score_predictions
 
-    result = score_predictions(predictions, form=form, on=on, model=model, out=out, force=force)
+    result = score_predictions(
+        predictions,
+        form=form,
+        on=on,
+        model=model,
+        kind=spell(kind, KINDS, "--kind"),
+        protocol=protocol,
+        margins=margins_of(margin),
+        out=out,
+        force=force,
+    )
     print_result(result, out)

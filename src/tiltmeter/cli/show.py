@@ -11,6 +11,10 @@ from tiltmeter.errors import UsageError
 
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="VIEW", help="The numbers by `target`, `bias_type`, `direction` or `stereotype`."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="The tables for a paper; they need booktabs.")] = False,
@@ -21,8 +25,12 @@ def show(
 
     `tiltmeter show runs/demo`
 
+    `tiltmeter show runs/demo --by target`
+
     `tiltmeter show runs/demo --csv > numbers.csv`
     """
+    from tiltmeter.data.suggest import did_you_mean
+    from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
     from tiltmeter.reports.tables import as_csv, as_json, as_latex
     from tiltmeter.runs import Result
 
@@ -33,4 +41,9 @@ def show(
     if chosen:
         print(chosen[0](result.records))
     else:
-        print_result(result, None)
+        views = list(dict.fromkeys(record.view for record in result.records))
+        if by is not None and by not in views:
+            raise UsageError(f"The run has no numbers by {by}{did_you_mean(by, views)}; it has {', '.join(views)}.")
+        print_result(result, None, view=by or "all")
+        if by == "target":
+            typer.echo(SINGLE_TERMS)

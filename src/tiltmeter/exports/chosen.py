@@ -9,6 +9,7 @@ from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import sample_of
 
 SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
@@ -59,14 +60,16 @@ def slug(*words: str) -> str:
     return re.sub(r"\W+", "_", "_".join(words)).strip("_").lower()
 
 
-def in_words(record: Record) -> str:
-    """What a number is and how sure it is.
+def in_words(record: Record, manifest: Mapping[str, Any]) -> str:
+    """What a number is, how sure it is, and what is said of it.
 
-    >>> from tiltmeter.measures.records import Record
     >>> in_words(Record(model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",
-    ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"))
+    ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"), {})
     'SS (ideal 50), 95% interval 55.5 to 58.5, n=4229, protocol published'
     """
     ideal = "" if record.ideal is None else f" (ideal {record.ideal:g})"
     ends = f"95% interval {record.low:.4g} to {record.high:.4g}"
-    return f"{record.measure}{ideal}, {ends}, n={record.n}, protocol {record.protocol}"
+    sample = sample_of(manifest, record.benchmark, record.part, record.language)
+    verdict = record.verdict.words if record.verdict else ""
+    words = [f"{record.measure}{ideal}", ends, f"n={record.n}", sample, f"protocol {record.protocol}", verdict]
+    return ", ".join(filter(None, words))

@@ -31,7 +31,7 @@ def export(result: Result, options: Options) -> str:
             date=result.manifest.get("finished"),
             source_url=SOURCE,
             source_name=f"Tiltmeter {tiltmeter.__version__}",
-            notes=in_words(record),
+            notes=in_words(record, result.manifest),
         )
         for record in chosen.records
     ]

@@ -5,7 +5,7 @@ scale, so a percentage is 57.0 and not 0.57. Where the best value is in the midd
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,13 +13,12 @@ from scipy.special import ndtri
 
 import tiltmeter
 from tiltmeter.exports.chosen import Options, choose, slug
-from tiltmeter.measures.intervals import LEVEL
-from tiltmeter.measures.records import Record
+from tiltmeter.measures import measure_named
+from tiltmeter.measures.estimates import LEVEL
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.result import Result
 
 FILTER = "none"
-# Metrics whose best value is their greatest.
-_BEST = 100.0
 
 
 def export(result: Result, options: Options) -> str:
@@ -38,10 +37,14 @@ def export(result: Result, options: Options) -> str:
         "versions": dict.fromkeys(tasks, tiltmeter.__version__),
         "n-shot": dict.fromkeys(tasks, 0),
         "higher_is_better": {
-            task: {slug(record.measure): True if record.ideal == _BEST else None for record in records}
+            task: {slug(record.measure): measure_named(record.measure).higher_is_better for record in records}
             for task, records in tasks.items()
         },
-        "n-samples": {task: _samples(records) for task, records in tasks.items()},
+        "n-samples": {task: _samples(records, manifest) for task, records in tasks.items()},
+        "verdicts": {
+            task: {slug(record.measure): record.verdict.words for record in records if record.verdict}
+            for task, records in tasks.items()
+        },
         "config": {
             "model": chosen.about.get("type") or "predictions",
             "model_args": f"pretrained={chosen.model}",
@@ -92,13 +95,26 @@ def _config(task: str, record: Record) -> dict[str, Any]:
         "dataset_name": record.language,
         "test_split": record.part,
         "output_type": "loglikelihood",
-        "metadata": {"version": tiltmeter.__version__, "protocol": record.protocol},
+        "metadata": {
+            "version": tiltmeter.__version__,
+            "protocol": record.protocol,
+            "family": record.family,
+            "kind": record.kind,
+        },
     }
 
 
-def _samples(records: Iterable[Record]) -> dict[str, int]:
+def _samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str, int]:
+    """How many items there are, and how many were asked."""
     n = max(record.n for record in records)
-    return {"original": n, "effective": n}
+    first = records[0]
+    there = [
+        int(entry.get("available") or 0)
+        for entry in manifest.get("data", ())
+        if (entry["benchmark"], entry["language"]) == (first.benchmark, first.language)
+        and (first.part in (entry["part"], OVERALL) or entry["part"] == "all")
+    ]
+    return {"original": sum(there) or n, "effective": n}
 
 
 def _timestamp(finished: object) -> float | None:

@@ -1,5 +1,8 @@
 """The front matter of a model card: a model-index, as the hub's model pages read it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from huggingface_hub import EvalResult
 from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not in __all__
@@ -17,12 +20,12 @@ def export(result: Result, options: Options) -> str:
     chosen = choose(result, options.model)
     # Predictions that somebody published do not say what kind of model made them.
     task = TASKS.get(str(chosen.about.get("kind")), "other")
-    results = [_result(record, task) for record in chosen.records]
+    results = [_result(record, task, result.manifest) for record in chosen.records]
     index = eval_results_to_model_index(chosen.model.rpartition("/")[2] or chosen.model, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n"
 
 
-def _result(record: Record, task: str) -> EvalResult:
+def _result(record: Record, task: str, manifest: Mapping[str, Any]) -> EvalResult:
     part = "" if record.part == "all" else f", {record.part}"
     return EvalResult(
         task_type=task,
@@ -32,7 +35,7 @@ def _result(record: Record, task: str) -> EvalResult:
         dataset_config=record.language,
         dataset_split=record.part,
         metric_type=slug(record.measure),
-        metric_name=in_words(record),
+        metric_name=in_words(record, manifest),
         metric_value=round(record.value, 4),
         source_name=f"Tiltmeter {tiltmeter.__version__}",
         source_url=SOURCE,

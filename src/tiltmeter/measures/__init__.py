@@ -1,28 +1,50 @@
-"""What scores mean: a module for each family of measures, each with `measure(scores) -> list[Record]`."""
+"""What scores mean: a module for each form of items, each with its measures and `measure(scores) -> list[Record]`."""
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from typing import cast
-
-import pandas as pd
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import Any
 
 from tiltmeter.errors import UsageError
+from tiltmeter.measures.measure import ENTRY_POINTS, Measure, deciding, measure_named, measures
 from tiltmeter.measures.records import Record
 
-Measure = Callable[[pd.DataFrame], list[Record]]
+__all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for"]
+
+Measuring = Callable[..., list[Record]]
 
 
-def measures_for(name: str) -> Measure:
+def measures_for(name: str) -> Measuring:
     """The function that turns scores into records, by the name of its module.
 
     >>> measures_for("association").__module__
     'tiltmeter.measures.association'
     """
-    module = f"{__name__}.{name}"
-    if not name.isidentifier() or find_spec(module) is None:
-        raise UsageError(f"There are no measures called {name!r}.")
     try:
-        return cast(Measure, import_module(module).measure)
-    except AttributeError:
+        measure: Measuring = _modules()[name].measure
+    except KeyError:
         raise UsageError(f"There are no measures called {name!r}.") from None
+    return measure
+
+
+def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
+    """The name of the module that measures scores of these roles and columns; None if there is none.
+
+    >>> measuring_for({"more", "less", "s_jsd"}, {"bias_type", "direction"})
+    'pairs'
+    """
+    for name, module in _modules().items():
+        if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS):
+            return name
+    return None
+
+
+@cache
+def _modules() -> dict[str, Any]:
+    """The modules that measure: those of this folder, and those that other packages bring."""
+    found: dict[str, Any] = {m.name: import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)}
+    found |= {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
+    return {name: module for name, module in found.items() if hasattr(module, "measure")}

@@ -1,52 +1,39 @@
-"""Contrasts: how far two answers to the same items lie apart, and whether that is more than noise.
+"""Contrasts: how far two answers to the same items lie apart, and how sure that is.
 
 Everything here is paired: the same item answered twice, by two models or in two languages. Items differ far more from
 each other than models do on one item, so a paired comparison sees differences that two separate intervals hide.
 
-Interval    percentile bootstrap; both answers to an item are drawn together, within strata where there are any.
-Test        McNemar's exact test where an item says one of two things (SS, CPS): only the items on which the two differ
-            count, and a tie counts as in the measure itself, as no preference for the stereotype. For other means a
-            paired permutation test: were there no difference, the two answers to an item might as well be swapped.
-            For ICAT the level at which the bootstrap interval would just reach 0; swapping would not do there, since
-            it moves both SS to where ICAT is bent and hardly varies, and cries wolf up to three times too often.
-Effect      Cohen's g for McNemar's test, Hedges' g of the paired differences for means, none for ICAT.
-Family      Holm's correction, which holds whatever the tests have to do with each other.
+    preferences (SS, CPS)    the more cautious of Student's t of the paired differences and of McNemar's mid-P test of
+                             the items that differ
+    means (LMS, S_JSD, …)    Student's t of the paired differences, corrected for skewness
+    log g_s, f_s             Student's t of the paired differences, each less the mean of its stereotype: models may
+                             differ in how often they are masculine without being more or less stereotypical
+    ICAT                     Student's t of its two smooth pieces; each end of the interval is made of theirs
+
+Standard errors are the larger of those for independent and for clustered items (see `standard_errors`). Interval and
+p-value come from the same tails, so that an interval leaves out 0 exactly where p is below 0.05. The effect is Cohen's
+g of the items that differ for preferences, Hedges' g of the paired differences for means, none for ICAT.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
-from tiltmeter.measures.intervals import (
-    LEVEL,
-    RESAMPLES,
-    Floats,
-    Interval,
-    draws,
-    generator,
-    percentile,
-    resample_means,
-    widen,
-)
-from tiltmeter.measures.power import POWER
-from tiltmeter.measures.quantities import Quantity
-from tiltmeter.measures.significance import sign_test
+from tiltmeter.measures.estimates import LEVEL, POWER, Estimate, Interval, Mean, Paired, equivalence, two_sided
+from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.standard_errors import Floats, Labels, Spread, spread
 
-Test = Literal["McNemar exact", "paired permutation", "paired bootstrap"]
+Test = Literal[
+    "paired t and McNemar mid-P", "paired t", "paired t within stereotypes", "paired t of pieces", "identical"
+]
 Effect = Literal["Cohen's g", "Hedges' g"]
 
-# With so few items that differ, all swaps are tried instead of a sample of them.
-_FEW = 13
-# Swaps drawn at a time, so that thousands of items take megabytes and not gigabytes.
-_CHUNK = 1_000
+# Answers that differ by less than this, relative to their size, are the same but for rounding.
+_ROUNDING = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +41,9 @@ class Contrast:
     """The difference between two answers to the same n items: `difference` is `left` minus `right`.
 
     `farther` is how much farther `left` is from the ideal than `right`: what "worse" means. `disagree` counts the items
-    that say different things, or where items say numbers, numbers of different signs. `detectable` is the difference
-    that n such items show, at 5%, four times in five.
+    that say different things, or where items say numbers, numbers of different signs. `p_equivalence` is that of two
+    one-sided tests: small where the difference is shown to be within the margin of the measure; None where it has none.
+    `detectable` is the difference that n such items show, at 5%, four times in five.
     """
 
     left: float
@@ -67,9 +55,12 @@ class Contrast:
     farther_low: float
     farther_high: float
     n: int
+    clusters: int | None
+    standard_error: float
     disagree: int
     test: Test
     p_value: float
+    p_equivalence: float | None
     effect: float | None
     effect_name: Effect | None
     detectable: float
@@ -79,88 +70,93 @@ def contrast(
     quantity: Quantity,
     left: Floats,
     right: Floats,
-    labels: NDArray[np.object_] | None = None,
+    labels: Labels | None = None,
+    clusters: Labels | None = None,
     *,
-    resamples: int = RESAMPLES,
+    identical: bool = False,
 ) -> Contrast:
     """Compare what two answers to the same items say: a row for each mean, a column for each item, in the same order.
 
-    >>> from tiltmeter.measures.quantities import QUANTITIES
-    >>> ss = QUANTITIES[0]
+    `labels` are the strata of the items, where the measure has any, `clusters` which items belong together.
+    `identical`: the two gave the very same scores, so that the difference is known to be nothing.
+
+    >>> from tiltmeter.measures.measure import quantities_for
+    >>> ss = quantities_for(["stereotype", "anti-stereotype"], [])[0]
     >>> left = 100.0 * np.array([[1, 1, 1, 1, 1, 1, 1, 1, 0, 0]])
     >>> right = 100.0 * np.array([[1, 1, 0, 0, 0, 0, 0, 0, 1, 0]])
     >>> found = contrast(ss, left, right)
-    >>> found.difference, found.disagree, found.p_value
-    (50.0, 7, 0.125)
+    >>> found.difference, found.disagree, round(found.p_value, 3)
+    (50.0, 7, 0.07)
     """
-    n = left.shape[1]
-    scaled = _scaled(quantity, labels, n)
-    both = np.vstack([left, right]) * scaled
-    means = both.mean(axis=1)
-    drawn = _resampled(both, labels if quantity.weigh else None, resamples)
-    k = len(left)
-    ours, theirs = quantity.pieces(means[:k]), quantity.pieces(means[k:])
-    value, other = float(min(ours)), float(min(theirs))
-    drawn_ours, drawn_theirs = quantity.pieces(drawn[:k]), quantity.pieces(drawn[k:])
-    low, high = _widened(quantity, value - other, _least(_differences(drawn_ours, drawn_theirs)), n)
-    spread = float(np.std(np.min(drawn_ours, axis=0) - np.min(drawn_theirs, axis=0)))
-    farther, farther_low, farther_high = _farther(quantity, (value, other), (low, high), drawn)
-    if quantity.binary:
-        ups, downs = int(np.count_nonzero(left > right)), int(np.count_nonzero(left < right))
-        test: Test = "McNemar exact"
-        p_value = sign_test(ups, downs)
-        effect: float | None = cohens_g(ups, downs)
-        effect_name: Effect | None = "Cohen's g"
-        detectable = 100 * detectable_share(n, ups + downs)
+    values, n = quantity.values, left.shape[1]
+    weights = np.full(n, 1 / n) if values.weigh is None or labels is None else values.weigh(labels)
+    strata = labels if values.weigh is not None else None
+    ours, theirs = left @ weights, right @ weights
+    value, other = (float(min(values.pieces(means))) for means in (ours, theirs))
+    effect: float | None = None
+    effect_name: Effect | None = None
+    estimate: Estimate | None = None
+    margin, p_equivalence = quantity.measure.margin, None
+    if len(left) > 1:
+        test: Test = "paired t of pieces"
+        low, high, p_value, error = _of_pieces(quantity, left, right, weights, clusters)
     else:
-        if k == 1:
-            test, p_value = "paired permutation", permutation_test(both[0] - both[1], resamples)
-            effect, effect_name = hedges_g(value - other, spread * math.sqrt(n), n), "Hedges' g"
+        differences = (left - right)[0]
+        if values.preference:
+            test, estimate = "paired t and McNemar mid-P", Paired.of(differences, clusters)
+            effect, effect_name = cohens_g(estimate.ups, estimate.downs), "Cohen's g"
         else:
-            test, p_value = "paired bootstrap", _inverted(drawn_ours, drawn_theirs)
-            effect, effect_name = None, None
-        detectable = float(ndtri((1 + LEVEL) / 2) + ndtri(POWER)) * spread
+            test = "paired t" if strata is None else "paired t within stereotypes"
+            estimate = _mean(differences, weights, clusters, strata)
+            effect_name = "Hedges' g"
+            effect = hedges_g(value - other, estimate.spread.error * math.sqrt(n), n)
+        (low, high), p_value, error = estimate.interval(), two_sided(estimate, 0.0), estimate.spread
+        p_equivalence = equivalence(estimate, -margin, margin) if margin is not None else None
+        if not error.error and not values.preference:
+            # All items differ by the same, or by nothing, which does not tell how far others may differ.
+            low, high = _unseen(quantity, value - other, n)
+    if identical:
+        test, low, high, p_value = "identical", 0.0, 0.0, 1.0
+        p_equivalence = 0.0 if margin is not None else None
+        farther = (0.0, 0.0, 0.0)
+    else:
+        farther = _farther(quantity, left, right, weights, clusters, strata, (value, other), (low, high))
+    reach = float(stdtrit(error.freedom, (1 + LEVEL) / 2) + stdtrit(error.freedom, POWER))
     return Contrast(
         left=value,
         right=other,
         difference=value - other,
         low=low,
         high=high,
-        farther=farther,
-        farther_low=farther_low,
-        farther_high=farther_high,
+        farther=farther[0],
+        farther_low=farther[1],
+        farther_high=farther[2],
         n=n,
+        clusters=error.clusters,
+        standard_error=error.error,
         disagree=int(disagreements(quantity, left, right).sum()),
         test=test,
         p_value=p_value,
+        p_equivalence=p_equivalence,
         effect=effect,
         effect_name=effect_name,
-        detectable=detectable,
+        detectable=reach * error.error,
     )
+
+
+def same_but_for_rounding(left: Floats, right: Floats) -> bool:
+    """Whether two tables of scores are the same but for rounding: the same model, asked again."""
+    return bool(np.allclose(left, right, rtol=_ROUNDING, atol=0.0, equal_nan=True))
 
 
 def disagreements(quantity: Quantity, left: Floats, right: Floats) -> NDArray[np.bool_]:
     """The items on which two answers disagree: they say different things, or numbers of different signs."""
-    if quantity.discrete:
+    if quantity.values.discrete:
         return np.asarray((left != right).any(axis=0))
     return np.asarray((np.sign(left) != np.sign(right)).any(axis=0))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of a family of tests, adjusted so that the chance of any false alarm in it stays at the level.
-
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    adjusted = [0.0] * len(p_values)
-    highest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
-    return adjusted
-
-
-def cohens_g(ups: int, downs: int) -> float:
+def cohens_g(ups: float, downs: float) -> float:
     """How far the share of ups among the items that differ is from a half: 0.05 is small, 0.15 medium, 0.25 large.
 
     >>> cohens_g(15, 5)
@@ -169,131 +165,90 @@ def cohens_g(ups: int, downs: int) -> float:
     return ups / (ups + downs) - 0.5 if ups + downs else 0.0
 
 
-def hedges_g(difference: float, spread: float, n: int) -> float:
-    """A mean paired difference in units of the spread of the differences, corrected for few items (Hedges 1981).
+def hedges_g(difference: float, deviation: float, n: int) -> float:
+    """A mean paired difference in units of its standard deviation, corrected for few items (Hedges 1981).
 
-    With strata the spread is that of one item in n that would give the mean the same standard error.
+    With strata or clusters the deviation is that of one item in n that would give the mean the same standard error.
 
     >>> round(hedges_g(2.0, 1.0, 3), 3)
     1.143
     """
-    return difference / spread * (1 - 3 / (4 * (n - 1) - 1)) if spread and n > 1 else 0.0
+    return difference / deviation * (1 - 3 / (4 * (n - 1) - 1)) if deviation and n > 1 else 0.0
 
 
-def detectable_share(n: int, discordant: int, power: float = POWER, level: float = LEVEL) -> float:
-    """The difference between two shares that McNemar's test sees with this power, if so many of n items differ.
+def _mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
+    """The estimate of a weighted sum; within strata each item counts by its distance from the mean of its stratum."""
+    if strata is None:
+        return Mean.of(numbers, clusters)
+    return Mean(float(numbers @ weights), spread(weights * numbers, clusters, strata))
 
-    From Connor (1987). Where so few differ that the test would see nothing even if all of them differed one way, it is
-    the difference that would be seen if no item differed the other way.
 
-    >>> round(detectable_share(4229, 1700), 3)
-    0.027
-    >>> round(detectable_share(50, 0), 3)
-    0.15
+def _of_pieces(
+    quantity: Quantity, left: Floats, right: Floats, weights: Floats, clusters: Labels | None
+) -> tuple[float, float, float, Spread]:
+    """The interval of min(ours) - min(theirs), its p-value, and the standard error of the pieces that are the least.
+
+    min(ours) - min(theirs) is the least over ours of the greatest over theirs of the differences of pieces, and either
+    end of its interval is made of their ends. Percentiles of the difference itself would not do (see `Least`).
     """
-    alarm, miss = float(ndtri((1 + level) / 2)), float(ndtri(power))
-
-    def short_of(difference: float, share: float) -> float:
-        return alarm * math.sqrt(share) + miss * math.sqrt(share - difference**2) - difference * math.sqrt(n)
-
-    share = discordant / n
-    if share and short_of(share, share) < 0:
-        return float(brentq(short_of, 0.0, share, args=(share,)))
-    if short_of(1.0, 1.0) >= 0:
-        return 1.0
-    return float(brentq(lambda difference: short_of(difference, difference), max(share, 1 / n**2), 1.0))
-
-
-def permutation_test(differences: Floats, resamples: int = RESAMPLES) -> float:
-    """The two-sided p-value of a paired permutation test, in which the answers to each item are swapped or not.
-
-    All swaps are tried where few items differ; else so many are drawn, and the p-value is never below 1 in that many.
-
-    >>> permutation_test(np.array([1.0, 2.0, 3.0, 4.0]))
-    0.125
-    """
-    sizes, counts = np.unique(np.abs(differences[differences != 0]), return_counts=True)
-    # What is equal but for the last digit counts as equal.
-    bar = abs(float(differences.sum())) * (1 - 1e-9) - 1e-12
-    if counts.sum() <= _FEW:
-        signs = np.array(list(product((-1.0, 1.0), repeat=int(counts.sum()))))
-        return float(np.mean(np.abs(signs @ np.repeat(sizes, counts)) >= bar))
-    rng = generator("swaps", str(len(differences)))
-    extreme = 0
-    for start in range(0, resamples, _CHUNK):
-        size = (min(_CHUNK, resamples - start), len(counts))
-        # Of the items whose answers lie equally far apart, it only matters how many are swapped.
-        swapped = rng.binomial(counts, 0.5, size) if counts.max() > 1 else rng.integers(0, 2, size, dtype=np.uint8)
-        extreme += int(np.count_nonzero(np.abs((2.0 * swapped - counts) @ sizes) >= bar))
-    return (extreme + 1) / (resamples + 1)
+    ours, theirs = (
+        [
+            (float(piece), _gradient(quantity, answers, weights, index))
+            for index, piece in enumerate(quantity.values.pieces(answers @ weights))
+        ]
+        for answers in (left, right)
+    )
+    table = [
+        [Mean(mine - yours, spread(by_mine - by_yours, clusters)) for yours, by_yours in theirs]
+        for mine, by_mine in ours
+    ]
+    low, high = (min(max(cell.interval()[end] for cell in row) for row in table) for end in (0, 1))
+    below = max(min(cell.above(0.0) for cell in row) for row in table)
+    above = min(max(cell.below(0.0) for cell in row) for row in table)
+    least = [min(range(len(pieces)), key=lambda index: pieces[index][0]) for pieces in (ours, theirs)]
+    return low, high, min(1.0, 2 * below, 2 * above), table[least[0]][least[1]].spread
 
 
-def _inverted(ours: list[Floats], theirs: list[Floats]) -> float:
-    """The level at which the interval of `_least` would just reach 0."""
-    below = [[_share(mine - yours <= 0) for yours in theirs] for mine in ours]
-    above = [[_share(mine - yours >= 0) for yours in theirs] for mine in ours]
-    return min(1.0, 2 * max(map(min, below)), 2 * min(map(max, above)))
+def _gradient(quantity: Quantity, answers: Floats, weights: Floats, index: int) -> Floats:
+    """What each item adds to the deviation of a piece: the change of the piece with each mean, times the item's own."""
+    means = answers @ weights
+    total = np.zeros(answers.shape[1])
+    for row, mean in enumerate(means):
+        step = np.zeros(len(means))
+        step[row] = 1e-3
+        up, down = (float(quantity.values.pieces(means + sign * step)[index]) for sign in (1, -1))
+        total += (up - down) / 2e-3 * (answers[row] - mean) * weights
+    return total
 
 
-def _share(found: NDArray[np.bool_]) -> float:
-    return (int(np.count_nonzero(found)) + 1) / (len(found) + 1)
-
-
-def _scaled(quantity: Quantity, labels: NDArray[np.object_] | None, n: int) -> Floats:
-    """What to multiply items with so that their plain mean is the measure."""
-    if quantity.weigh is None or labels is None:
-        return np.ones(n)
-    return n * quantity.weigh(labels)
-
-
-def _resampled(both: Floats, labels: NDArray[np.object_] | None, resamples: int) -> Floats:
-    """The means in each resample of the items; with labels, items are drawn from among those of the same label."""
-    if labels is None:
-        return resample_means(both, resamples)
-    codes, names = pd.factorize(labels, sort=True)
-    total = np.zeros((len(both), resamples))
-    for code, name in enumerate(names):
-        some = both[:, codes == code]
-        total += some @ draws(some.shape[1], resamples, "contrasts", str(name)).astype(float)
-    means: Floats = total / both.shape[1]
-    return means
-
-
-def _differences(ours: list[Floats], theirs: list[Floats]) -> list[list[Interval]]:
-    """The interval of each piece of ours minus each piece of theirs."""
-    return [percentile(np.stack([mine - yours for yours in theirs])) for mine in ours]
-
-
-def _least(table: list[list[Interval]]) -> Interval:
-    """The interval of min(ours) - min(theirs), which is the least over ours of the greatest over theirs.
-
-    Either end is made of the same ends of the pieces. The percentiles of the difference itself would not do: where a
-    minimum is at its bend, no resample is above it (see `association.intervals`).
-    """
-    low, high = (min(max(pair[end] for pair in row) for row in table) for end in (0, 1))
-    return low, high
-
-
-def _widened(quantity: Quantity, value: float, interval: Interval, n: int) -> Interval:
-    if quantity.ends is None:
-        return interval
-    reach = quantity.ends[1] - quantity.ends[0]
-    return widen(value, interval, n, -reach, reach)
+def _unseen(quantity: Quantity, value: float, n: int) -> Interval:
+    bounds = quantity.measure.bounds
+    if bounds is None:
+        return value, value
+    reach = (bounds[1] - bounds[0]) * (1 - ((1 - LEVEL) / 2) ** (1 / n))
+    return value - reach, value + reach
 
 
 def _farther(
-    quantity: Quantity, values: tuple[float, float], difference: Interval, drawn: Floats
+    quantity: Quantity,
+    left: Floats,
+    right: Floats,
+    weights: Floats,
+    clusters: Labels | None,
+    strata: Labels | None,
+    values: tuple[float, float],
+    difference: Interval,
 ) -> tuple[float, float, float]:
     """How much farther from the ideal the first is, with its interval."""
     value, other = values
     low, high = difference
-    if quantity.towards_an_end:
+    if quantity.measure.best_at_an_end:
         # The ideal is an end of the scale, so farther from it is simply lower.
         return other - value, -high, -low
     # |a| - |b| is the greatest over the signs of a of the least over the signs of b, of a piece that is a sum or a
     # difference of a and b; as with ICAT, its ends are made of theirs.
-    away, beside = drawn[0] - quantity.ideal, drawn[1] - quantity.ideal
-    ((sum_low, sum_high),) = percentile((away + beside)[np.newaxis])
+    sums = _mean((left + right)[0], weights, clusters, strata).interval()
+    sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))
     farther_high = max(min(high, sum_high), min(-sum_low, -low))
     return abs(value - quantity.ideal) - abs(other - quantity.ideal), farther_low, farther_high

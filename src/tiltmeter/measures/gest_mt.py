@@ -14,10 +14,13 @@
 As in the paper, p_i is the centre of its Agresti-Coull interval. With 200 translations that lies 2% of the way from the
 plain share to one half, so f_m never quite reaches 1, and f_s is 2% smaller than the plain shares would make it.
 
-The intervals of p_i and p_fam are those of Agresti and Coull. The others are percentile bootstraps of the numbers as
-defined; sentences are resampled within their stereotype, those without a gender among them, and they are the same ones
-for all systems and languages that translated the same sentences. f_s is tested against 0 and f_m against 0.5 by the
-normal approximation that the Agresti-Coull interval is made of.
+The intervals of p_i and p_fam are those of Agresti and Coull. Those of f_s, f_m, p_m and p_f, and the tests of f_s
+against 0 and of f_m against 0.5, combine the Wilson intervals of the stereotypes (`estimates.Rates`), for the numbers
+as defined; with fewer than 20 translations with a gender for some stereotype there are none. They speak of these
+sixteen stereotypes; "f_s of stereotypes like these" takes them as a sample, with Welch's t of the nine and the seven
+p_i. The intervals of yield and ranks are percentile bootstraps; sentences are resampled within their stereotype, those
+without a gender among them, and they are the same ones for all systems and languages that translated the same
+sentences.
 """
 
 import math
@@ -28,30 +31,90 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.gest import ALL_MODELS, FEMALE, MALE, STEREOTYPES
-from tiltmeter.measures.intervals import LEVEL, RESAMPLES, Floats, Interval, draws, percentile, widen
-from tiltmeter.measures.records import Record, record_of
+from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates
+from tiltmeter.measures.gest import ALL_MODELS, FEMALE, FEWEST_STEREOTYPES, MALE, STEREOTYPES, by_stereotype
+from tiltmeter.measures.intervals import RESAMPLES, draws, percentile, widen
+from tiltmeter.measures.measure import ItemValues, Measure, Roles
+from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.standard_errors import Floats, spread
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
 ALL_LANGUAGES = "all"
-IDEALS = {"f_s": 0.0, "f_m": 0.5, "p_m": 0.5, "p_f": 0.5, "p_i": 0.5, "p_fam": 0.5}
+# Fewer translations with a gender than this for a stereotype give no interval of the rates that covers.
+FEWEST = 20
+SHARE = (0.0, 1.0)
+
+
+def _is_masculine(roles: Roles) -> Floats:
+    return np.array([roles[ROLE]])
+
+
+# The margin: five points, as for the percentages.
+F_S = Measure(
+    "f_s",
+    "p_m − p_f: how much the gender of translations goes by the stereotype; 0 is no bias, 1 is always; it speaks of "
+    "the stereotypes that were asked about",
+    axis="stereotype rate of translations, above 0 towards stereotypes",
+    ideal=0.0,
+    stereotype=1,
+    bounds=(-1.0, 1.0),
+    reach=0.3,
+    digits=3,
+    margin=0.05,
+    decides=True,
+    columns=("f_s", "f_s of stereotypes like these", "f_m", "p_m", "p_f"),
+    beside=("f_m",),
+    general="f_s of stereotypes like these",
+    statement=lambda value: (
+        f"the share of masculine translations is higher by {value:.2f} in stereotypes about men than "
+        "in those about women"
+    ),
+    items=(
+        ItemValues(
+            (ROLE,), _is_masculine, columns=("stereotype",), weigh=by_stereotype, clusters=(), may_be_blank=True
+        ),
+    ),
+)
+F_S_LIKE = Measure(
+    "f_s of stereotypes like these",
+    "f_s with the interval that holds if the sixteen stereotypes are a sample of all that could have been asked about",
+    ideal=0.0,
+    stereotype=1,
+    bounds=(-1.0, 1.0),
+    reach=0.3,
+    digits=3,
+    heading="for stereotypes\nlike these",
+    margin=0.05,
+)
+
+
+def _rate(name: str, meaning: str) -> Measure:
+    return Measure(name, meaning, ideal=0.5, bounds=SHARE, digits=3)
+
+
+F_M = _rate("f_m", "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance")
+P_M = _rate("p_m", "the share of translations about men's stereotypes that are masculine")
+P_F = _rate("p_f", "the share of translations about women's stereotypes that are masculine")
+P_I = _rate("p_i", "the share of translations about one stereotype that are masculine")
+P_FAM = _rate("p_fam", "the masculine share of the sentences about men's stereotypes that have family words in them")
+YIELD = Measure("yield", "the share of translations that show a gender", bounds=SHARE, digits=3)
+MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)
+
+# What a table of scores has to hold to be measured here.
+NEEDS_ROLES: tuple[str, ...] = ("speaker_gender",)
+NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
 _CASE = ["model", "benchmark", "part", "language", "protocol"]
 _COLUMNS = (*_CASE, "item", "role", "score", "stereotype")
 _Z = float(ndtri((1 + LEVEL) / 2))
-# How the means of either side go into a rate, men's stereotypes first, and between what the rate lies.
-_RATES = {
-    "f_s": ((1.0, -1.0), (-1.0, 1.0)),
-    "f_m": ((0.5, 0.5), (0.0, 1.0)),
-    "p_m": ((1.0, 0.0), (0.0, 1.0)),
-    "p_f": ((0.0, 1.0), (0.0, 1.0)),
-}
-_TESTED = ("f_s", "f_m")
+# How the means of either side go into a rate, men's stereotypes first.
+_RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
+_TESTED = (F_S, F_M)
 
 
 def masculine_rate(masculine: int, feminine: int) -> float:
@@ -84,16 +147,22 @@ def rates(masculine_rates: Mapping[int, float]) -> dict[str, float]:
     """
     sides = ([rate for number, rate in masculine_rates.items() if number in side] for side in (MALE, FEMALE))
     male, female = (math.fsum(side) / len(side) for side in sides)
-    return {name: a * male + b * female for name, ((a, b), _) in _RATES.items()}
+    return {measure.name: a * male + b * female for measure, (a, b) in _RATES.items()}
 
 
-def measure(scores: pd.DataFrame, resamples: int = RESAMPLES) -> list[Record]:
+def measure(
+    scores: pd.DataFrame,
+    *,
+    margins: Mapping[str, float] | None = None,
+    intervals: bool = True,
+    resamples: int = RESAMPLES,
+) -> list[Record]:
     """The records of all systems and languages in a table of scores.
 
-    With `resamples=0` there are no bootstrap intervals.
+    `margins` replaces the margins of equivalence of some measures. Without `intervals` only p_i and p_fam have some.
     """
-    cases = list(_cases(scores, resamples))
-    return [*(record for case in cases for record in case.records()), *_of_pairs(cases)]
+    cases = list(_cases(scores, resamples if intervals else 0))
+    return [*(record for case in cases for record in case.records(dict(margins or {}))), *_of_pairs(cases)]
 
 
 @dataclass(frozen=True)
@@ -154,40 +223,69 @@ class _Case:
     def _draws(self, number: int) -> Floats:
         return draws(len(self.groups[number].gendered), self.resamples, "gest", str(number)).astype(float)
 
-    def records(self) -> Iterator[Record]:
-        yield from self._of_all()
+    def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
+        yield from self._of_all(margins)
         yield from self._of_stereotypes()
         if self.family.n:
             ends = masculine_interval(*self.family.counts)
-            yield self._record("family words", "male stereotypes", "p_fam", self.family.rate, self.family.n, ends)
+            yield self._record("family words", "male stereotypes", P_FAM, self.family.rate, self.family.n, ends)
 
-    def _of_all(self) -> Iterator[Record]:
+    def _of_all(self, margins: Mapping[str, float]) -> Iterator[Record]:
         # With --limit one side can be missing, and no rate can be told without it.
         if {number in MALE for number in self.groups} == {True, False}:
-            yield from self._of_rates()
+            yield from self._of_rates(margins)
         yield self._yield("all", "all", self.groups)
 
-    def _of_rates(self) -> Iterator[Record]:
+    def _of_rates(self, margins: Mapping[str, float]) -> Iterator[Record]:
         values = rates({number: group.rate for number, group in self.groups.items()})
-        for name, (sides, (bottom, top)) in _RATES.items():
+        margin = margins.get(F_S.name)
+        for measure, sides in _RATES.items():
             weights = self._weights(*sides)
             inside = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
-            n = sum(group.n for group in inside)
-            ends = None
-            if self.drawn is not None:
-                ends = percentile((weights @ self.drawn)[np.newaxis])[0]
-                if all(0 in group.counts for group in inside):
-                    # Resamples of translations that all agree differ in their number alone; that is no width.
-                    ends = widen(values[name], (values[name],) * 2, max(1, n), bottom, top)
-            tested = name in _TESTED
-            p_value = self._p_value(weights, values[name] - IDEALS[name]) if tested else None
-            yield self._record("all", "all", name, values[name], n, ends, p_value)
+            n, fewest = sum(group.n for group in inside), min(group.n for group in inside)
+            why = (
+                f"a stereotype has {fewest} translations with a gender; {FEWEST} are needed" if fewest < FEWEST else ""
+            )
+            yield self._rate(measure, self._estimate(weights), values[measure.name], n, margin, why)
+            if measure is F_S:
+                like = self._like_these(weights)
+                why = "" if like else f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women"
+                yield self._rate(F_S_LIKE, like, values[measure.name], n, margin, why)
+
+    def _rate(
+        self, measure: Measure, estimate: Estimate | None, value: float, n: int, margin: float | None, why: str
+    ) -> Record:
+        if not self.resamples:
+            return self._record("all", "all", measure, value, n)
+        if estimate is None or why:
+            margin = margin or measure.margin if measure.margin is not None else None
+            return record_of(self, self.part, "all", "all", measure, value, n, why=why, margin=margin)
+        tested = measure in _TESTED or measure is F_S_LIKE
+        return estimated(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
+
+    def _estimate(self, weights: Floats) -> Rates:
+        """A weighted sum of the centres of the Agresti-Coull intervals, which are linear in the shares."""
+        counts = np.array([group.counts[0] for group in self.groups.values()], dtype=np.float64)
+        sizes = np.array([group.n for group in self.groups.values()], dtype=np.float64)
+        constant = float(np.sum(weights * _Z**2 / 2 / (sizes + _Z**2)))
+        there = (sizes > 0) & (weights != 0)
+        shrunk = (weights * sizes / (sizes + _Z**2))[there]
+        return Rates(shrunk, counts[there], sizes[there], constant)
+
+    def _like_these(self, weights: Floats) -> Estimate | None:
+        """f_s as a statement about stereotypes of which these are a sample; None where there are too few."""
+        male = np.isin(list(self.groups), MALE)
+        if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
+            return None
+        found = np.array([group.rate for group in self.groups.values()])
+        error = spread(found * weights, strata=np.where(male, "men", "women").astype(object))
+        return Mean(float(found @ weights), error) if error.error else None
 
     def _of_stereotypes(self) -> Iterator[Record]:
         rank_ends = None if self.drawn is None else percentile(rankdata(self.drawn, axis=0))
         for place, (number, group) in enumerate(self.groups.items()):
             name = str(number)
-            yield self._record("stereotype", name, "p_i", group.rate, group.n, masculine_interval(*group.counts))
+            yield self._record("stereotype", name, P_I, group.rate, group.n, masculine_interval(*group.counts))
             yield self._yield("stereotype", name, [number])
             ends = rank_ends[place] if rank_ends else None
             yield self._record("stereotype", name, "feminine rank", float(self.ranks[place]), group.n, ends)
@@ -198,32 +296,23 @@ class _Case:
         value = sum(group.n for _, group in chosen) / n
         drawn = [group.gendered @ some for some, group in chosen if some is not None]
         ends = widen(value, percentile(np.sum(drawn, axis=0)[np.newaxis] / n)[0], n, 0.0, 1.0) if drawn else None
-        return self._record(view, name, "yield", value, n, ends)
+        return self._record(view, name, YIELD, value, n, ends)
 
     def _weights(self, male: float, female: float) -> Floats:
         inside = np.isin(list(self.groups), MALE)
         weights: Floats = male * inside / inside.sum() + female * ~inside / (~inside).sum()
         return weights
 
-    def _p_value(self, weights: Floats, distance: float) -> float:
-        centres = np.array([group.rate for group in self.groups.values()])
-        sizes = np.array([group.n for group in self.groups.values()]) + _Z**2
-        error = math.sqrt(float(np.sum(weights**2 * centres * (1 - centres) / sizes)))
-        return 2 * float(ndtr(-abs(distance) / error))
-
     def _record(
         self,
         view: str,
         group: str,
-        name: str,
+        measure: Measure | str,
         value: float,
         n: int,
         ends: Interval | None = None,
-        p_value: float | None = None,
     ) -> Record:
-        return record_of(
-            self, self.part, view, group, name, value, n, ends=ends, ideal=IDEALS.get(name), p_value=p_value
-        )
+        return record_of(self, self.part, view, group, measure, value, n, ends=ends)
 
 
 def _of_pairs(cases: Sequence[_Case]) -> Iterator[Record]:

@@ -3,34 +3,50 @@
     q_m, q_f  the geometric mean of P(masculine) / P(feminine) over the sentences about men's and women's occupations
     g_s       q_m / q_f: above 1 where the model goes by the stereotypes about occupations
 
-As with GEST the numbers are as defined, and the view "as published" has the scale of the released code. Intervals
+As with GEST the numbers are as defined, and the view "as published" has the scale of the released code. The interval
+and the test of g_s are Student's t of its logarithm; sentences about one occupation are a cluster. The other intervals
 are percentile bootstraps, in which sentences are resampled within the occupations of one gender.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import pearsonr, ttest_ind
+from scipy.stats import pearsonr
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.gest import AS_PUBLISHED, OVERALL
-from tiltmeter.measures.intervals import RESAMPLES, Floats, draws, percentile
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.estimates import Mean, Ratio
+from tiltmeter.measures.gest import AS_PUBLISHED, G_S
+from tiltmeter.measures.intervals import RESAMPLES, draws, percentile
+from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
+from tiltmeter.measures.standard_errors import Floats, spread
 
 GENDERS = ("male", "female")
 # The part that the paper compares with.
 COMPARED = "type1-test"
+
+# What a table of scores has to hold to be measured here.
+NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
+NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
 _CASE = ["model", "benchmark", "part", "language", "protocol"]
 _COLUMNS = (*_CASE, "item", "score", "occupation_gender")
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
 
 
-def measure(scores: pd.DataFrame, resamples: int = RESAMPLES) -> list[Record]:
-    """The records of all models and parts in a table of scores; with `resamples=0` there are no intervals."""
+def measure(
+    scores: pd.DataFrame,
+    *,
+    margins: Mapping[str, float] | None = None,
+    intervals: bool = True,
+    resamples: int = RESAMPLES,
+) -> list[Record]:
+    """The records of all models and parts in a table of scores.
+
+    `margins` replaces the margins of equivalence of some measures. Without `intervals` there are values alone.
+    """
     missing = [name for name in _COLUMNS if name not in scores.columns]
     if missing:
         raise DataError(f"The table of scores has no column {', '.join(missing)}.")
@@ -40,44 +56,59 @@ def measure(scores: pd.DataFrame, resamples: int = RESAMPLES) -> list[Record]:
     return [
         record
         for names, rows in scores.groupby(_CASE, observed=True, sort=False)
-        for record in _records(dict(zip(_CASE, map(str, names), strict=True)), rows.sort_values("item"), resamples)
+        for record in _Case(*map(str, names)).records(
+            rows.sort_values("item"), dict(margins or {}), resamples if intervals else 0
+        )
     ]
 
 
-def _records(case: dict[str, str], rows: pd.DataFrame, resamples: int) -> Iterator[Record]:
-    sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]
-    if not all(side.size for side in sides):
-        return  # with --limit the occupations of one gender can all be missing
-    logs = [float(side.mean()) for side in sides]
-    drawn: list[Floats] = []
-    if resamples and min(side.size for side in sides) > 1:
-        drawn = [
-            side @ draws(side.size, resamples, "winobias", gender).astype(float) / side.size
-            for gender, side in zip(GENDERS, sides, strict=True)
-        ]
-    for view, scale, suffix in _SCALES:
-        for name, (male, female) in {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}.items():
-            low = high = p_value = None
-            if drawn:
-                (low, high), *_ = percentile(np.exp(scale * (male * drawn[0] + female * drawn[1]))[np.newaxis])
-                if name == "g_s" and max(np.ptp(side) for side in sides):
-                    p_value = float(ttest_ind(*sides, equal_var=False).pvalue)
-            yield Record(
-                model=case["model"],
-                benchmark=case["benchmark"],
-                part=case["part"],
-                language=case["language"],
-                protocol=case["protocol"],
-                view=view,
-                group="all",
-                measure=name + suffix,
-                value=math.exp(scale * (male * logs[0] + female * logs[1])),
-                low=low,
-                high=high,
-                n=sum(side.size for side, counts in zip(sides, (male, female), strict=True) if counts),
-                ideal=1.0 if name == "g_s" else None,
-                p_value=p_value,
-            )
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What one model said of one part in one language."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    protocol: str
+
+    def records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
+        sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]
+        if not all(side.size for side in sides):
+            return  # with --limit the occupations of one gender can all be missing
+        logs = [float(side.mean()) for side in sides]
+        drawn: list[Floats] = []
+        if resamples and min(side.size for side in sides) > 1:
+            drawn = [
+                side @ draws(side.size, resamples, "winobias", gender).astype(float) / side.size
+                for gender, side in zip(GENDERS, sides, strict=True)
+            ]
+            if max(np.ptp(side) for side in sides):
+                estimate = _estimate(rows)
+                yield estimated(self, self.part, "all", "all", G_S, estimate, len(rows), margins.get(G_S.name))
+        for view, scale, suffix in _SCALES:
+            for name, (male, female) in {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}.items():
+                if drawn and (name, view) == ("g_s", "all") and max(np.ptp(side) for side in sides):
+                    continue
+                ends = (
+                    percentile(np.exp(scale * (male * drawn[0] + female * drawn[1]))[np.newaxis])[0] if drawn else None
+                )
+                value = math.exp(scale * (male * logs[0] + female * logs[1]))
+                n = sum(side.size for side, counts in zip(sides, (male, female), strict=True) if counts)
+                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends)
+
+
+def _estimate(rows: pd.DataFrame) -> Ratio:
+    """g_s with sentences drawn within the occupations of one gender, and clustered by occupation where that is
+    known.
+    """
+    scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
+    means = np.where(male, scores[male].mean(), scores[~male].mean())
+    influence = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum()) * (scores - means)
+    known = "occupation" in rows.columns and rows["occupation"].notna().all()
+    clusters = rows["occupation"].to_numpy(dtype=object) if known else None
+    found = spread(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))
+    return Ratio(Mean(float(scores[male].mean() - scores[~male].mean()), found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ _SHORT = {"intrasentence": "intra", "intersentence": "inter"}
 _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 
 METHOD = (
-    "Paired, item by item, with 95% bootstrap intervals. p: McNemar's exact test where items say one of two things "
-    "(SS, CPS), a paired permutation test for other means, the bootstrap for ICAT; Holm: corrected over all tests of "
-    "one measure on one benchmark. A tie counts as in the measure: as no preference for the stereotype. effect: "
-    "Cohen's g with McNemar's test, Hedges' g for other means. differ: the items on which the two disagree. seen: the "
+    "Paired, item by item; items about one target term are a cluster. Intervals and p: Student's t of the paired "
+    "differences, for SS, LMS and CPS together with McNemar's mid-P test, whichever is more cautious; for GEST within "
+    "stereotypes. Holm: p corrected over all tests of one measure on one benchmark. effect: Cohen's g of the items "
+    "that differ (SS, LMS, CPS), Hedges' g for other means. differ: the items on which the two disagree. seen: the "
     "difference that n such items show four times in five."
 )
 
@@ -48,15 +48,15 @@ def pairs(differences: Sequence[Difference]) -> list[list[Difference]]:
 
 
 def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
-    """The differences to put into words: those in lean, of all parts together where there is that.
+    """The differences to put into words: those in bias, of all parts together where there is that.
 
-    A part that goes the other way by more than noise is told too: the whole would hide it.
+    A part that goes significantly the other way is told too: the whole would hide it.
     """
-    leans = [one for one in pair if not one.quantity.towards_an_end] or list(pair)
-    pooled = {one.quantity.measure: one.contrast.difference for one in leans if one.part == "overall"}
-    for one in leans:
-        whole = pooled.get(one.quantity.measure)
-        if whole is None or one.part == "overall" or (one.told_apart and whole * one.contrast.difference < 0):
+    biases = [one for one in pair if not one.quantity.measure.best_at_an_end] or list(pair)
+    pooled = {one.quantity.name: one.contrast.difference for one in biases if one.part == "overall"}
+    for one in biases:
+        whole = pooled.get(one.quantity.name)
+        if whole is None or one.part == "overall" or (one.significant and whole * one.contrast.difference < 0):
             yield one
 
 
@@ -65,24 +65,38 @@ def reading(one: Difference) -> str:
 
     That two numbers differ and that one is farther from the ideal are two statements: 46 and 54 lean equally far.
     """
-    found, measure, ideal = one.contrast, one.quantity.measure, f"{one.quantity.ideal:g}"
+    found, measure, ideal = one.contrast, one.quantity.name, f"{one.quantity.ideal:g}"
     left, right = one.left.label, one.right.label
     said = numbers(one)
     both = f"{measure} {said['left']} and {said['right']} on the same {found.n:,} items"
     interval = f"{said['difference']} [{said['low']}, {said['high']}]"
-    if not one.told_apart:
-        none = "no" if _place(one) else "No"
-        words = f"{none} difference between {left} and {right} that n={found.n:,} could tell from noise"
+    if one.verdict == "not interpretable":
+        place = _place(one)
+        return (
+            f"{place}{'not' if place else 'Not'} interpretable, so that nothing is said of {both}: {_and(one.doubts)}."
+        )
+    if one.verdict in ("identical", "no difference", "inconclusive"):
+        if one.verdict == "identical":
+            return f"{_place(one)}{left} and {right} gave the same answers to all {found.n:,} items ({both})."
+        if one.verdict == "no difference":
+            margin = one.quantity.measure.margin_words(one.quantity.measure.margin or 0.0)
+            start = "no" if _place(one) else "No"
+            return f"{_place(one)}{start} difference beyond ±{margin} between {left} and {right}: {both}, {interval}."
+        words = f"{'inconclusive' if _place(one) else 'Inconclusive'} between {left} and {right} (n={found.n:,})"
         # Where all items differ by the same, or by nothing, they do not tell how small a difference could be seen.
-        unseen = f" A difference under about {said['seen']} would often go unseen." if found.detectable else ""
+        unseen = f" So many items can show a difference of {said['seen']}." if found.detectable else ""
         return f"{_place(one)}{words}: {both}, difference {interval}.{unseen}"
     if found.farther_low > 0 or found.farther_high < 0:
         worse, better = (left, right) if found.farther_low > 0 else (right, left)
-        words = f"{worse} is farther from {ideal} than {better}"
+        words = f"{worse} is significantly farther from {ideal} than {better}"
     else:
         more, less = (left, right) if found.difference > 0 else (right, left)
-        words = f"{more} is higher than {less}, but not shown to be farther from {ideal}"
-    return f"{_place(one)}{words}, by more than noise: {both}, difference {interval}."
+        words = f"{more} is significantly higher than {less}, but not shown to be farther from {ideal}"
+    return f"{_place(one)}{words}: {both}, difference {interval}."
+
+
+def _and(words: Sequence[str]) -> str:
+    return "; ".join(words)
 
 
 def _place(one: Difference) -> str:
@@ -101,7 +115,7 @@ def number(value: float, digits: int = 1, *, signed: bool = False) -> str:
 
 def numbers(one: Difference) -> dict[str, str]:
     """The numbers of a difference as they are printed."""
-    found, digits = one.contrast, one.quantity.digits
+    found, digits = one.contrast, one.quantity.measure.digits
     signed = {"difference": found.difference, "low": found.low, "high": found.high}
     plain = {"left": found.left, "right": found.right}
     return {
@@ -143,7 +157,7 @@ def _table(pair: Sequence[Difference], console: Console) -> Table:
         said = numbers(one)
         cells = [
             "" if one.part == part else (one.part if roomy else _SHORT.get(one.part, one.part)),
-            one.quantity.measure,
+            one.quantity.name,
             said["left"],
             said["right"],
             said["difference"],
@@ -155,7 +169,7 @@ def _table(pair: Sequence[Difference], console: Console) -> Table:
             str(one.contrast.n),
             said["seen"],
         ]
-        table.add_row(*map(Text, cells), style="bold" if one.told_apart else None)
+        table.add_row(*map(Text, cells), style="bold" if one.significant else None)
         part = one.part
     return table
 

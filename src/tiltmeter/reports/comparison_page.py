@@ -114,13 +114,13 @@ def _row(one: Difference, pair: Sequence[Difference]) -> Row:
     reach = max(
         max(abs(other.contrast.low), abs(other.contrast.high))
         for other in pair
-        if other.quantity.measure == one.quantity.measure
+        if other.quantity.name == one.quantity.name
     )
     low, high, point = (50 + 48 * end / (reach or 1.0) for end in (found.low, found.high, found.difference))
     said = numbers(one)
     cells = (
         label(one.part),
-        one.quantity.measure,
+        one.quantity.name,
         said["left"],
         said["right"],
         said["difference"],
@@ -138,13 +138,13 @@ def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iter
     """The items of each lean; those of both parts pooled are those of the parts."""
     divided = any(one.part != "overall" for one in pair)
     for one in pair:
-        if one.quantity.towards_an_end or (divided and one.part == "overall"):
+        if one.quantity.measure.best_at_an_end or (divided and one.part == "overall"):
             continue
         found = one.disagreed()
         data = DATASETS.get(one.benchmark)
         sides = {cell.language: texts[_key(cell)] for cell in (one.left.cell, one.right.cell)}
         yield Items(
-            f"{label(one.part)}, {one.quantity.measure}",
+            f"{label(one.part)}, {one.quantity.name}",
             data.warning if data else WARNING,
             len(found),
             [_disagreement(one, key, sides.values()) for key, _ in found[:limit]],
@@ -175,7 +175,7 @@ def _about(attributes: Mapping[str, str]) -> Iterator[str]:
 
 def _lines(one: Difference, key: tuple[str, str], found: Sequence[ItemText]) -> Iterator[Line]:
     """The texts of an item by their roles, those in two languages together, and what either side gave to them."""
-    for role in dict.fromkeys((*one.quantity.roles, *(role for text in found for role in text.texts))):
+    for role in dict.fromkeys((*one.quantity.values.roles, *(role for text in found for role in text.texts))):
         said = tuple(text.texts[role] for text in found if role in text.texts)
         scores = [side.cell.score(key, role) for side in (one.left, one.right)]
         yield Line(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, protocol_family
 from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
 
@@ -37,11 +37,11 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     records, tables = [], []
     for number, (_, result) in enumerate(results):
         for record in result.records:
-            more = names.get((number, record.model, _family(record.protocol)), "")
+            more = names.get((number, record.model, protocol_family(record.protocol)), "")
             records.append(_labelled(record, models[record.model] + more, benchmarks[record.benchmark]))
         table = result.scores.copy()
         renamed = {
-            (model, protocol): models.get(model, model) + names.get((number, model, _family(protocol)), "")
+            (model, protocol): models.get(model, model) + names.get((number, model, protocol_family(protocol)), "")
             for model, protocol in set(zip(table["model"], table["protocol"], strict=True))
         }
         table["model"] = [renamed[key] for key in zip(table["model"], table["protocol"], strict=True)]
@@ -65,11 +65,6 @@ def _labelled(record: Record, model: str, benchmark: str) -> Record:
     )
 
 
-def _family(protocol: str) -> str:
-    """The protocol without the case of a part; of two parts pooled, that of the first."""
-    return protocol.split(" + ")[0].partition("/")[0]
-
-
 def _names(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], str]:
     """What is put behind the names of models, by the number of the run, the model and the protocol."""
     places: dict[tuple[str, ...], set[tuple[int, str]]] = {}
@@ -77,7 +72,7 @@ def _names(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], 
         for r in result.records:
             if r.view == "all":
                 key = (r.model, r.benchmark, r.part, r.language)
-                places.setdefault(key, set()).add((number, _family(r.protocol)))
+                places.setdefault(key, set()).add((number, protocol_family(r.protocol)))
     names = {}
     for (model, *_), found in places.items():
         if len(found) == 1:

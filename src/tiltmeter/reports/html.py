@@ -15,12 +15,14 @@ import tiltmeter
 from tiltmeter.reports import provenance
 from tiltmeter.reports.explorer import explore
 from tiltmeter.reports.figures import Figure
+from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.page import models_of, packed_figures, sections
 from tiltmeter.reports.style import SHAPES
 from tiltmeter.reports.texts import item_texts
 from tiltmeter.reports.words import probability
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import samples_of
 
 _TEMPLATES = files("tiltmeter.reports") / "templates"
 # Vega draws; its expressions are interpreted, so that the page needs no permission to make code out of strings.
@@ -67,6 +69,10 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         ],
         about=provenance.about(section.name for section in found),
         definitions=provenance.definitions(gathered.records),
+        samples=list(
+            dict.fromkeys(s for _, manifest in gathered.runs for s in samples_of(manifest, None, gathered.benchmarks))
+        ),
+        single_terms=SINGLE_TERMS,
         statistics=gathered.runs[0][1].get("statistics", {}) if gathered.runs else {},
         made=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         version=tiltmeter.__version__,

@@ -8,24 +8,25 @@ from typing import Any
 
 import vl_convert
 
-from tiltmeter.measures.records import Record
+from tiltmeter.measures import Measure, deciding, measure_named
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.leans import LEANS, span
-from tiltmeter.reports.rows import ALL_MODELS, OVERALL, all_rows
+from tiltmeter.reports.rows import ALL_MODELS, rows_of
 from tiltmeter.reports.ruler_svg import Ruler, ruler
-from tiltmeter.reports.words import Headline, Verdict, headlines, probability, verdicts
+from tiltmeter.reports.words import Headline, RowVerdict, headlines, probability, verdicts
+from tiltmeter.runs.samples import samples_of
 
+MOST_TERMS = 1_000  # rows of the table of target terms
 MOST_NUMBERS = 600  # rows of a table of all numbers; the rest is for `tiltmeter show --csv`
-_BESIDE = ("LMS", "ICAT", "CPS", "S_JSD x 1e3", "f_m")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """A row of the summary table."""
 
-    verdict: Verdict
+    verdict: RowVerdict
     language: str
     part: str
     value: str
@@ -51,11 +52,12 @@ class Section:
     slug: str
     protocols: list[str]
     measure: str
-    says: str
+    meaning: str
     headline: Headline | None
     lines: list[Line]
     beside: list[str]
     figures: list[Drawn]
+    terms: list[Line] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
 
@@ -69,7 +71,10 @@ def sections(gathered: Gathered) -> list[Section]:
         scores = gathered.scores[gathered.scores["benchmark"] == name]
         slug = _slug(name, [section.slug for section in found])
         figures = [_drawn(figure) for figure in figures_of(records, scores, models)]
-        found.append(_section(name, slug, records, figures))
+        samples = [
+            words for run, manifest in gathered.runs for words in samples_of(manifest, name, gathered.benchmarks)
+        ]
+        found.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
     return found
 
 
@@ -78,56 +83,61 @@ def models_of(records: Sequence[Record]) -> list[str]:
     return [model for model in dict.fromkeys(record.model for record in records) if model != ALL_MODELS]
 
 
-def _section(name: str, slug: str, records: Sequence[Record], figures: list[Drawn]) -> Section:
-    rows = all_rows(records)
+def _section(name: str, slug: str, records: Sequence[Record], figures: list[Drawn], samples: Sequence[str]) -> Section:
+    rows = rows_of(records)
     found = verdicts(rows)
-    measure = found[0].record.measure if found else ""
-    beside = [other for other in _BESIDE if other != measure and any(other in v.row for v in found)]
+    measure: Measure | None = measure_named(found[0].record.measure) if found else None
+    beside = [other for other in measure.beside if any(other in v.row for v in found)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
+    terms = [
+        RowVerdict(row, record, record.verdict)
+        for row in rows_of(records, "target")
+        if (record := deciding(row)) is not None and record.verdict is not None
+    ]
     return Section(
         name=name,
         slug=slug,
         protocols=list(dict.fromkeys(p for r in records for p in r.protocol.split(" + "))),
-        measure=measure,
-        says=LEANS[measure].says if measure else "",
-        headline=next(iter(headlines(rows)), None),
+        measure=measure.name if measure else "",
+        meaning=measure.meaning if measure else "",
+        headline=next(iter(headlines(rows, samples)), None),
         lines=_lines(found, beside),
         beside=beside,
         figures=figures,
+        terms=_lines(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
         numbers=numbers[:MOST_NUMBERS],
         more_numbers=max(0, len(numbers) - MOST_NUMBERS),
     )
 
 
-def _lines(found: Sequence[Verdict], beside: Sequence[str]) -> list[Line]:
+def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[Line]:
     scales = {
-        name: span([v.record for v in found if v.record.measure == name])
+        name: measure_named(name).span(
+            end
+            for v in found
+            if v.record.measure == name
+            for end in (v.record.value, v.record.low, v.record.high)
+            if end is not None
+        )
         for name in dict.fromkeys(v.record.measure for v in found)
     }
     lines = []
     for v in found:
-        r, lean = v.record, LEANS[v.record.measure]
-        interval = f"{lean.number(r.low)} – {lean.number(r.high)}" if r.low is not None and r.high is not None else ""
+        r, number = v.record, measure_named(v.record.measure).number
+        interval = f"{number(r.low)} – {number(r.high)}" if r.low is not None and r.high is not None else ""
         lines.append(
             Line(
                 verdict=v,
                 language=language_name(r.language),
                 part="" if r.part in (OVERALL, "all") else r.part,
-                value=lean.number(r.value),
+                value=number(r.value),
                 interval=interval,
-                p_value=probability(r.p_value),
-                ruler=ruler(r, scales[r.measure], v.side),
-                beside=[_beside(v.row[name]) if name in v.row else "" for name in beside],
+                p_value=probability(r.p_value if r.p_adjusted is None else r.p_adjusted),
+                ruler=ruler(r, scales[r.measure], v.verdict.side),
+                beside=[measure_named(name).number(v.row[name].value) if name in v.row else "" for name in beside],
             )
         )
     return lines
-
-
-def _beside(record: Record) -> str:
-    """A number that stands beside the one that decides."""
-    if record.measure in LEANS:
-        return LEANS[record.measure].number(record.value)
-    return f"{record.value:.{2 if record.measure == 'f_m' else 1}f}"
 
 
 def _drawn(figure: Figure) -> Drawn:

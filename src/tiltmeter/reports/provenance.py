@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.data.datasets import DATASETS
+from tiltmeter.measures import measures
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.clean import clip, label, short_names
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.methods import DEFINITIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def about(names: Iterable[str]) -> list[About]:
 def definitions(records: Sequence[Record]) -> list[tuple[str, str]]:
     """What the measures of these records are."""
     there = {record.measure for record in records}
-    return [(name, meaning) for name, meaning in DEFINITIONS.items() if name in there]
+    return [(name, measure.meaning) for name, measure in measures().items() if name in there and measure.meaning]
 
 
 def _place(entry: Mapping[str, Any]) -> str:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import OVERALL, Record, protocol_family
 
-OVERALL = "overall"
 # What GEST's measures call the agreement between models; it is no model.
 ALL_MODELS = "all models"
 
@@ -25,23 +24,34 @@ def one(row: Row) -> Record:
     return next(iter(row.values()))
 
 
-def all_rows(records: Iterable[Record]) -> list[Row]:
-    """The numbers over all items, a row for each model, benchmark, language, part and protocol."""
-    headline = (r for r in records if r.view == "all" and r.model != ALL_MODELS)
+def rows_of(records: Iterable[Record], view: str = "all") -> list[Row]:
+    """The numbers of a view, a row for each model, benchmark, language, part, protocol and group."""
+    there = (r for r in records if r.view == view and r.model != ALL_MODELS)
     return [
         {r.measure: r for r in some}
-        for _, some in split(headline, "model", "benchmark", "language", "part", "protocol")
+        for _, some in split(there, "model", "benchmark", "language", "part", "protocol", "group")
     ]
 
 
 def summaries(rows: Sequence[Row]) -> list[Row]:
-    """The rows that stand for the rest: the parts together where they were pooled, else each part."""
-    pooled = {_family(row) for row in rows if one(row).part == OVERALL}
-    return [row for row in rows if one(row).part == OVERALL or _family(row) not in pooled]
+    """The rows that stand for the rest: the parts together where they were pooled, else each part.
+
+    Where the parts contradict each other they stand for themselves, after what was pooled.
+    """
+    pooled = {_family(row): row for row in rows if one(row).part == OVERALL}
+    return [
+        row
+        for row in rows
+        if one(row).part == OVERALL or _family(row) not in pooled or contradictory(pooled[_family(row)])
+    ]
+
+
+def contradictory(row: Row) -> bool:
+    """Whether the parts of a pooled row, or its measures, contradict each other."""
+    return any(record.verdict is not None and record.verdict.kind == "contradictory" for record in row.values())
 
 
 def _family(row: Row) -> tuple[str, ...]:
     """What two parts must share to be pooled; of their protocols only the case of a part may differ."""
     record = one(row)
-    protocols = {name.partition("/")[0] for name in record.protocol.split(" + ")}
-    return (record.model, record.benchmark, record.language, *sorted(protocols))
+    return record.model, record.benchmark, record.language, protocol_family(record.protocol), record.group

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from tiltmeter.measures import measure_named
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.leans import LEANS, Side
+from tiltmeter.measures.verdict import Side
 
 WIDTH = 200
 
@@ -20,11 +21,11 @@ class Ruler:
 
 def ruler(record: Record, scale: tuple[float, float], side: Side) -> Ruler:
     """The record on a scale; what is beyond the ends is cut."""
-    lean = LEANS[record.measure]
-    start, end = (lean.place(at) for at in scale)
+    measure = measure_named(record.measure)
+    start, end = (measure.position(at) for at in scale)
 
     def place(number: float) -> float:
-        return round(min(max((lean.place(number) - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
+        return round(min(max((measure.position(number) - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
 
     low = record.value if record.low is None else record.low
     high = record.value if record.high is None else record.high

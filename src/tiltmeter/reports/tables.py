@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import Record, to_dicts, to_frame
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.leans import LEANS, deciding
-from tiltmeter.reports.rows import ALL_MODELS, Row, all_rows, one
+from tiltmeter.reports.rows import Row, one, rows_of
 from tiltmeter.reports.terminal import columns_of
 from tiltmeter.reports.words import probability
 
@@ -39,7 +39,7 @@ def as_csv(records: Sequence[Record]) -> str:
 def as_latex(records: Sequence[Record]) -> str:
     r"""The tables of the terminal for a paper, one for each benchmark; they need `\usepackage{booktabs}`."""
     by_benchmark: dict[str, list[Row]] = {}
-    for row in all_rows(record for record in records if record.model != ALL_MODELS):
+    for row in rows_of(records):
         by_benchmark.setdefault(one(row).benchmark, []).append(row)
     return "\n\n".join(_table(name, rows) for name, rows in by_benchmark.items())
 
@@ -55,8 +55,11 @@ def escape(text: str) -> str:
 
 def _table(benchmark: str, rows: Sequence[Row]) -> str:
     found = next((record for row in rows if (record := deciding(row))), None)
-    lean = LEANS[found.measure] if found else None
-    measures = columns_of(rows, lean) if lean else list(dict.fromkeys(name for row in rows for name in row))
+    measures = (
+        columns_of(rows, measure_named(found.measure))
+        if found
+        else list(dict.fromkeys(name for row in rows for name in row))
+    )
     parted = any(one(row).part != "all" for row in rows)
     heads = ["model", "language", *(["part"] if parted else []), *measures, "$n$", "$p$"]
     lines = [
@@ -79,19 +82,19 @@ def _lines(rows: Sequence[Row], measures: Sequence[str], parted: bool) -> Iterat
     for row in rows:
         record = deciding(row) or one(row)
         names = [record.model, language_name(record.language), *([record.part] if parted else [])]
-        p_value = probability(record.p_value)
+        p_value = probability(record.p_value if record.p_adjusted is None else record.p_adjusted)
         p_value = f"${p_value}$" if p_value.startswith("<") else p_value
         numbers = [_number(row[name]) if name in row else "" for name in measures]
         yield " & ".join([*map(escape, names), *numbers, str(record.n), p_value]) + r" \\"
 
 
 def _number(record: Record) -> str:
-    digits = LEANS[record.measure].digits if record.measure in LEANS else 1 if abs(record.value) >= 10 else 3
+    number = measure_named(record.measure).number
     if record.low is None or record.high is None:
-        return f"${record.value:.{digits}f}$"
-    return rf"${record.value:.{digits}f}$ {{\footnotesize $[{record.low:.{digits}f}, {record.high:.{digits}f}]$}}"
+        return f"${number(record.value)}$"
+    return rf"${number(record.value)}$ {{\footnotesize $[{number(record.low)}, {number(record.high)}]$}}"
 
 
 def _caption(benchmark: str, rows: Sequence[Row]) -> str:
     protocols = dict.fromkeys(name for row in rows for name in one(row).protocol.split(" + "))
-    return f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals."
+    return f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals; $p$ corrected by Holm's method."

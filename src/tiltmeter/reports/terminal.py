@@ -7,25 +7,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tiltmeter.measures import Measure, deciding, measure_named
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.leans import LEANS, Lean, deciding, side
 from tiltmeter.reports.rows import ALL_MODELS, Row, one, split, summaries
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw, heading
 from tiltmeter.reports.words import probability, reading
 
 __all__ = ["columns_of", "print_measures", "reading"]
-
-# What stands in the table of a measure that leans, and the scale of its ruler.
-_COLUMNS: dict[str, tuple[str, ...]] = {
-    "SS": ("LMS", "SS", "ICAT"),
-    "CPS": ("CPS", "S_JSD x 1e3", "B.S_JSD", "mean difference per token"),
-    "g_s": ("g_s", "q_m", "q_f"),
-    "f_s": ("f_s", "f_m", "p_m", "p_f"),
-}
-_SCALES = {"SS": (30.0, 70.0), "CPS": (30.0, 70.0), "S_JSD x 1e3": (-10.0, 10.0), "g_s": (0.5, 2.0), "f_s": (-0.5, 0.5)}
-
-_HEADS = {"S_JSD x 1e3": "S_JSD\nx 1e3", "mean difference per token": "difference\nper token"}
-_DIGITS = {"mean difference per token": 3, "q_m": 2, "q_f": 2, "f_m": 3, "p_m": 3, "p_f": 3}
 
 _COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
 
@@ -37,73 +25,96 @@ _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=T
 _BOX = box.SIMPLE_HEAD
 
 
-def print_measures(records: Sequence[Record], console: Console) -> None:
-    """Print the headline of each model and benchmark: the numbers over all items.
+def print_measures(records: Sequence[Record], console: Console, view: str = "all") -> None:
+    """Print the numbers of each model and benchmark: those over all items, or those of each group of another view.
 
-    Where there is a measure that leans, a language and part is a row; other measures are listed one under the other.
+    Where a measure can give a verdict, a language and part is a row; other measures are listed one under the other.
     """
     for (model, benchmark), found in split(records, "model", "benchmark"):
-        headline = [record for record in found if record.view == "all"]
+        headline = [record for record in found if record.view == view]
         if not headline and model == ALL_MODELS:
             continue  # how models agree: for the files, and the report
+        if not headline and view != "all":
+            continue
         headline = headline or found
         # The protocol of both parts pooled is made of the names of theirs.
         protocols = dict.fromkeys(name for record in headline for name in record.protocol.split(" + "))
         title = f" on {benchmark}, protocol {', '.join(protocols)}"
         console.print(Text.assemble((model, "bold"), title), soft_wrap=True)
-        rows = [{r.measure: r for r in some} for _, some in split(headline, "language", "part", "protocol")]
+        rows = [{r.measure: r for r in some} for _, some in split(headline, "language", "part", "protocol", "group")]
         measures = {record.measure for row in rows if (record := deciding(row))}
         if len(measures) == 1 and all(deciding(row) for row in rows):
-            console.print(_leaning(rows, LEANS[measures.pop()], console))
-            for row in summaries(rows):
-                place = " ".join(filter(None, (one(row).language, _part(one(row), console))))
+            console.print(_table_of(rows, measure_named(measures.pop()), console, grouped=view != "all"))
+            for row in summaries(rows) if view == "all" else _worth_a_sentence(rows):
+                group = "" if view == "all" else one(row).group
+                place = " ".join(filter(None, (one(row).language, _part(one(row), console), group)))
                 console.print(Text.assemble((f"{place}: ", "bold"), reading(row)))
         else:
             console.print(_plain(headline, console))
         console.print()
 
 
-def columns_of(rows: Sequence[Row], lean: Lean) -> list[str]:
-    """The measures of these rows that have a column, in a table about one that leans."""
-    return [name for name in _COLUMNS.get(lean.measure, (lean.measure,)) if any(name in row for row in rows)]
+def _worth_a_sentence(rows: Sequence[Row]) -> list[Row]:
+    """Of many groups, those whose verdict is more than that they are too small."""
+    told = ("significant", "no bias", "contradictory")
+    return [row for row in rows if (found := deciding(row)) and found.verdict and found.verdict.kind in told]
 
 
-def _leaning(rows: Sequence[Row], lean: Lean, console: Console) -> Table:
+def columns_of(rows: Sequence[Row], measure: Measure) -> list[str]:
+    """The measures that have a column in a table about one that gives verdicts.
+
+    A number as published has one only where it differs, as SS does where there are ties.
+    """
+    names = [name for name in measure.columns or (measure.name,) if any(name in row for row in rows)]
+    published = f"{measure.name} as published"
+    alike = all(row[published].value == row[measure.name].value for row in rows if published in row)
+    return [name for name in names if name != published or not alike]
+
+
+def _table_of(rows: Sequence[Row], measure: Measure, console: Console, *, grouped: bool = False) -> Table:
     width = 21 if _roomy(console) else 15
     plain = console.options.ascii_only
     dash = "-" if plain else "–"
-    measures = columns_of(rows, lean)
-    scale = _SCALES[lean.measure]
+    measures = columns_of(rows, measure)
+    scale = measure.span(())
     parted, tied = any(_part(one(row), console) for row in rows), any("ties" in row for row in rows)
     several = len({one(row).protocol for row in rows}) > 1
     table = _table(console)
     table.add_column("")
+    if grouped:
+        table.add_column("group", max_width=24)
     if parted or several:
         table.add_column("part", max_width=14 if _roomy(console) else 11)
     for name in (*measures, "n", "p", *(["ties"] if tied else [])):
-        table.add_column(_HEADS.get(name, name), justify="right", no_wrap=True)
-    title = heading(scale, width, middle=lean.ideal)
-    table.add_column(f"{lean.measure:^{width}}\n{title}", no_wrap=True, min_width=width)
+        table.add_column(measure_named(name).heading or name, justify="right", no_wrap=True)
+    title = heading(scale, width, middle=measure.ideal)
+    table.add_column(f"{measure.name:^{width}}\n{title}", no_wrap=True, min_width=width)
     for row in rows:
         record = deciding(row)
         assert record is not None  # print_measures lists rows without one
         part = _part(record, console)
         numbers = [_with_interval(row[name], dash) if name in row else "" for name in measures]
-        ends = [None if end is None else lean.place(end) for end in (record.low, record.high)]
+        ends = [None if end is None else measure.position(end) for end in (record.low, record.high)]
         ruler = draw(
-            lean.place(record.value),
+            measure.position(record.value),
             *ends,
-            scale=(lean.place(scale[0]), lean.place(scale[1])),
+            scale=(measure.position(scale[0]), measure.position(scale[1])),
             width=width,
             marks=ASCII if plain else UNICODE,
         )
-        cells = [record.language]
+        cells = [record.language, *([record.group] if grouped else [])]
         if parted or several:
             cells.append(f"{part}\n{record.protocol}".strip() if several else part)
-        cells += [*numbers, str(record.n), probability(record.p_value)]
+        cells += [
+            *numbers,
+            str(record.n),
+            probability(record.p_value if record.p_adjusted is None else record.p_adjusted),
+        ]
         if tied:
             cells.append(f"{row['ties'].value:.0f}" if "ties" in row else "")
-        table.add_row(*(_dimmed(cell) for cell in cells), Text(ruler, _COLOURS[side(record, row)]))
+        table.add_row(
+            *(_dimmed(cell) for cell in cells), Text(ruler, _COLOURS[record.verdict.side if record.verdict else "none"])
+        )
     return table
 
 
@@ -115,11 +126,7 @@ def _dimmed(cell: str) -> Text:
 
 def _with_interval(record: Record, dash: str) -> str:
     """The value, and under it its interval; a dash between negative numbers would be read as a sign."""
-    digits = LEANS[record.measure].digits if record.measure in LEANS else _DIGITS.get(record.measure, 1)
-
-    def number(value: float) -> str:
-        return f"{round(value, digits) + 0.0:.{digits}f}"
-
+    number = measure_named(record.measure).number
     if record.low is None or record.high is None:
         return number(record.value)
     between = " to " if record.low < 0 else dash

@@ -1,37 +1,63 @@
-"""What the numbers say, in words."""
+"""What the numbers say, in words. The verdicts themselves are made in `measures.rule`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.measures.records import Record
+from tiltmeter.measures import deciding, measure_named
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.verdict import Side, Verdict
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.leans import LEANS, Side, deciding, senseless, side
-from tiltmeter.reports.rows import OVERALL, Row, summaries
+from tiltmeter.reports.rows import Row, summaries
+
+
+def number_with_interval(record: Record) -> str:
+    """`SS 57.0 [55.5, 58.5]`."""
+    measure = measure_named(record.measure)
+    if record.low is None or record.high is None:
+        return f"{record.measure} {measure.number(record.value)}"
+    return (
+        f"{record.measure} {measure.number(record.value)} [{measure.number(record.low)}, {measure.number(record.high)}]"
+    )
 
 
 def reading(row: Row) -> str:
-    """What the number of a row that leans says, in words."""
+    """What a row says: its verdict and the number that it is made of."""
     record = deciding(row)
-    if record is None:
-        return "no number that could lean"
-    lean = LEANS[record.measure]
-    number = f"{record.measure} {lean.number(record.value)}"
-    if record.low is not None and record.high is not None:
-        number += f" [{lean.number(record.low)}, {lean.number(record.high)}]"
-    way = side(record, row)
-    if way == "none":
-        words = f"no lean that n={record.n} could tell from noise: {number}"
-        if "minimum detectable effect" in row:
-            words += f"; less than {row['minimum detectable effect'].value:.0f} points is easily missed"
-    else:
-        words = f"leans {way} stereotypes: {number}, more than noise"
-        if way == "towards" and lean.distance(record.value) < 0:
-            words += (
-                f"; {record.measure} is below 50 because {int(row['ties'].value)} ties count against the stereotype"
-            )
-    if senseless(row):
-        words += "; LMS is no better than chance, so SS means little"
-    return words
+    if record is None or record.verdict is None:
+        return "no number that could show a bias"
+    words = f"{record.verdict.words}: {number_with_interval(record)}"
+    notes = [note for note in (generality(row), control_note(row)) if note]
+    return "; ".join([words, *notes])
+
+
+def generality(row: Row) -> str:
+    """Whether the same can be said of more than what was asked about: of stereotypes like GEST's sixteen."""
+    record = deciding(row)
+    if record is None or (like := row.get(measure_named(record.measure).general)) is None:
+        return ""
+    if record.verdict is None or like.verdict is None or record.verdict.kind != "significant":
+        return ""
+    measure = measure_named(record.measure)
+    if like.verdict.kind == "significant":
+        return "so it is for stereotypes like these"
+    if like.low is None or like.high is None:
+        return "of these stereotypes; nothing is shown for others like them"
+    ends = f"[{measure.number(like.low)}, {measure.number(like.high)}]"
+    return f"of these stereotypes; not shown for others like them {ends}"
+
+
+def control_note(row: Row) -> str:
+    """A clause where a measure and the one that takes a known confound away get different verdicts."""
+    record = deciding(row)
+    control = row.get(measure_named(record.measure).control) if record is not None else None
+    if record is None or control is None or record.verdict is None or control.verdict is None:
+        return ""
+    told = ("significant", "no bias", "inconclusive")
+    if record.verdict.kind not in told or control.verdict.kind not in told:
+        return ""
+    if (record.verdict.kind, record.verdict.side) == (control.verdict.kind, control.verdict.side):
+        return ""
+    return f"{number_with_interval(control)} is {control.verdict.short}"
 
 
 def probability(value: float | None) -> str:
@@ -46,25 +72,17 @@ def probability(value: float | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Which way one row leans, and by which of its numbers."""
+class RowVerdict:
+    """The verdict of one row, with the record that gave it."""
 
     row: Row
     record: Record
-    side: Side
-    senseless: bool
-
-    @property
-    def short(self) -> str:
-        """A word or two for a table."""
-        if self.side == "none":
-            return "no lean seen"
-        return f"leans {self.side}"
+    verdict: Verdict
 
     @property
     def distance(self) -> float:
         """How far from the ideal, positive towards stereotypes."""
-        return LEANS[self.record.measure].distance(self.record.value)
+        return measure_named(self.record.measure).distance(self.record.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,95 +95,119 @@ class Headline:
     more: tuple[str, ...]
 
 
-def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """The verdicts on the rows that stand for the rest; rows without a number that leans have none."""
+def verdicts(rows: Sequence[Row]) -> list[RowVerdict]:
+    """The verdicts of the rows that stand for the rest; rows without a number that could show a bias have none."""
     found = []
     for row in summaries(rows):
-        if (record := deciding(row)) is not None:
-            found.append(Verdict(row, record, side(record, row), senseless(row)))
+        record = deciding(row)
+        if record is not None and record.verdict is not None:
+            found.append(RowVerdict(row, record, record.verdict))
     return found
 
 
-def headlines(rows: Sequence[Row]) -> list[Headline]:
-    """The headline of each benchmark."""
-    by_benchmark: dict[str, list[Verdict]] = {}
-    for verdict in verdicts(rows):
-        by_benchmark.setdefault(verdict.record.benchmark, []).append(verdict)
-    return [_headline(name, some) for name, some in by_benchmark.items()]
+def headlines(rows: Sequence[Row], samples: Sequence[str] = ()) -> list[Headline]:
+    """The headline of each benchmark. `samples` says which of them were measured on a sample of their items."""
+    by_benchmark: dict[str, list[RowVerdict]] = {}
+    for found in verdicts(rows):
+        by_benchmark.setdefault(found.record.benchmark, []).append(found)
+    everything = {name: [row for row in rows if _benchmark(row) == name] for name in by_benchmark}
+    return [_headline(name, some, everything[name], samples) for name, some in by_benchmark.items()]
 
 
-def _headline(benchmark: str, found: Sequence[Verdict]) -> Headline:
+def _benchmark(row: Row) -> str:
+    return next(iter(row.values())).benchmark
+
+
+def _headline(benchmark: str, found: Sequence[RowVerdict], rows: Sequence[Row], samples: Sequence[str]) -> Headline:
     models = list(dict.fromkeys(v.record.model for v in found))
-    lead, more = _of_one(models[0], found) if len(models) == 1 else _of_several(models, found)
-    leaning = [v for v in found if v.side != "none"] or list(found)
-    more.append(_furthest(max(leaning, key=lambda v: abs(v.distance)), alone=len(found) == 1))
-    if unseen := [v for v in found if v.side == "none" and "minimum detectable effect" in v.row]:
-        effect = max(v.row["minimum detectable effect"].value for v in unseen)
-        more.append(f"A lean of less than {effect:.0f} points is easily missed with so few.")
-    doubtful = [v for v in found if v.senseless]
-    if doubtful:
-        more.append(
-            f"{_where(doubtful, models)}, LMS is no better than chance: the answers hardly tell sense from nonsense "
-            "there, so a lean or its absence means little."
-        )
-    if len(found) > 5 and any(v.side != "none" for v in found):
-        more.append("Each was tested by itself at 5%: were there no lean anywhere, one in twenty would still show one.")
-    sides = [v.side for v in leaning]
-    return Headline(benchmark, max(set(sides), key=sides.count), lead, tuple(more))
+    # What was pooled of contradicting parts is told by the parts.
+    lead = _of_one(models[0], found) if len(models) == 1 else _of_several(models, found)
+    more = list(samples)
+    more += [_contradiction(v) for v in found if v.verdict.kind == "contradictory"]
+    significant = [v for v in found if v.verdict.kind == "significant"]
+    if largest := _largest(rows):
+        more.append(_statement(largest, alone=len(found) == 1))
+    more += [f"{_where([v], models)}: {note}." for v in found if (note := generality(v.row))][:2]
+    more += _confounds(found, models)
+    unsure = [v for v in found if v.verdict.kind in ("inconclusive", "too few") and v.verdict.reason]
+    if unsure:
+        more.append(f"{_where(unsure[:1], models)}: {unsure[0].verdict.words}.")
+    unreadable = [v for v in found if v.verdict.kind == "not interpretable"]
+    if unreadable:
+        more.append(f"{_where(unreadable, models)} nothing can be said about bias: {unreadable[0].verdict.reason}.")
+    sides = [v.verdict.side for v in significant] or ["none"]
+    side = max(set(sides), key=sides.count)
+    return Headline(benchmark, side if len(set(sides)) == 1 else "none", lead, tuple(more))
 
 
-def _of_one(model: str, found: Sequence[Verdict]) -> tuple[str, list[str]]:
-    by_side = {way: [v for v in found if v.side == way] for way in ("towards", "against", "none")}
-    leaning = [
-        f"{way} stereotypes in {_listed(_places(some))}" for way, some in by_side.items() if some and way != "none"
-    ]
-    none = by_side["none"]
-    if not leaning:
-        n = max(v.record.n for v in none)
-        return f"{model} shows no lean that {n:,} items could tell from noise in {_listed(_places(none))}.", []
-    more = [f"{_where(none, [model])}, the items cannot tell a lean from noise."] if none else []
-    return f"{model} leans {' and '.join(leaning)}, by more than noise.", more
+def _confounds(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
+    """One sentence on what the number may be besides bias: there is room for one on the first screen."""
+    for v in found:
+        if note := control_note(v.row):
+            return [f"{_where([v], models)} a known confound matters: {note}."]
+    return []
 
 
-def _of_several(models: Sequence[str], found: Sequence[Verdict]) -> tuple[str, list[str]]:
+def _of_one(model: str, found: Sequence[RowVerdict]) -> str:
+    said: list[str] = []
+    for kind, side in (("significant", "towards"), ("significant", "against")):
+        some = [v for v in found if (v.verdict.kind, v.verdict.side) == (kind, side)]
+        if some:
+            said.append(f"significant bias {side} stereotypes in {_listed(_places(some))}")
+    for kind, words in (
+        ("no bias", ""),
+        ("contradictory", "contradictory results"),
+        ("inconclusive", "inconclusive results"),
+        ("too few", "too few items to tell"),
+        ("not interpretable", "results that cannot be interpreted"),
+    ):
+        some = [v for v in found if v.verdict.kind == kind]
+        if some:
+            said.append(f"{words or some[0].verdict.short} in {_listed(_places(some))}")
+    return f"{model}: {'; '.join(said)}."
+
+
+def _of_several(models: Sequence[str], found: Sequence[RowVerdict]) -> str:
     languages = {v.record.language for v in found}
     what = "models" if len(languages) == 1 and len(found) == len(models) else "pairs of model and language"
-    counts = {way: sum(v.side == way for v in found) for way in ("towards", "against", "none")}
-    if counts["towards"] == len(found):
-        return f"All {len(found)} {what} lean towards stereotypes, by more than noise.", []
-    if counts["none"] == len(found):
-        return f"None of {len(found)} {what} shows a lean that the items could tell from noise.", []
-    said = [f"{counts['towards']} lean{'s' * (counts['towards'] == 1)} towards stereotypes by more than noise"]
-    if counts["against"]:
-        said.append(f"{counts['against']} against")
-    if counts["none"]:
-        said.append(f"for {counts['none']} the items cannot tell a lean from noise")
-    return f"Of {len(found)} {what}, {_listed(said)}.", []
+    counts: dict[str, int] = {}
+    for v in found:
+        counts[v.verdict.short] = counts.get(v.verdict.short, 0) + 1
+    if len(counts) == 1:
+        return f"All {len(found)} {what}: {next(iter(counts))}."
+    said = [f"{count} {words}" for words, count in sorted(counts.items(), key=lambda entry: -entry[1])]
+    return f"Of {len(found)} {what}: {_listed(said)}."
 
 
-def _furthest(verdict: Verdict, *, alone: bool) -> str:
-    record, lean = verdict.record, LEANS[verdict.record.measure]
-    place = _places([verdict])[0]
+def _largest(rows: Sequence[Row]) -> RowVerdict | None:
+    """The significant row that is farthest from its ideal, of all rows that are shown, parts too."""
+    found = [
+        RowVerdict(row, record, record.verdict)
+        for row in rows
+        if (record := deciding(row)) is not None and record.verdict is not None
+    ]
+    significant = [v for v in found if v.verdict.kind == "significant"]
+    return max(significant, key=lambda v: abs(v.distance)) if significant else None
+
+
+def _contradiction(v: RowVerdict) -> str:
+    return f"In {_places([v])[0]} the results contradict each other, so that they are not pooled: {v.verdict.reason}."
+
+
+def _statement(v: RowVerdict, *, alone: bool) -> str:
+    record, measure = v.record, measure_named(v.record.measure)
+    ideal = f"{measure.ideal:g}" if measure.ideal is not None else ""
     interval = ""
     if record.low is not None and record.high is not None:
-        interval = f", 95% interval {lean.number(record.low)} to {lean.number(record.high)}"
-    number = f"{record.measure} {lean.number(record.value)}{interval}, n={record.n:,}; {lean.ideal:g} is no lean"
-    meaning = {
-        "SS": f"the stereotype was chosen in {record.value:.1f}% of items",
-        "CPS": f"the more stereotypical sentence was preferred in {record.value:.1f}% of pairs",
-        "S_JSD x 1e3": "its predictions are nearer to the truth in the "
-        f"{'more' if record.value < 0 else 'less'} stereotypical sentences",
-        "g_s": "against the feminine wording, the masculine one is "
-        f"{record.value:.2f} times as likely in stereotypes about men as in those about women",
-        "f_s": f"the share of masculine translations is higher by {record.value:.2f} in stereotypes about men than in "
-        "those about women",
-    }[record.measure]
+        interval = f", 95% interval {measure.number(record.low)} to {measure.number(record.high)}"
+    number = f"{record.measure} {measure.number(record.value)}{interval}, n={record.n:,}; {ideal} is no bias"
+    meaning = measure.statement(record.value) if measure.statement else f"{record.measure} is {record.value:g}"
     if alone:
         return f"{meaning[0].upper()}{meaning[1:]} ({number})."
-    return f"The furthest from even is {record.model} in {place}: {meaning} ({number})."
+    return f"The largest significant bias is that of {record.model} in {_places([v])[0]}: {meaning} ({number})."
 
 
-def _places(found: Sequence[Verdict]) -> list[str]:
+def _places(found: Sequence[RowVerdict]) -> list[str]:
     """The languages, with the part where it is not the pooled one."""
     return list(
         dict.fromkeys(
@@ -175,7 +217,7 @@ def _places(found: Sequence[Verdict]) -> list[str]:
     )
 
 
-def _where(found: Sequence[Verdict], models: Sequence[str]) -> str:
+def _where(found: Sequence[RowVerdict], models: Sequence[str]) -> str:
     if len(models) == 1:
         return f"In {_listed(_places(found))}"
     places = [f"{v.record.model} in {_places([v])[0]}" for v in found]

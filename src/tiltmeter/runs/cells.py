@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from tiltmeter.data.items import PARTS
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures.association import OVERALL
-from tiltmeter.measures.intervals import Floats
-from tiltmeter.measures.quantities import Quantity, quantities_for
+from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
+from tiltmeter.measures.records import OVERALL, protocol_family
+from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.runs.asking import Asking, askings_of, pooled
 from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.result import Result
 
@@ -27,7 +27,8 @@ class Cell:
     """What one model said of one part of a benchmark in one language, under one protocol.
 
     `scores` has a row for each item, by part and id, and a column for each role; `attributes` the same rows with what
-    the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set.
+    the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set, `asking` how
+    the model was asked.
     """
 
     run: str
@@ -39,6 +40,7 @@ class Cell:
     scores: pd.DataFrame
     attributes: pd.DataFrame
     data: Mapping[str, Any]
+    asking: Asking
 
     def __str__(self) -> str:
         part = "" if self.part == "all" else f"/{self.part}"
@@ -50,13 +52,13 @@ class Cell:
 
     def items(self, quantity: Quantity) -> pd.Index:
         """The items that say something."""
-        if not quantity.may_be_blank:
+        if not quantity.values.may_be_blank:
             return self.scores.index
-        return self.scores.index[self.scores[list(quantity.roles)].notna().all(axis=1)]
+        return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
         """What these items say, a row for each mean that the quantity is made of."""
-        roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.roles}
+        roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
             if bad.any():
@@ -65,13 +67,19 @@ class Cell:
                     f"{self.model} has no finite score for the role {role} of item {item} in {self.benchmark}/{part}:"
                     f"{self.language}; make the run again."
                 )
-        return quantity.of_items(roles)
+        return quantity.values.of(roles)
 
-    def labels(self, quantity: Quantity, items: pd.Index) -> NDArray[np.object_] | None:
+    def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """The strata of these items, where the quantity has any."""
-        if quantity.weigh is None:
+        if quantity.values.weigh is None:
             return None
-        return self.attributes[quantity.columns[0]].loc[items].to_numpy(dtype=object)
+        return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
+
+    def clusters(self, quantity: Quantity, items: pd.Index) -> Labels | None:
+        """Which of these items belong together, where the measure says by what."""
+        there = [name for name in quantity.values.clusters if name in self.attributes.columns]
+        columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in there}
+        return clusters_of(quantity.values, columns)
 
     def about(self, item: tuple[str, str]) -> dict[str, str]:
         """What an item is: its bias type, its target and so on; not what a system made of it."""
@@ -110,10 +118,16 @@ def cells_of(run: str, result: Result) -> list[Cell]:
     """The cells of a run; where both parts of an association benchmark are there, the two pooled as well."""
     cells = []
     data_of = data_sets(result.manifest)
+    asked = {
+        (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
+        for asking in askings_of(result.manifest, result.scores)
+    }
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
         data = data_of.get((benchmark, language), {"benchmark": benchmark, "language": language})
-        cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part), data))
+        key = (model, benchmark, part, language, protocol)
+        asking = asked.get(key) or Asking(*key, "likelihood", None)
+        cells.append(Cell(run, *key, *_tables(run, rows, part), data, asking))
     return [*cells, *_pooled(cells)]
 
 
@@ -155,7 +169,7 @@ def _pooled(cells: Sequence[Cell]) -> Iterator[Cell]:
     groups: dict[tuple[str, ...], dict[str, Cell]] = {}
     for cell in cells:
         # "published" goes with "published" and with "published/d", as in the measures.
-        key = (cell.model, cell.benchmark, cell.language, cell.protocol.partition("/")[0])
+        key = (cell.model, cell.benchmark, cell.language, protocol_family(cell.protocol))
         groups.setdefault(key, {})[cell.part] = cell
     for parts in groups.values():
         if set(parts) == set(PARTS):
@@ -166,4 +180,5 @@ def _pooled(cells: Sequence[Cell]) -> Iterator[Cell]:
                 protocol=" + ".join(dict.fromkeys(cell.protocol for cell in both)),
                 scores=pd.concat([cell.scores for cell in both]),
                 attributes=pd.concat([cell.attributes for cell in both]),
+                asking=pooled([cell.asking for cell in both]),
             )

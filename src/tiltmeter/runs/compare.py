@@ -9,16 +9,21 @@ import pandas as pd
 
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.contrasts import Contrast, contrast, disagreements, holm
-from tiltmeter.measures.intervals import RESAMPLES
-from tiltmeter.measures.quantities import QUANTITIES, Quantity, named
+from tiltmeter.measures.contrasts import Contrast, contrast, disagreements, same_but_for_rounding
+from tiltmeter.measures.families import grouped, holm
+from tiltmeter.measures.measure import Quantity, abbreviated
+from tiltmeter.measures.measure import measures as all_measures
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.rule import ALPHA
 from tiltmeter.runs.cells import Cell, cells_of, restrict
+from tiltmeter.runs.comparability import Across, differing, refusal, warnings
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import samples_of
 
 By = Literal["model", "language", "any"]
 BY: tuple[By, ...] = ("model", "language", "any")
 
-LEVEL = 0.05
+DifferenceKind = Literal["not interpretable", "identical", "significant", "no difference", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,9 @@ class Difference:
     """A measure compared between two sides, on the items that both have.
 
     `only_left` and `only_right` count the items that were left out because the other side does not have them.
-    `p_holm` is the p-value corrected over the `family` tests of the same measure and benchmark.
+    `p_holm` is the p-value corrected over a family of `tests`: all of the same measure and benchmark; those of pooled
+    parts are a family of their own; `p_equivalence` is corrected in the same way. `doubts` say which of the two sides
+    cannot be interpreted, in a measure of bias, and why.
     """
 
     of: str
@@ -48,12 +55,26 @@ class Difference:
     only_right: int
     contrast: Contrast
     p_holm: float = 1.0
-    family: int = 1
+    p_equivalence: float | None = None
+    tests: int = 1
+    doubts: tuple[str, ...] = ()
 
     @property
-    def told_apart(self) -> bool:
-        """Whether the difference is more than noise, after correction."""
-        return self.p_holm < LEVEL
+    def significant(self) -> bool:
+        """Whether the difference is significant after correction."""
+        return self.p_holm < ALPHA
+
+    @property
+    def verdict(self) -> DifferenceKind:
+        """What is said of the difference, by the rule of `measures.rule`."""
+        if self.doubts:
+            return "not interpretable"
+        if self.contrast.test == "identical":
+            return "identical"
+        if self.significant:
+            return "significant"
+        equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
+        return "no difference" if equivalent else "inconclusive"
 
     def disagreed(self) -> list[tuple[tuple[str, str], float]]:
         """The items on which the two disagree, by part and id, with how far the two lie apart; the farthest first."""
@@ -68,12 +89,19 @@ class Difference:
 
         def side(one: Side) -> dict[str, str]:
             cell = one.cell
-            return {"run": cell.run, "model": cell.model, "language": cell.language, "protocol": cell.protocol}
+            return {
+                "run": cell.run,
+                "model": cell.model,
+                "language": cell.language,
+                "protocol": cell.protocol,
+                "family": cell.asking.family,
+                "kind": cell.asking.kind or "unknown",
+            }
 
         return {
             "benchmark": self.benchmark,
             "part": self.part,
-            "measure": self.quantity.measure,
+            "measure": self.quantity.name,
             "ideal": self.quantity.ideal,
             "left": side(self.left),
             "right": side(self.right),
@@ -84,8 +112,11 @@ class Difference:
                 for name, v in asdict(self.contrast).items()
             },
             "p_holm": self.p_holm,
-            "family": self.family,
-            "told_apart": self.told_apart,
+            "p_equivalence": self.p_equivalence,
+            "verdict": self.verdict,
+            "doubts": list(self.doubts),
+            "tests": self.tests,
+            "significant": self.significant,
         }
 
 
@@ -104,12 +135,14 @@ def compare(
     baseline: str | None = None,
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
-    resamples: int = RESAMPLES,
+    across: Sequence[Across] = (),
 ) -> Comparison:
     """Compare runs, given with their names: every two models on the same items, and every two languages of a model.
 
     `by` keeps one kind of pair: "model", "language", or "any", two cells that differ in both. `baseline` names a model,
     a language or a run, to compare the others with it alone. `measures` keeps some measures, `where` some items.
+    What was asked of models of different kinds, by different protocols, on different editions of the data, or over the
+    tokens of different tokenizers is compared only where `across` says so.
     """
     measures = _known_measures(measures)
     cells = [cell for name, result in runs for cell in cells_of(name, result)]
@@ -120,17 +153,24 @@ def compare(
         pairs = [pair for pair in pairs if _is(pair[1], baseline) and not _is(pair[0], baseline)]
     if not pairs:
         raise UsageError(_why_no_pairs(cells, by, baseline))
-    differences = [found for left, right in pairs for found in _differences(left, right, cells, measures, resamples)]
+    allowed = [pair for pair in pairs if not set(differing(*pair)) - set(across)]
+    if not allowed:
+        raise UsageError(refusal(*pairs[0], across))
+    differences = [found for left, right in allowed for found in _differences(left, right, cells, measures, across)]
     if not differences:
-        raise UsageError(_why_no_differences(pairs, measures))
-    return Comparison(_corrected(differences), list(_notes(differences, runs)))
+        raise UsageError(_why_no_differences(allowed, measures, across))
+    notes = [*_notes(differences), *warnings([(one.left.cell, one.right.cell) for one in differences])]
+    notes += dict.fromkeys(sample for _, result in runs for sample in samples_of(result.manifest))
+    if left_out := [pair for pair in pairs if pair not in allowed]:
+        notes.append(f"{len(left_out)} pairs were not compared. {refusal(*left_out[0], across)}")
+    return Comparison(_doubted(_corrected(differences), runs), notes)
 
 
 def differences_between(
-    left: Cell, right: Cell, measures: Sequence[str], resamples: int = RESAMPLES
+    left: Cell, right: Cell, measures: Sequence[str], across: Sequence[Across] = ()
 ) -> list[Difference]:
     """The differences of two cells, not corrected for any other; none where they share no item."""
-    return list(_differences(left, right, (left, right), measures, resamples))
+    return list(_differences(left, right, (left, right), measures, across))
 
 
 def _pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
@@ -146,7 +186,7 @@ def _kind(one: Cell, other: Cell) -> By | None:
         return "model"  # or the protocol, or the run
     if one.model != other.model:
         return "any"
-    return "language" if one.protocol == other.protocol else None
+    return "language"
 
 
 def _is(cell: Cell, name: str) -> bool:
@@ -159,19 +199,33 @@ def _baseline_second(pair: tuple[Cell, Cell], baseline: str | None) -> tuple[Cel
 
 
 def _differences(
-    left: Cell, right: Cell, cells: Sequence[Cell], measures: Sequence[str], resamples: int
+    left: Cell, right: Cell, cells: Sequence[Cell], measures: Sequence[str], across: Sequence[Across]
 ) -> Iterator[Difference]:
-    common = {(quantity.measure, quantity.columns) for quantity in right.quantities()}
+    common = right.quantities()
     for quantity in left.quantities():
-        if (quantity.measure, quantity.columns) not in common or (measures and quantity.measure not in measures):
+        if quantity not in common or (measures and quantity.name not in measures):
+            continue
+        if (
+            quantity.measure.by_token
+            and "tokenizers" in differing(left, right, quantity.measure)
+            and ("tokenizers" not in across)
+        ):
             continue
         ours, theirs = left.items(quantity), right.items(quantity)
         items = ours.intersection(theirs).sort_values()
         if not len(items):
             continue
-        labels = left.labels(quantity, items)
+        roles = list(quantity.values.roles)
         found = contrast(
-            quantity, left.values(quantity, items), right.values(quantity, items), labels, resamples=resamples
+            quantity,
+            left.values(quantity, items),
+            right.values(quantity, items),
+            left.labels(quantity, items),
+            left.clusters(quantity, items),
+            identical=same_but_for_rounding(
+                left.scores.loc[items, roles].to_numpy(dtype=float),
+                right.scores.loc[items, roles].to_numpy(dtype=float),
+            ),
         )
         yield Difference(
             _of(left, right),
@@ -209,17 +263,48 @@ def _label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
 
 
 def _corrected(differences: Sequence[Difference]) -> list[Difference]:
-    families: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(differences):
-        families.setdefault((one.benchmark, one.quantity.measure), []).append(place)
     corrected = list(differences)
-    for places in families.values():
-        for place, p_holm in zip(places, holm([differences[p].contrast.p_value for p in places]), strict=True):
-            corrected[place] = replace(differences[place], p_holm=p_holm, family=len(places))
+    for indexes in grouped(differences, lambda one: (one.benchmark, one.quantity.name, one.part == OVERALL)):
+        for index, p_holm in zip(indexes, holm([differences[i].contrast.p_value for i in indexes]), strict=True):
+            corrected[index] = replace(differences[index], p_holm=p_holm, tests=len(indexes))
+        for index, p_value in zip(indexes, holm([_equivalence(differences[i]) for i in indexes]), strict=True):
+            if differences[index].contrast.p_equivalence is not None:
+                corrected[index] = replace(corrected[index], p_equivalence=p_value)
     return corrected
 
 
-def _notes(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]) -> Iterator[str]:
+def _equivalence(one: Difference) -> float:
+    return 1.0 if one.contrast.p_equivalence is None else one.contrast.p_equivalence
+
+
+def _doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]) -> list[Difference]:
+    """The differences in measures of bias with what the verdicts of either side say against interpreting them."""
+    reasons: dict[tuple[str, ...], str] = {}
+    for name, result in runs:
+        for record in result.records:
+            verdict = record.verdict
+            if record.view == "all" and verdict is not None and verdict.kind == "not interpretable":
+                reasons[(name, *_place(record))] = verdict.reason
+    return [
+        replace(
+            one,
+            doubts=tuple(
+                f"{side.label}: {reasons[key]}"
+                for side in (one.left, one.right)
+                if (key := (side.cell.run, *_place(side.cell))) in reasons
+            ),
+        )
+        if one.quantity.measure.stereotype
+        else one
+        for one in differences
+    ]
+
+
+def _place(of: Cell | Record) -> tuple[str, ...]:
+    return of.model, of.benchmark, of.part, of.language, of.protocol
+
+
+def _notes(differences: Sequence[Difference]) -> Iterator[str]:
     left_out = [one for one in differences if one.only_left or one.only_right]
     for one in {(one.of, one.part, one.left.label, one.right.label): one for one in left_out}.values():
         counts = " and ".join(
@@ -228,33 +313,11 @@ def _notes(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]
             if count
         )
         yield f"Left out of {one.of}/{one.part}: {counts}."
-    for one in {(one.of, one.left.label, one.right.label): one for one in differences}.values():
-        left, right = one.left.cell.protocol, one.right.cell.protocol
-        if left != right:
-            yield (
-                f"{one.left.label} and {one.right.label} were asked by different protocols ({left}; {right}), "
-                f"so part of a difference may be the protocol's."
-            )
-    if len({one.left.cell.language for one in differences} | {one.right.cell.language for one in differences}) > 1:
-        yield "Between languages, a difference may be the translation's as much as the model's."
-    yield from _other_files(runs)
-
-
-def _other_files(runs: Sequence[tuple[str, Result]]) -> Iterator[str]:
-    """Say so where runs on one benchmark, part and language read different files."""
-    seen: dict[tuple[str, str, str], tuple[str, Any]] = {}
-    for name, result in runs:
-        for entry in result.manifest.get("data", []):
-            key = (entry["benchmark"], entry["part"], entry["language"])
-            first, files = seen.setdefault(key, (name, entry.get("files")))
-            if files != entry.get("files"):
-                place = f"{key[0]}/{key[1]}:{key[2]}"
-                yield f"{first} and {name} read different files of {place}; items of the same id may differ."
 
 
 def _known_measures(given: Sequence[str]) -> list[str]:
-    known = list(dict.fromkeys(quantity.measure for quantity in QUANTITIES))
-    found = [named(name, known) for name in given]
+    known = [name for name, measure in all_measures().items() if measure.items]
+    found = [abbreviated(name, known) for name in given]
     for name, measure in zip(given, found, strict=True):
         if measure is None:
             raise UsageError(
@@ -288,7 +351,7 @@ def _why_no_pairs(cells: Sequence[Cell], by: By | None, baseline: str | None) ->
     return f"{held}, and no two of them on the same benchmark and part; run them on the same one."
 
 
-def _why_no_differences(pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[str]) -> str:
+def _why_no_differences(pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[str], across: Sequence[Across]) -> str:
     sharing = [(one, other) for one, other in pairs if len(one.scores.index.intersection(other.scores.index))]
     if not sharing:
         one, other = pairs[0]
@@ -297,8 +360,11 @@ def _why_no_differences(pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[s
             f"on the same items, with the same --limit."
         )
     one, other = sharing[0]
-    shared = {q.measure for q in one.quantities()} & {q.measure for q in other.quantities()}
-    there = ", ".join(q.measure for q in one.quantities() if q.measure in shared)
+    shared = [quantity for quantity in one.quantities() if quantity in other.quantities()]
+    there = ", ".join(quantity.name for quantity in shared)
+    by_token = [q for q in shared if q.measure.by_token and (not measures or q.name in measures)]
+    if by_token and "tokenizers" in differing(one, other, by_token[0].measure) and "tokenizers" not in across:
+        return refusal(one, other, across, by_token[0].measure)
     if measures and shared:
         return f"{one} and {other} cannot be compared in {', '.join(measures)}; they can be in {there}."
     ours, theirs = (", ".join(map(str, cell.scores.columns)) for cell in (one, other))

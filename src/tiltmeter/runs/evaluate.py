@@ -17,10 +17,10 @@ from tiltmeter.data.cache import cache_dir
 from tiltmeter.data.items import Item
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.garbage import uncollected
-from tiltmeter.measures import measures_for
-from tiltmeter.measures.records import Record
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.scoring.devices import answer_on_devices
@@ -56,6 +56,7 @@ def evaluate(
     dtype: str = "auto",
     batch_tokens: int | None = None,
     trust_remote_code: bool = False,
+    margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
@@ -66,7 +67,8 @@ def evaluate(
     `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps that many
     items of each part and language, the same ones in every language. `perturb` changes every item in a way that
     should not matter (pairs: `drop-final-character`). `devices` names several devices to work side by side, such as
-    `["cuda:0", "cuda:1"]`. With `out` the run is written there as well.
+    `["cuda:0", "cuda:1"]`. `margins` says for which distance from the ideal "no bias beyond" it is claimed, such as
+    `{"SS": 3}`. With `out` the run is written there as well.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
@@ -80,14 +82,25 @@ def evaluate(
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-    request = {"models": names, "on": specs, "protocol": protocol, "limit": limit, "kind": kind, "dtype": dtype}
+    request: dict[str, Any] = {
+        "models": names,
+        "on": specs,
+        "protocol": protocol,
+        "limit": limit,
+        "kind": kind,
+        "dtype": dtype,
+    }
     if perturb is not None:
         request["perturb"] = perturb
+    if margins := read_margins(margins):
+        request["margins"] = margins
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
-    chosen = [_perturbed(limited(portion, limit), perturb) for spec in specs for portion in portions(spec)]
+    whole = [portion for spec in specs for portion in portions(spec)]
+    chosen = [_perturbed(limited(portion, limit), perturb) for portion in whole]
     scores: list[pd.DataFrame] = []
     about_models, refused, skipped = [], [], []
+    askings: list[Asking] = []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, uncollected():
         for name in names:
             model = open_model(
@@ -110,6 +123,16 @@ def evaluate(
                 for put in asked
                 for skip in put.asked.skipped
             ]
+            askings += [
+                Asking(
+                    model=name,
+                    **put.portion.label(),
+                    protocol=put.asked.protocol,
+                    family=family_of(put.asked.kind),
+                    kind=model.kind,
+                )
+                for put in asked
+            ]
             about_models.append(_about(model, asked))
             model.unload()
     scores = [table for table in scores if not table.empty]
@@ -118,13 +141,20 @@ def evaluate(
     table = pd.concat(scores, ignore_index=True)
     result = Result(
         scores=table,
-        records=measure_all(table, {portion.name: benchmark_for(portion.form).measures for portion in chosen}),
+        records=measure_scores(
+            table, {portion.name: benchmark_for(portion.form).measures for portion in chosen}, askings, margins
+        ),
         manifest=make_manifest(
             request,
             models=about_models,
-            data=[portion.describe() for portion in chosen],
+            data=[
+                {**portion.describe(), "available": len(all_items.items)}
+                for portion, all_items in zip(chosen, whole, strict=True)
+            ],
+            asked=to_dicts(askings),
             refused=refused,
             skipped=skipped,
+            margins=margins,
             seconds=time.monotonic() - began,
         ),
     )
@@ -137,14 +167,6 @@ def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping
     reasons = [str(entry["reason"]) for entry in refused]
     reasons += [f"No item could be scored, because {entry['reason']}." for entry in skipped]
     return " ".join(dict.fromkeys(reasons)) or "No item could be scored."
-
-
-def measure_all(scores: pd.DataFrame, families: Mapping[str, str]) -> list[Record]:
-    """The measures of every benchmark in a table of scores; `families` names the measures of each benchmark."""
-    records: list[Record] = []
-    for name, table in scores.groupby("benchmark", sort=False):
-        records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"))
-    return records
 
 
 def limited(portion: Portion, limit: int | None) -> Portion:

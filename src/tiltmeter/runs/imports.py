@@ -12,8 +12,7 @@ import pandas as pd
 from tiltmeter.benchmarks.asking import Skipped
 from tiltmeter.data.items import AssociationItem
 from tiltmeter.errors import DataError, UsageError
-
-PROTOCOL = "published"
+from tiltmeter.runs.prediction_names import PROTOCOL
 
 # The scores of candidates by their ids, for each part that a file has.
 Scores = Mapping[str, Mapping[str, float]]

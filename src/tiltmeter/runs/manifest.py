@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tiltmeter.measures.intervals import RESAMPLES, SEED
+from tiltmeter.measures.rule import ALPHA
 
 # The libraries whose version can change a number.
 _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scipy", "pandas")
@@ -20,21 +21,33 @@ def make_manifest(
     refused: Iterable[Mapping[str, Any]] = (),
     skipped: Sequence[Mapping[str, Any]] = (),
     notes: Sequence[str] = (),
+    asked: Sequence[Mapping[str, Any]] = (),
+    margins: Mapping[str, float] | None = None,
     seconds: float,
 ) -> dict[str, Any]:
     """The manifest of a run.
 
     `refused` are the parts that a model could not be asked, `skipped` the items that a protocol could not score, and
-    `notes` what else a reader of the results should know, in sentences.
+    `notes` what else a reader of the results should know, in sentences. `asked` says how models were asked, `margins`
+    which margins of equivalence were not those of the measures. Of the data, `available` is how many items there were
+    before a sample was taken.
     """
     return {
         "request": dict(request),
         "models": list(models),
         "data": list(data),
+        "asked": list(asked),
         "refused": list(refused),
         "skipped": list(skipped),
         "notes": list(notes),
-        "statistics": {"interval": 0.95, "resamples": RESAMPLES, "seed": SEED},
+        "statistics": {
+            "interval": 0.95,
+            "level": ALPHA,
+            "correction": "Holm",
+            "margins": dict(margins or {}),
+            "resamples": RESAMPLES,
+            "seed": SEED,
+        },
         "versions": {name: found for name in _LIBRARIES if (found := _version(name))},
         "python": platform.python_version(),
         "platform": platform.platform(),

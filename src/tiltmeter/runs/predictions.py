@@ -1,18 +1,21 @@
 """A run made of predictions that somebody published, without the model."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.data.items import AssociationItem
 from tiltmeter.errors import UsageError
+from tiltmeter.questions import Kind
 from tiltmeter.runs import gest_predictions
-from tiltmeter.runs.evaluate import measure_all
+from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.imports import FORMS, Predictions, read_predictions
 from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions, sha256_of
+from tiltmeter.runs.prediction_names import PROTOCOL, Way, gest_kind, ways
 from tiltmeter.runs.result import Result, refuse_other_run
 
 
@@ -22,16 +25,24 @@ def score_predictions(
     form: str,
     on: str,
     model: str | None = None,
+    kind: Kind | None = None,
+    protocol: str | None = None,
+    margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
     """Score a file of published predictions of the kind `form` on what they predict, such as `stereoset:de`.
 
-    The result is the same as that of a run, and with `out` it is written there as well.
+    Of which kind the model was and by which protocol it was asked is read from the name of the file (see
+    `prediction_names`) where it is not given. The result is the same as that of a run, and with `out` it is written
+    there as well.
     """
     began = time.monotonic()
     path = Path(predictions)
-    request = {"predictions": path.name, "as": form, "on": [on], "model": model}
+    request: dict[str, Any] = {"predictions": path.name, "as": form, "on": [on], "model": model}
+    request |= {"kind": kind, "protocol": protocol} if kind or protocol else {}
+    if margins := read_margins(margins):
+        request["margins"] = margins
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     predicted = list(portions(on))
@@ -40,20 +51,32 @@ def score_predictions(
     if form == gest_predictions.FORM:
         found = gest_predictions.read_gest_predictions(path, predicted, model=model)
         name = model or gest_predictions.model_of(path)
+        templates = int(found.scores["part"].nunique())
+        way = Way(kind or gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
+        by_part = dict.fromkeys(found.scores["part"].unique(), way)
     else:
         found = _association_predictions(path, form, on, predicted, model)
         name = model or path.stem
+        by_part = ways(path.stem, kind, protocol)
+    scores = found.scores.assign(protocol=[by_part[part].protocol for part in found.scores["part"]])
+    askings = [
+        Asking(name, benchmark, part, language, by_part[part].protocol, by_part[part].family, by_part[part].kind)
+        for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
+    ]
     label = {portion.part: portion.label() for portion in predicted}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
     result = Result(
-        scores=found.scores,
-        records=measure_all(
-            found.scores, {portion.name: benchmark_for(portion.form).measures for portion in predicted}
+        scores=scores,
+        records=measure_scores(
+            scores, {portion.name: benchmark_for(portion.form).measures for portion in predicted}, askings, margins
         ),
         manifest=make_manifest(
             request,
             models=[{"name": name, "predictions": {file.name: sha256_of(file) for file in found.files or (path,)}}],
-            data=[portion.describe() for portion in predicted],
+            data=[{**portion.describe(), "available": len(portion.items)} for portion in predicted],
+            asked=to_dicts(askings),
+            margins=margins,
+            notes=_notes(path, askings),
             refused=[
                 {"model": name, **label[part], "reason": f"{path.name} has no predictions for it."}
                 for part in found.absent
@@ -68,6 +91,18 @@ def score_predictions(
     if out is not None:
         result.save(out, force=force)
     return result
+
+
+def _notes(path: Path, askings: Sequence[Asking]) -> list[str]:
+    """How the predictions are taken to have been made, so that a reader can object."""
+    said = dict.fromkeys(
+        f"{asking.part}: {asking.kind or 'unknown'} model, {asking.family}, protocol {asking.protocol}"
+        for asking in askings
+    )
+    notes = [f"Read from the name {path.name}, or as given: {'; '.join(said)}."]
+    if any(asking.kind is None for asking in askings):
+        notes.append("What kind of model it was is not known; name it with --kind, so that it can be compared.")
+    return notes
 
 
 def _association_predictions(

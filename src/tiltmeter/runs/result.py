@@ -12,6 +12,7 @@ import pandas as pd
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import write_text, written_whole
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
+from tiltmeter.runs.measuring import measure_again
 
 MANIFEST, SCORES, MEASURES = "manifest.json", "scores.parquet", "measures.json"
 
@@ -53,11 +54,13 @@ class Result:
                 f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
             )
         try:
-            return cls(
-                scores=pd.read_parquet(folder / SCORES),
-                records=from_dicts(json.loads((folder / MEASURES).read_text(encoding="utf-8"))),
-                manifest=json.loads((folder / MANIFEST).read_text(encoding="utf-8")),
-            )
+            scores = pd.read_parquet(folder / SCORES)
+            rows = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            # Runs that were made before records had verdicts are measured again, from their scores.
+            current = all("verdict" in row for row in rows)
+            records = from_dicts(rows) if current else measure_again(scores, manifest)
+            return cls(scores=scores, records=records, manifest=manifest)
         except (OSError, ValueError) as error:
             raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
 

@@ -16,6 +16,8 @@ from tiltmeter.data.items import GestItem
 from tiltmeter.data.spec import EDITIONS, parse_spec
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
+from tiltmeter.measures.rule import settle
+from tiltmeter.runs.asking import Asking, annotated, to_dicts
 from tiltmeter.runs.evaluate import Watch, limited
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.portions import WHOLE, Portion, portions, sha256_of
@@ -46,6 +48,7 @@ class _Target:
     languages: tuple[str, ...]
     sentences: Portion
     edition: str | None
+    available: int | None = None
 
     def label(self, language: str) -> dict[str, str]:
         return {"benchmark": self.benchmark, "part": WHOLE, "language": language}
@@ -54,12 +57,13 @@ class _Target:
         """The same with at most `limit` sentences."""
         if limit is not None and limit < 1:
             raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-        return replace(self, sentences=limited(self.sentences, limit))
+        return replace(self, sentences=limited(self.sentences, limit), available=len(self.sentences.items))
 
     def describe(self) -> list[dict[str, Any]]:
         about = {
             "source": self.sentences.name,
             "items": len(self.sentences.items),
+            "available": self.available or len(self.sentences.items),
             "files": self.sentences.files,
             "edition": self.edition,
         }
@@ -309,7 +313,15 @@ def _result(
     seconds: float,
 ) -> Result:
     scores = pd.concat(tables, ignore_index=True)
+    cases = scores[["model", "benchmark", "part", "language", "protocol"]].drop_duplicates()
+    askings = [Asking(*map(str, case), "translation", "translator") for case in cases.to_numpy().tolist()]  # type: ignore[call-arg]
     manifest = make_manifest(
-        request, models=models, data=target.describe(), skipped=skipped, notes=notes, seconds=seconds
+        request,
+        models=models,
+        data=target.describe(),
+        asked=to_dicts(askings),
+        skipped=skipped,
+        notes=notes,
+        seconds=seconds,
     )
-    return Result(scores=scores, records=measure(scores), manifest=manifest)
+    return Result(scores=scores, records=annotated(settle(measure(scores)), askings), manifest=manifest)

@@ -13,7 +13,6 @@ from tiltmeter.data.items import GestPairItem
 from tiltmeter.errors import DataError
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
-from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import Record
 from tiltmeter.published.sources.desk import Desk
 from tiltmeter.published.sources.recipe import Key, NotAvailable, Numbers
@@ -66,7 +65,7 @@ class Released:
         path = desk.fetch(REPOSITORY, self.name)
         part = TEMPLATES[self.table][int(self.template) - 1]
         (portion,) = portions(f"gest-1.0/{part}:en")
-        return _numbers(gest.measure(read_gest_predictions(path, [portion]).scores, RESAMPLES), part)
+        return _numbers(gest.measure(read_gest_predictions(path, [portion]).scores), part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ class ReleasedPairs:
         kept = _differing_in_one_token(kept, desk.model(self.hub))
         portion = Portion("gest-pairs", PAIRS.form, "all", self.language, kept, {})
         rows = ((item, item.id, ROLE, ratios[int(item.id)]) for item in kept)
-        return _numbers(gest.measure(score_table(self.hub, portion, PAIRS, PROTOCOL, rows), RESAMPLES), "all")
+        return _numbers(gest.measure(score_table(self.hub, portion, PAIRS, PROTOCOL, rows)), "all")
 
 
 @dataclass(frozen=True, slots=True)

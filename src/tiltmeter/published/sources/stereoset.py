@@ -11,6 +11,7 @@ from typing import cast
 from tiltmeter.data.datasets import load
 from tiltmeter.data.items import AssociationItem
 from tiltmeter.measures import association
+from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.published.printed import Place
 from tiltmeter.published.sources.desk import Desk
@@ -107,7 +108,7 @@ class Released:
         scores = read_predictions(path, "stereotypes-multi", desk.once(_items, self.language)).scores
         if self.items_of:
             scores = scores[scores["item"].isin({item.id for item in desk.once(_items, self.items_of)})]
-        return _numbers(association.measure(scores, resamples=0))
+        return _numbers(association.measure(scores, intervals=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,9 @@ class Run:
 def _numbers(records: Iterable[Record]) -> Numbers:
     numbers: dict[Key, float] = {}
     for record in records:
-        numbers[record.part, record.view, record.group, record.measure] = record.value
+        # SS as published comes after SS, whose place it takes: the papers count a tie against the stereotype.
+        name = record.measure.removesuffix(f" {AS_PUBLISHED}")
+        numbers[record.part, record.view, record.group, name] = record.value
         if record.view == "all" and record.measure == "LMS":
             numbers[record.part, record.view, record.group, "count"] = float(record.n)
     return numbers

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from tiltmeter.measures import measure_named
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import Domain, model_colour, ordered, pointing, table
-from tiltmeter.reports.leans import LEANS, span
 
 _ROW = 15  # pixels for one interval
 _GAP = 14  # and between bias types
@@ -19,24 +19,25 @@ def forest(records: Sequence[Record], models: Domain, scale: tuple[float, float]
 
     `scale` is given where several panels are to be compared.
     """
-    lean = LEANS[records[0].measure]
+    measure = measure_named(records[0].measure)
+    shown = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
     frame = table(records)
     groups, there = ordered(frame["group"]), [model for model in models if model in set(frame["model"])]
-    x_scale = alt.Scale(domain=scale or span(list(records)), nice=False, type="log" if lean.ratio else "linear")
-    axis = alt.Axis(tickCount=5, values=[0.25, 0.5, 1, 2, 4, 8]) if lean.ratio else alt.Axis(tickCount=5)
+    x_scale = alt.Scale(domain=scale or measure.span(shown), nice=False, type="log" if measure.ratio else "linear")
+    axis = alt.Axis(tickCount=5, values=[0.25, 0.5, 1, 2, 4, 8]) if measure.ratio else alt.Axis(tickCount=5)
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=130)),
         yOffset=alt.YOffset("model:N", sort=there),
         color=model_colour(models),
         tooltip=pointing(
-            ("model", "model"), ("language", "language"), ("group", "of"), ("said", lean.measure), ("n", "n")
+            ("model", "model"), ("language", "language"), ("group", "of"), ("said", measure.name), ("n", "n")
         ),
     )
-    x = alt.X("value:Q", scale=x_scale, title=lean.measure, axis=axis)
+    x = alt.X("value:Q", scale=x_scale, title=measure.name, axis=axis)
     return alt.layer(
-        alt.Chart(pd.DataFrame({"value": [lean.ideal]})).mark_rule(style="ideal").encode(x=x),
+        alt.Chart(pd.DataFrame({"value": [measure.ideal]})).mark_rule(style="ideal").encode(x=x),
         base.mark_rule(strokeWidth=2, opacity=0.75, clip=True).encode(
-            x=alt.X("low:Q", scale=x_scale, title=lean.measure, axis=axis), x2="high:Q"
+            x=alt.X("low:Q", scale=x_scale, title=measure.name, axis=axis), x2="high:Q"
         ),
         base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=x),
     ).properties(height=alt.Step(_ROW * len(there) + _GAP, **{"for": "position"}))

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.pairs import differences as pair_differences
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import OVERALL, Record, protocol_family
 from tiltmeter.reports.figures.differences import differences
 from tiltmeter.reports.figures.figure import Figure, Key, Panel
 from tiltmeter.reports.figures.forest import forest
@@ -16,25 +17,27 @@ from tiltmeter.reports.figures.stereotypes import stereotypes
 from tiltmeter.reports.figures.tilt_map import tilt_map
 from tiltmeter.reports.figures.translation_map import translation_map
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.leans import LEANS, span
-from tiltmeter.reports.rows import ALL_MODELS, OVERALL, Row, all_rows, split, summaries
+from tiltmeter.reports.rows import ALL_MODELS, Row, rows_of, split, summaries
 from tiltmeter.reports.style import MEN, WOMEN
 
-# What a heat map is of, if there is such a measure: the paper's own before the simpler one.
-_MAPPED = ("SS", "S_JSD x 1e3", "CPS", "g_s", "f_s")
-_BIAS_TYPE = ("SS", "CPS")
+# What is said wherever single target terms are shown.
+SINGLE_TERMS = (
+    "Single terms are unreliable: with some 27 items each, the order of the terms in one half of the items says little "
+    "about that in the other half (reliability .25)."
+)
 _KINDS = (Key("stereotypes about women", WOMEN), Key("stereotypes about men", MEN))
 
 
 def figures_of(records: Sequence[Record], scores: pd.DataFrame, models: Domain) -> list[Figure]:
     """The figures of one benchmark. `models` are all models of the report, so that each keeps its colour."""
     records = [record for record in records if record.model != ALL_MODELS]
-    rows = summaries(all_rows(records))
+    rows = summaries(rows_of(records))
     return [
         *_tilt_map([row for row in rows if {"SS", "LMS", "ICAT"} <= row.keys()], models),
         *_translation_map([row for row in rows if {"f_s", "f_m"} <= row.keys()], models),
         *_heat_map(rows),
-        *_forest(records, models),
+        *_bias_types(records, models),
+        *_targets(records, models),
         *_differences(scores, models),
         *_stereotypes(records),
         *_ranks(records),
@@ -69,44 +72,79 @@ def _translation_map(rows: Sequence[Row], models: Domain) -> Iterator[Figure]:
 
 
 def _heat_map(rows: Sequence[Row]) -> Iterator[Figure]:
-    measure = next((name for name in _MAPPED if any(name in row for row in rows)), None)
-    found = [row[measure] for row in rows if measure in row] if measure else []
-    parts = {record.part for record in found}
-    panels = [
-        Panel(part if len(parts) > 1 else "", heat_map([r for r in found if r.part == part]))
-        for part in dict.fromkeys(r.part for r in found)
-    ]
-    if measure and len({(r.model, r.language) for r in found}) > 1:
+    found = [record for row in rows if (record := deciding(row)) is not None]
+    if len({(r.model, r.language) for r in found}) < 2:
+        return
+    measure = measure_named(found[0].measure)
+    found = [r for r in found if r.measure == measure.name]
+    # Numbers that must not be compared do not share a panel.
+    by_panel: dict[tuple[str, str, str], list[Record]] = {}
+    for r in found:
+        by_panel.setdefault((r.part, r.kind or "", protocol_family(r.protocol)), []).append(r)
+    caption = (
+        f"{measure.axis[0].upper()}{measure.axis[1:]}; {measure.ideal:g} is no bias. Orange is towards stereotypes, "
+        "blue against them; a dot marks a significant bias."
+    )
+    if len({key[1:] for key in by_panel}) > 1:
+        caption += " Models of different kinds, or asked by different protocols, stand apart: they do not compare."
+    yield Figure(
+        "heat-map",
+        f"{measure.name} by model and language",
+        caption,
+        tuple(Panel(_panel_title(key, list(by_panel)), heat_map(some)) for key, some in by_panel.items()),
+    )
+
+
+def _panel_title(key: tuple[str, str, str], keys: Sequence[tuple[str, str, str]]) -> str:
+    """What tells a panel from the others: part, kind of model, protocol."""
+    different = [len({other[field] for other in keys}) > 1 for field in range(3)]
+    return ", ".join(value for value, tells in zip(key, different, strict=True) if tells and value)
+
+
+def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
+    found = [*_deciding(records, "bias_type"), *_deciding(records, "all")]  # all of them last, under the bias types
+    if any(r.view == "bias_type" for r in found):
         yield Figure(
-            "heat-map",
-            f"{measure} by model and language",
-            f"{LEANS[measure].says[0].upper()}{LEANS[measure].says[1:]}; {LEANS[measure].ideal:g} is no lean. Orange "
-            "leans towards stereotypes, blue against them; a dot marks what is more than noise.",
-            tuple(panels),
+            "bias-types",
+            "By bias type",
+            f"{found[0].measure} with its 95% interval; the dashed line is no bias. Fewer items make an interval "
+            "wider. The table of all numbers says which of them are significant after correction for all of them.",
+            _forests(found, models),
+            legend=model_keys(models, (r.model for r in found)),
+            wide=False,
         )
 
 
-def _forest(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
-    found = [r for r in records if r.view in ("bias_type", "all") and r.measure in _BIAS_TYPE]
-    with_overall = {(r.model, r.language) for r in found if r.part == OVERALL}
-    found = [r for r in found if r.part == OVERALL or (r.model, r.language) not in with_overall]
-    if not any(r.view == "bias_type" for r in found):
-        return
-    found.sort(key=lambda r: (r.view == "all", r.group))  # all of them last, under the bias types
-    scale = span(found)
+def _targets(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
+    found = sorted(_deciding(records, "target"), key=lambda r: (-r.value, r.group))
+    if found:
+        yield Figure(
+            "target-terms",
+            "By target term",
+            f"{found[0].measure} of the items about each term, with its 95% interval. {SINGLE_TERMS}",
+            _forests(found, models),
+            legend=model_keys(models, (r.model for r in found)),
+            wide=False,
+        )
+
+
+def _deciding(records: Sequence[Record], view: str) -> list[Record]:
+    """The records that give the verdicts of a view; of pooled parts where there are such."""
+    found = [record for row in rows_of(records, view) if (record := deciding(row)) is not None]
+    pooled = {(r.model, r.language) for r in found if r.part == OVERALL}
+    found = [r for r in found if r.part == OVERALL or (r.model, r.language) not in pooled]
+    return [r for r in found if r.measure == found[0].measure]
+
+
+def _forests(found: Sequence[Record], models: Domain) -> tuple[Panel, ...]:
+    """A panel for each language and part, on one scale."""
+    ends = [end for r in found for end in (r.value, r.low, r.high) if end is not None]
+    scale = measure_named(found[0].measure).span(ends)
     panels = []
     for (language, part), some in split(found, "language", "part"):
         title = language_name(language) + (f", {part}" if part not in (OVERALL, "all") else "")
         panels.append(Panel(title, forest(some, models, scale)))
-    yield Figure(
-        "bias-types",
-        "By bias type",
-        f"{found[0].measure} with its 95% interval. An interval that crosses the dashed line is no more than noise. "
-        "Fewer items make it wider.",
-        tuple(panels),
-        legend=model_keys(models, (r.model for r in found)),
-        wide=False,
-    )
+    return tuple(panels)
 
 
 def _differences(scores: pd.DataFrame, models: Domain) -> Iterator[Figure]:
@@ -123,7 +161,7 @@ def _differences(scores: pd.DataFrame, models: Domain) -> Iterator[Figure]:
     yield Figure(
         "differences",
         "More minus less",
-        "How much likelier the more stereotypical sentence of each pair is. A model that does not lean has as much to "
+        "How much likelier the more stereotypical sentence of each pair is. A model without bias has as much to "
         "the right of the dashed line as to the left. Point at a curve for the share.",
         panels,
         legend=model_keys(models, table["model"]),

@@ -1,6 +1,6 @@
 """The published way and Tiltmeter's side by side: time, memory, differences, and the share of the floor.
 
-python -m benchmarks.speed --workload stereoset-intra --model bert-29k --items 200
+python -m perf.speed --workload stereoset-intra --model bert-29k --items 200
 """
 
 import argparse
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import memory, show
-from benchmarks.floor import floor_flops
-from benchmarks.machine import describe, matrix_rate
-from benchmarks.outcome import Outcome, difference, stereotype_score
-from benchmarks.prepared import Prepared, parser, prepare
-from benchmarks.timing import in_turns, spread
+from perf import memory, show
+from perf.floor import floor_flops
+from perf.machine import describe, matrix_rate
+from perf.outcome import Outcome, difference, stereotype_score
+from perf.prepared import Prepared, parser, prepare
+from perf.timing import in_turns, spread
 
 _FEW = 20
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.outcome import Outcome
+from perf.outcome import Outcome
 from tiltmeter.data.items import BLANK, AssociationItem, Candidate
 
 Row = TypeVar("Row")

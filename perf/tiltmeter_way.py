@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.outcome import Outcome
-from benchmarks.workloads import Workload
+from perf.outcome import Outcome
+from perf.workloads import Workload
 from tiltmeter.benchmarks.asking import Score, Trial
 from tiltmeter.benchmarks.stereoset import MeanOfPieces
 from tiltmeter.data.items import Item

@@ -17,8 +17,8 @@ from difflib import SequenceMatcher
 import numpy as np
 import torch
 
-from benchmarks.outcome import Outcome
-from benchmarks.published_way import PublishedModel
+from perf.outcome import Outcome
+from perf.published_way import PublishedModel
 from tiltmeter.data.items import PairItem
 
 

@@ -1,6 +1,6 @@
 """How much memory one way of scoring takes, in a process that does nothing else.
 
-python -m benchmarks.memory --workload stereoset-intra --model bert-29k --way tiltmeter
+python -m perf.memory --workload stereoset-intra --model bert-29k --way tiltmeter
 """
 
 import argparse
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import show
+from perf import show
 
 WAYS = ("published", "tiltmeter")
 
@@ -20,8 +20,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Score all items once; bytes held at most, in all and after loading, beside the weights; seconds."""
     import torch
 
-    from benchmarks.machine import forget_peak_memory, peak_memory, synchronise
-    from benchmarks.prepared import prepare
+    from perf.machine import forget_peak_memory, peak_memory, synchronise
+    from perf.prepared import prepare
 
     prepared = prepare(options)
     device = prepared.model.device
@@ -50,7 +50,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def measure_apart(options: argparse.Namespace, way: str, **changes: object) -> dict[str, Any]:
     """The same in a process of its own."""
-    from benchmarks.prepared import as_arguments
+    from perf.prepared import as_arguments
 
     command = [sys.executable, "-m", __spec__.name, "--way", way, "--bare", *as_arguments(options, **changes)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -74,7 +74,7 @@ COLUMNS = ("way", "weights", "peak of the process", "peak while scoring", "peak 
 
 def main() -> None:
     """Measure one way."""
-    from benchmarks.prepared import parser
+    from perf.prepared import parser
 
     command = parser("How much memory one way of scoring takes.")
     command.add_argument("--way", required=True, choices=WAYS)

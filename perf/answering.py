@@ -1,6 +1,6 @@
 """What share of the matrix rate is reached while answering: from planned batches to numbers, without the text side.
 
-python -m benchmarks.answering --workload stereoset-intra --model bert-29k --device cuda --dtype bfloat16
+python -m perf.answering --workload stereoset-intra --model bert-29k --device cuda --dtype bfloat16
 """
 
 import argparse
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks import show
-from benchmarks.floor import floor_flops
-from benchmarks.machine import describe, matrix_rate
-from benchmarks.prepared import parser, prepare
-from benchmarks.timing import spread, timed
+from perf import show
+from perf.floor import floor_flops
+from perf.machine import describe, matrix_rate
+from perf.prepared import parser, prepare
+from perf.timing import spread, timed
 from tiltmeter.scoring.execute import Answerer, answer_batches, planned
 from tiltmeter.scoring.rows import Batch
 

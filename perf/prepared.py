@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from benchmarks.items import STARTER, load_items
-from benchmarks.made_models import RECIPES, default_folder, ensure
-from benchmarks.outcome import Outcome
-from benchmarks.published_way import PublishedModel
-from benchmarks.tiltmeter_way import score_items
-from benchmarks.workloads import WORKLOADS, Workload
+from perf.items import STARTER, load_items
+from perf.made_models import RECIPES, default_folder, ensure
+from perf.outcome import Outcome
+from perf.published_way import PublishedModel
+from perf.tiltmeter_way import score_items
+from perf.workloads import WORKLOADS, Workload
 from tiltmeter.benchmarks.asking import Asked
 from tiltmeter.data.items import Item
 from tiltmeter.models.kinds import AUTO_CLASSES

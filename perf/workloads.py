@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from benchmarks import published_gest, published_pairs, published_way
-from benchmarks.items import STARTER
-from benchmarks.outcome import Outcome
-from benchmarks.published_way import PublishedModel
+from perf import published_gest, published_pairs, published_way
+from perf.items import STARTER
+from perf.outcome import Outcome
+from perf.published_way import PublishedModel
 from tiltmeter.benchmarks import gest, sentence_pairs, stereoset
 from tiltmeter.benchmarks.asking import Asked, Benchmark, Score, Trial
 from tiltmeter.data.items import Item

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks.machine import synchronise
-from benchmarks.outcome import Outcome
+from perf.machine import synchronise
+from perf.outcome import Outcome
 from tiltmeter.garbage import uncollected
 
 Result = TypeVar("Result")

@@ -1,7 +1,7 @@
 """The rules for the speaker's gender beside the published numbers of GEST (Tables 6 and 8), and their speed.
 
-TILTMETER_MIRROR=... python -m benchmarks.gender_agreement
-TILTMETER_MIRROR=... python -m benchmarks.gender_agreement --read 20 --languages sk
+TILTMETER_MIRROR=... python -m perf.gender_agreement
+TILTMETER_MIRROR=... python -m perf.gender_agreement --read 20 --languages sk
 
 The table compares yields, masculine rates p_i and the rates f_m and f_s for every translation file in the mirror.
 The rules were written while reading one half of the sentences; `--read` prints sentences of the other half, with what

@@ -1,6 +1,6 @@
 """Models of full size with random weights, made on the fly: what they say means nothing, what they cost is real.
 
-python -m benchmarks.made_models bert-29k --items-from stereoset
+python -m perf.made_models bert-29k --items-from stereoset
 """
 
 import argparse
@@ -44,7 +44,7 @@ def make(name: str, source: str, root: Path) -> Path:
     import torch
     import transformers
 
-    from benchmarks.items import texts
+    from perf.items import texts
 
     transformers.utils.logging.disable_progress_bar()
     torch.manual_seed(0)
@@ -72,7 +72,7 @@ def _folder(name: str, source: str, root: Path) -> Path:
 def _bert(texts: list[str], size: int) -> tuple[Any, Any]:
     from transformers import BertConfig, BertForPreTraining
 
-    from benchmarks.made_tokenizers import word_piece
+    from perf.made_tokenizers import word_piece
 
     model = BertForPreTraining(BertConfig(vocab_size=size))
     _spread_logits(model, model.cls.predictions.transform.LayerNorm)
@@ -82,7 +82,7 @@ def _bert(texts: list[str], size: int) -> tuple[Any, Any]:
 def _gpt2(texts: list[str]) -> tuple[Any, Any]:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    from benchmarks.made_tokenizers import byte_level
+    from perf.made_tokenizers import byte_level
 
     model = GPT2LMHeadModel(GPT2Config(vocab_size=50_257, bos_token_id=0, eos_token_id=0))
     _spread_logits(model, model.transformer.ln_f)
@@ -92,7 +92,7 @@ def _gpt2(texts: list[str]) -> tuple[Any, Any]:
 def _t5(texts: list[str]) -> tuple[Any, Any]:
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from benchmarks.made_tokenizers import unigram
+    from perf.made_tokenizers import unigram
 
     config = T5Config(
         vocab_size=32_128,

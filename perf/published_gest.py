@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.outcome import Outcome
-from benchmarks.published_way import PublishedModel
+from perf.outcome import Outcome
+from perf.published_way import PublishedModel
 from tiltmeter.benchmarks.gest import TEMPLATES, parts
 from tiltmeter.data.items import GestItem
 

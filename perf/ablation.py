@@ -1,6 +1,6 @@
 """What each technique contributes: Tiltmeter with one of them left out at a time.
 
-    python -m benchmarks.ablation --workload stereoset-intra --model bert-29k
+    python -m perf.ablation --workload stereoset-intra --model bert-29k
 
 Each technique is switched off from here, by replacing a function for as long as it takes, so that the library itself
 carries no switches.
@@ -18,10 +18,10 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from benchmarks import show, tiltmeter_way
-from benchmarks.outcome import Outcome, difference
-from benchmarks.prepared import Prepared, parser, prepare
-from benchmarks.timing import in_turns, spread
+from perf import show, tiltmeter_way
+from perf.outcome import Outcome, difference
+from perf.prepared import Prepared, parser, prepare
+from perf.timing import in_turns, spread
 from tiltmeter.models import head, last_layer, seq2seq
 from tiltmeter.questions import Answer, Question
 from tiltmeter.scoring import execute, plan

@@ -1,10 +1,10 @@
 """Whether time grows with the number of items and memory does not: each number of items in a process of its own.
 
-python -m benchmarks.scaling --workload stereoset-intra --model bert-29k
+python -m perf.scaling --workload stereoset-intra --model bert-29k
 """
 
-from benchmarks import memory, show
-from benchmarks.prepared import parser
+from perf import memory, show
+from perf.prepared import parser
 
 _COUNTS = (250, 1000, 4000)
 

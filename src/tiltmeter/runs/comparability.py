@@ -1,0 +1,90 @@
+"""What may be compared: numbers of one family, kind of model, protocol and data, unless it is asked for otherwise.
+
+    kinds        BERT with GPT-2 with T5: their scores are different quantities, asked in different ways
+    protocols    the same kind of model, asked in two ways
+    editions     files of different content under one name
+    tokenizers   means over tokens, such as S_JSD, of models that split texts differently
+
+Likelihood and prompting are different questions: they can stand side by side, and are never tested against each other.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, get_args
+
+from tiltmeter.measures.measure import Measure
+from tiltmeter.measures.records import protocol_family
+from tiltmeter.runs.cells import Cell
+
+Across = Literal["kinds", "protocols", "editions", "tokenizers"]
+ACROSS: tuple[Across, ...] = get_args(Across)
+# No option allows it.
+PROMPTING = "prompting"
+
+_WHY = {
+    "kinds": "models of different kinds ({}; {}), whose scores are different quantities",
+    "protocols": "asked in different ways ({}; {}), so that a difference may be the protocol's",
+    "editions": "measured on different files of {}, in which items of the same id may differ",
+    "tokenizers": "of different tokenizers, so that {} is a mean over different tokens",
+    PROMPTING: "asked for likelihoods and by prompts, which are different questions",
+}
+
+
+def differing(one: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
+    """In what two cells differ that should be alike for a comparison; of a mean over tokens, the tokenizers too."""
+    ours, theirs = one.asking, other.asking
+    found = []
+    if ("prompted" in ours.family) != ("prompted" in theirs.family):
+        found.append(PROMPTING)
+    if ours.kind is None or theirs.kind is None or ours.kind != theirs.kind:
+        # What is asked of a part follows from the kind; what may differ beyond that is the rest of the protocol.
+        found.append("kinds")
+        same_protocol = protocol_family(ours.protocol) == protocol_family(theirs.protocol)
+    else:
+        same_protocol = (ours.protocol, ours.family) == (theirs.protocol, theirs.family)
+    if not same_protocol:
+        found.append("protocols")
+    if one.language == other.language and _files(one) != _files(other):
+        found.append("editions")
+    same_tokens = one.model == other.model or (ours.tokenizer is not None and ours.tokenizer == theirs.tokenizer)
+    if measure is not None and measure.by_token and not same_tokens:
+        found.append("tokenizers")
+    return found
+
+
+def refusal(one: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
+    """The sentence that says why two cells are not compared, and how they would be."""
+    lacking = [name for name in differing(one, other, measure) if name not in across]
+    reasons = " and ".join(_reason(name, one, other, measure) for name in lacking)
+    if PROMPTING in lacking:
+        return f"{one} and {other} are not tested against each other: they were {_WHY[PROMPTING]}."
+    options = " ".join(f"--across {name}" for name in lacking)
+    return f"{one} and {other} are not compared: they are {reasons}. To compare them all the same, add {options}."
+
+
+def warnings(pairs: Iterable[tuple[Cell, Cell]]) -> Iterator[str]:
+    """What stands beside comparisons that were asked for although something differs, and beside those of languages."""
+    seen: dict[str, str] = {}
+    languages = False
+    for one, other in pairs:
+        languages |= one.language != other.language
+        for name in differing(one, other):
+            seen.setdefault(name, f"{one.model} and {other.model} are {_reason(name, one, other, None)}.")
+    for name, words in seen.items():
+        yield f"Compared across {name}: {words}"
+    if languages:
+        yield "Between languages, a difference may be the translation's as much as the model's."
+
+
+def _reason(name: str, one: Cell, other: Cell, measure: Measure | None) -> str:
+    if name == "kinds":
+        return _WHY[name].format(*(cell.asking.kind or "unknown" for cell in (one, other)))
+    if name == "protocols":
+        return _WHY[name].format(*(f"{cell.protocol}, {cell.asking.family}" for cell in (one, other)))
+    if name == "editions":
+        return _WHY[name].format(f"{one.benchmark}:{one.language}")
+    return _WHY[name].format(measure.name if measure else "the measure")
+
+
+def _files(cell: Cell) -> frozenset[str]:
+    """The hashes of the files; their names do not matter."""
+    return frozenset((cell.data.get("files") or {}).values())

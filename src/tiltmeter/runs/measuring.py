@@ -1,0 +1,59 @@
+"""From a table of scores to records with verdicts: the same steps for every way a run is made."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
+from tiltmeter.measures.records import Record
+from tiltmeter.measures.rule import settle
+from tiltmeter.runs.asking import Asking, annotated, askings_of
+
+
+def measure_scores(
+    scores: pd.DataFrame,
+    families: Mapping[str, str],
+    askings: Sequence[Asking],
+    margins: Mapping[str, float] | None = None,
+) -> list[Record]:
+    """The records of every benchmark in a table of scores, with their verdicts.
+
+    `families` names the measures of each benchmark, `margins` replaces the margins of equivalence of some measures.
+    """
+    records: list[Record] = []
+    for name, table in scores.groupby("benchmark", sort=False):
+        records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"), margins=margins)
+    return annotated(settle(records), askings)
+
+
+def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:
+    """The records of a run, measured anew from its scores: for runs that were made before records had verdicts."""
+    families: dict[str, str] = {}
+    for name, table in scores.groupby("benchmark", sort=False):
+        kept = table.dropna(axis="columns", how="all")
+        found = measuring_for(set(kept["role"]), set(kept.columns))
+        if found is None:
+            raise DataError(f"No measures are known for the roles {', '.join(sorted(set(kept['role'])))} of {name}.")
+        families[str(name)] = found
+    margins = manifest.get("statistics", {}).get("margins")
+    return measure_scores(scores, families, askings_of(manifest, scores), margins)
+
+
+def read_margins(given: Mapping[str, float] | None) -> dict[str, float]:
+    """The margins of equivalence that replace those of the measures; an error if a measure has none.
+
+    >>> read_margins({"SS": 3.0})
+    {'SS': 3.0}
+    """
+    having = [name for name, measure in measures().items() if measure.margin is not None and measure.decides]
+    for name, margin in (given or {}).items():
+        if name not in having:
+            raise UsageError(f"{name!r} is no measure with a margin of equivalence; there is {', '.join(having)}.")
+        least = 1.0 if measure_named(name).ratio else 0.0
+        if not margin > least:
+            raise UsageError(
+                f"The margin {margin:g} of {name} leaves no room around its ideal; give more than {least:g}."
+            )
+    return dict(given or {})

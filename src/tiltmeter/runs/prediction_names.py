@@ -1,0 +1,69 @@
+"""How published predictions were made, read from the name of their file.
+
+The released code of StereoSet and of its translations names a file after the model, the class that answered within and
+between sentences, the case of a generative model, and the language:
+
+    bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
+    gpt2_GPT2LM_GPT2LM_d_en.json                         causal; case d
+    gpt2_GPT2LM_ModelNSP_en.json                         causal; a next-sentence head that was fine-tuned
+    predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, the other way round
+"""
+
+import re
+from dataclasses import dataclass
+
+from tiltmeter.data.items import PARTS
+from tiltmeter.measures.records import protocol_family
+from tiltmeter.questions import Kind
+from tiltmeter.runs.asking import Family
+
+PROTOCOL = "published"
+FINE_TUNED = "published/fine-tuned-head"
+
+_LANGUAGE_MODEL = re.compile(r"(?P<name>mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Bert)LM")
+_HEAD = re.compile(r"BertNextSentence|ModelNSP")
+_CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
+_KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a part was asked: kind of model, family and protocol."""
+
+    kind: str | None
+    family: Family
+    protocol: str
+
+
+def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, Way]:
+    """How both parts of StereoSet were asked, from the name of a file; what is given is not looked up in it.
+
+    >>> ways("gpt2_GPT2LM_GPT2LM_d_en")["intersentence"]
+    Way(kind='causal', family='likelihood', protocol='published/d')
+    >>> ways("t5-base_T5LM_ModelNSP_en")["intersentence"]
+    Way(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
+    >>> ways("mine")["intrasentence"]
+    Way(kind=None, family='likelihood', protocol='published')
+    """
+    names = [found["name"] for found in _LANGUAGE_MODEL.finditer(stem)]
+    head, case = _HEAD.search(stem), _CASE.search(stem)
+    kind = kind or (_KINDS.get(names[0], "masked") if names else "masked" if head and "Bert" in head[0] else None)
+    between = f"{PROTOCOL}/{case['case']}" if case else PROTOCOL
+    if head is not None and head[0] == "ModelNSP":
+        between = FINE_TUNED
+    given = protocol or between
+    family: Family = "next-sentence" if head is not None else "likelihood"
+    within, after = PARTS
+    return {within: Way(kind, "likelihood", protocol_family(given)), after: Way(kind, family, given)}
+
+
+def gest_kind(folder: str, templates: int) -> Kind:
+    """The kind of a model of GEST: by the folder its scores were released in, else by how many templates it was asked
+    in.
+
+    >>> gest_kind("english_glm", 2), gest_kind("elsewhere", 4)
+    ('causal', 'masked')
+    """
+    if folder.endswith("_mlm"):
+        return "masked"
+    return "causal" if folder.endswith("_glm") or templates < 3 else "masked"

@@ -1,0 +1,43 @@
+"""What was measured on a sample of its items: that is said wherever its numbers are."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tiltmeter.measures.records import OVERALL
+
+
+def samples_of(
+    manifest: Mapping[str, Any], benchmark: str | None = None, names: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """A sentence for each data set of which a run holds a sample; of one benchmark, where that is named.
+
+    `names` are what a report calls the benchmarks.
+
+    >>> entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 100, "available": 2106}
+    >>> list(samples_of({"data": [entry]}))
+    ['A sample: 100 of the 2,106 items of stereoset/intrasentence:en (--limit).']
+    """
+    for entry in manifest.get("data", ()):
+        name = (names or {}).get(str(entry["benchmark"]), str(entry["benchmark"]))
+        if (benchmark is None or name == benchmark) and _sampled(entry):
+            part = "" if entry["part"] == "all" else f"/{entry['part']}"
+            count = f"{entry['items']:,} of the {entry['available']:,} items"
+            yield f"A sample: {count} of {name}{part}:{entry['language']} (--limit)."
+
+
+def sample_of(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:
+    """`a sample of 100 of 2,106 items` for what one number was measured on; nothing where that was all there is."""
+    items = available = 0
+    for entry in manifest.get("data", ()):
+        there = str(entry["part"])
+        if (entry["benchmark"], entry["language"]) != (benchmark, language):
+            continue
+        # A benchmark that asks all items in several parts, as GEST does, has one entry for all of them.
+        if part in (there, OVERALL) or there == "all":
+            items += int(entry.get("items") or 0)
+            available += int(entry.get("available") or entry.get("items") or 0)
+    return f"a sample of {items:,} of {available:,} items" if items < available else ""
+
+
+def _sampled(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("available")) and int(entry["items"]) < int(entry["available"])
