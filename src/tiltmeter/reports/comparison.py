@@ -50,13 +50,20 @@ def pairs(differences: Sequence[Difference]) -> list[list[Difference]]:
 def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
     """The differences to put into words: those in bias, of all parts together where there is that.
 
-    A part that goes significantly the other way is told too: the whole would hide it.
+    A part that goes significantly the other way is told too, and all parts where they contradict each other: the whole
+    would hide it.
     """
     biases = [one for one in pair if not one.quantity.measure.best_at_an_end] or list(pair)
     pooled = {one.quantity.name: one.contrast.difference for one in biases if one.part == "overall"}
+    torn = {one.quantity.name for one in biases if one.verdict == "contradictory"}
     for one in biases:
         whole = pooled.get(one.quantity.name)
-        if whole is None or one.part == "overall" or (one.significant and whole * one.contrast.difference < 0):
+        if (
+            one.quantity.name in torn
+            or whole is None
+            or one.part == "overall"
+            or (one.significant and whole * one.contrast.difference < 0)
+        ):
             yield one
 
 
@@ -75,6 +82,8 @@ def reading(one: Difference) -> str:
         return (
             f"{place}{'not' if place else 'Not'} interpretable, so that nothing is said of {both}: {_and(one.doubts)}."
         )
+    if one.verdict == "contradictory":
+        return f"{_place(one)}contradictory, so that the parts are not pooled: {one.contradiction}."
     if one.verdict in ("identical", "no difference", "inconclusive"):
         if one.verdict == "identical":
             return f"{_place(one)}{left} and {right} gave the same answers to all {found.n:,} items ({both})."

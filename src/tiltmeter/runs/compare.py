@@ -23,7 +23,9 @@ from tiltmeter.runs.samples import samples_of
 By = Literal["model", "language", "any"]
 BY: tuple[By, ...] = ("model", "language", "any")
 
-DifferenceKind = Literal["not interpretable", "identical", "significant", "no difference", "inconclusive"]
+DifferenceKind = Literal[
+    "not interpretable", "contradictory", "identical", "significant", "no difference", "inconclusive"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Difference:
     `only_left` and `only_right` count the items that were left out because the other side does not have them.
     `p_holm` is the p-value corrected over a family of `tests`: all of the same measure and benchmark; those of pooled
     parts are a family of their own; `p_equivalence` is corrected in the same way. `doubts` say which of the two sides
-    cannot be interpreted, in a measure of bias, and why.
+    cannot be interpreted, in a measure of bias, and why; `contradiction` which of the pooled parts differ significantly
+    in opposite directions.
     """
 
     of: str
@@ -58,6 +61,7 @@ class Difference:
     p_equivalence: float | None = None
     tests: int = 1
     doubts: tuple[str, ...] = ()
+    contradiction: str = ""
 
     @property
     def significant(self) -> bool:
@@ -69,6 +73,8 @@ class Difference:
         """What is said of the difference, by the rule of `measures.rule`."""
         if self.doubts:
             return "not interpretable"
+        if self.contradiction:
+            return "contradictory"
         if self.contrast.test == "identical":
             return "identical"
         if self.significant:
@@ -115,6 +121,7 @@ class Difference:
             "p_equivalence": self.p_equivalence,
             "verdict": self.verdict,
             "doubts": list(self.doubts),
+            "contradiction": self.contradiction,
             "tests": self.tests,
             "significant": self.significant,
         }
@@ -163,7 +170,7 @@ def compare(
     notes += dict.fromkeys(sample for _, result in runs for sample in samples_of(result.manifest))
     if left_out := [pair for pair in pairs if pair not in allowed]:
         notes.append(f"{len(left_out)} pairs were not compared. {refusal(*left_out[0], across)}")
-    return Comparison(_doubted(_corrected(differences), runs), notes)
+    return Comparison(_contradicted(_doubted(_corrected(differences), runs)), notes)
 
 
 def differences_between(
@@ -298,6 +305,32 @@ def _doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result
         else one
         for one in differences
     ]
+
+
+def _contradicted(differences: Sequence[Difference]) -> list[Difference]:
+    """The differences of pooled parts with what contradicts them: parts that differ significantly in both directions."""
+    parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
+    for one in differences:
+        if one.part != OVERALL and one.significant:
+            sides = parts.setdefault(_pair(one), {True: [], False: []})
+            sides[one.contrast.difference > 0].append(one.part)
+    found = []
+    for one in differences:
+        sides = parts.get(_pair(one), {}) if one.part == OVERALL else {}
+        if sides and sides[True] and sides[False]:
+            higher = (
+                f"{side.label} is higher in {', '.join(sides[up])}"
+                for side, up in ((one.left, True), (one.right, False))
+            )
+            one = replace(one, contradiction=", ".join(higher))
+        found.append(one)
+    return found
+
+
+def _pair(one: Difference) -> tuple[str, ...]:
+    """What tells two compared sides from others, whatever the part."""
+    sides = (one.left, one.right)
+    return (one.of, one.quantity.name, *(name for side in sides for name in (side.label, side.cell.run)))
 
 
 def _place(of: Cell | Record) -> tuple[str, ...]:

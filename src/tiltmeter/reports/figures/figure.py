@@ -37,6 +37,7 @@ class Figure:
     panels: tuple[Panel, ...]
     legend: tuple[Key, ...] = ()
     wide: bool = True  # whether a chart needs the whole width of the page
+    folded: bool = False  # whether a page shows it only on request
 
     def specs(self) -> list[dict[str, Any]]:
         """The Vega-Lite of each panel for a page: as wide as what it is put in, in the colours of the page."""

@@ -25,6 +25,7 @@ SINGLE_TERMS = (
     "Single terms are unreliable: with some 27 items each, the order of the terms in one half of the items says little "
     "about that in the other half (reliability .25)."
 )
+_ENOUGH = 10  # items about a term, for it to stand in a figure
 _KINDS = (Key("stereotypes about women", WOMEN), Key("stereotypes about men", MEN))
 
 
@@ -116,15 +117,18 @@ def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
 
 
 def _targets(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
-    found = sorted(_deciding(records, "target"), key=lambda r: (-r.value, r.group))
+    found = [r for r in _deciding(records, "target") if r.n >= _ENOUGH]
+    found.sort(key=lambda r: (-r.value, r.group))
     if found:
         yield Figure(
             "target-terms",
             "By target term",
-            f"{found[0].measure} of the items about each term, with its 95% interval. {SINGLE_TERMS}",
+            f"{found[0].measure} of the items about each term with at least {_ENOUGH} items, with its 95% interval. "
+            f"{SINGLE_TERMS}",
             _forests(found, models),
             legend=model_keys(models, (r.model for r in found)),
             wide=False,
+            folded=True,
         )
 
 

@@ -40,8 +40,8 @@
     loader: { load: () => Promise.reject(new Error("Nothing is loaded.")), sanitize: () => Promise.reject(new Error("No links.")) },
   };
 
-  async function drawAll() {
-    for (const place of document.querySelectorAll("[data-chart]")) {
+  async function draw(places) {
+    for (const place of places) {
       try {
         await vegaEmbed(place, charts[place.dataset.chart], options);
         place.dataset.drawn = "true";
@@ -50,7 +50,13 @@
         place.textContent = "This figure could not be drawn: " + error.message;
       }
     }
-    document.documentElement.dataset.ready = "true";
   }
-  drawAll();
+
+  // A chart takes its width from the page, so one that is folded away is drawn when it is opened.
+  const folded = [...document.querySelectorAll("details:not([open]) [data-chart]")];
+  for (const details of new Set(folded.map((place) => place.closest("details")))) {
+    details.addEventListener("toggle", () => draw(details.querySelectorAll("[data-chart]:not([data-drawn])")));
+  }
+  draw([...document.querySelectorAll("[data-chart]")].filter((place) => !folded.includes(place)))
+    .then(() => { document.documentElement.dataset.ready = "true"; });
 })();
