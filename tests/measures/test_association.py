@@ -285,6 +285,16 @@ def test_fewer_than_five_terms_have_no_interval_of_their_mean() -> None:
     assert find(records, view="bias_types", group="all", measure="LMS").low is None
 
 
+@pytest.mark.parametrize(("terms", "there"), [(4, False), (5, True)])
+def test_five_terms_are_enough_and_four_are_not(terms: int, there: bool) -> None:
+    frame = pd.DataFrame(rows(100))
+    frame = frame.assign(target=[f"t{int(str(item)[-3:]) % terms}" for item in frame["item"]], bias_type="race")
+    records = measure(frame)
+    for name in ("LMS", "SS as published", "ICAT micro"):
+        found = find(records, view="targets", group="all", measure=name)
+        assert (found.n, found.low is not None, found.why is None) == (terms, there, there)
+
+
 def test_both_definitions_of_macro_and_micro_icat_are_there() -> None:
     """Over terms, as the paper's tables have it, and over the bias types, as its section 3.4 defines it."""
     records = measure(pd.DataFrame(rows(60)))
