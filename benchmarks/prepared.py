@@ -18,7 +18,7 @@ from benchmarks.published_way import PublishedModel
 from benchmarks.tiltmeter_way import score_items
 from benchmarks.workloads import WORKLOADS, Workload
 from tiltmeter.benchmarks.asking import Asked
-from tiltmeter.data.items import Item
+from tiltmeter.forms import Item
 from tiltmeter.models.kinds import AUTO_CLASSES
 from tiltmeter.models.loading import Model, open_model
 from tiltmeter.questions import Kind, Question

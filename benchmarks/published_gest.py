@@ -18,7 +18,7 @@ import torch
 from benchmarks.outcome import Outcome
 from benchmarks.published_way import PublishedModel
 from tiltmeter.benchmarks.gest import TEMPLATES, parts
-from tiltmeter.data.items import GestItem
+from tiltmeter.forms.gest import GestItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 from benchmarks.outcome import Outcome
 from benchmarks.workloads import Workload
 from tiltmeter.benchmarks.asking import Score, Trial
-from tiltmeter.benchmarks.stereoset import MeanOfPieces
-from tiltmeter.data.items import Item
+from tiltmeter.benchmarks.association import MeanOfPieces
+from tiltmeter.forms import Item
 from tiltmeter.garbage import uncollected
 from tiltmeter.models.loading import Model
 from tiltmeter.questions import Answer, Kind, Question, Want

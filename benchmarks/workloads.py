@@ -14,7 +14,7 @@ from benchmarks.outcome import Outcome
 from benchmarks.published_way import PublishedModel
 from tiltmeter.benchmarks import gest, sentence_pairs, stereoset
 from tiltmeter.benchmarks.asking import Asked, Benchmark, Score, Trial
-from tiltmeter.data.items import Item
+from tiltmeter.forms import Item
 from tiltmeter.models.loading import Model
 from tiltmeter.questions import Kind
 

@@ -12,12 +12,11 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tiltmeter.benchmarks import gendered
-from tiltmeter.benchmarks import gest as benchmark
 from tiltmeter.benchmarks.asking import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import at_masks, differing
-from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, attributes, parts
-from tiltmeter.data.items import GestItem
+from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.gest import GestItem
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.seq2seq import Seq2seqAnswerer
@@ -237,20 +236,12 @@ def test_what_there_is_not() -> None:
         ask("template-1", german, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="published")
 
 
-def test_an_item_s_columns() -> None:
-    assert attributes(ITEMS[0]) == {"stereotype": 9, "family_words": False}
-    assert attributes(GestItem("1", "en", 12, "I read to my children."))["family_words"] is True
-    # As in the paper, letters count, not words: this is no family word, but it is one of the paper's 166.
-    assert attributes(GestItem("1", "en", 8, "I was kidding."))["family_words"] is True
-
-
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
     assert TEMPLATES["template-3"].until("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
 
 
 def test_examples_in_docstrings() -> None:
-    for module in (gendered, benchmark):
-        found = doctest.testmod(module)
-        assert found.attempted
-        assert not found.failed
+    found = doctest.testmod(gendered)
+    assert found.attempted
+    assert not found.failed

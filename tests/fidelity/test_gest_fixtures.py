@@ -11,8 +11,9 @@ import torch
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.asking import Asked
-from tiltmeter.data import GestItem, WinoBiasItem, load
-from tiltmeter.data.items import TEMPLATES
+from tiltmeter.data import load
+from tiltmeter.forms.gest import TEMPLATES, GestItem
+from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.models.loading import Model, open_model
 from tiltmeter.scoring.execute import answer_all
 from tiltmeter.scoring.store import AnswerStore

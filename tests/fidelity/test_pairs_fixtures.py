@@ -15,7 +15,7 @@ import torch
 
 from tiltmeter.benchmarks.asking import Asked
 from tiltmeter.benchmarks.gold_distance import gold_distance
-from tiltmeter.benchmarks.sentence_pairs import ask
+from tiltmeter.benchmarks.pairs import ask
 from tiltmeter.data import load
 from tiltmeter.models.loading import Model, open_model
 from tiltmeter.questions import Question

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.benchmarks.stereoset import ask
+from tiltmeter.benchmarks.association import ask
 from tiltmeter.data import load
 from tiltmeter.models.loading import Model, open_model
 from tiltmeter.scoring.execute import answer_all

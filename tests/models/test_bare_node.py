@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Absent())
         "tiltmeter.models.loading",
         "tiltmeter.scoring.execute",
         "tiltmeter.scoring.devices",
-        "tiltmeter.benchmarks.stereoset",
+        "tiltmeter.benchmarks.association",
     ],
 )
 def test_a_bare_node_can_import(module: str) -> None:

@@ -29,6 +29,7 @@ SCORE_COLUMNS = [
     "score",
     "bias_type",
     "target",
+    "length_difference",
     "protocol",
 ]
 RECORD_COLUMNS = [

@@ -9,10 +9,11 @@ import jinja2
 import tiltmeter
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.texts import ItemText, texts_of
+from tiltmeter.reports.texts import texts_of
 from tiltmeter.runs.cells import Cell
 from tiltmeter.runs.compare import Comparison, Difference
 

@@ -1,23 +1,13 @@
 """What the items of a run say: looked up when a report is made, since a run holds only their ids."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.data import (
-    AssociationItem,
-    GestItem,
-    GestPairItem,
-    Item,
-    PairItem,
-    Spec,
-    WinoBiasItem,
-    load_spec,
-    parse_spec,
-)
+from tiltmeter.data import Spec, load_spec, parse_spec
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.forms import Item, ItemText, form_of
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.portions import sha256_of
@@ -25,14 +15,6 @@ from tiltmeter.translators.base import SOURCE
 
 # Benchmark and language, as a report names them.
 Place = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ItemText:
-    """The texts of one item: what stands before them, and each by its role."""
-
-    context: str
-    texts: Mapping[str, str]
 
 
 def item_texts(
@@ -90,14 +72,5 @@ def _same(path: Path, digest: str | None) -> None:
 
 
 def _text(item: Item) -> ItemText:
-    match item:
-        case AssociationItem():
-            return ItemText(clip(item.context), {c.role: clip(c.word or c.sentence) for c in item.candidates})
-        case PairItem():
-            return ItemText("", {"more": clip(item.more), "less": clip(item.less)})
-        case GestItem():
-            return ItemText(clip(item.sentence), {})
-        case GestPairItem():
-            return ItemText(clip(item.original), {"male": clip(item.male), "female": clip(item.female)})
-        case WinoBiasItem():
-            return ItemText("", {"male": clip(item.male), "female": clip(item.female)})
+    shown = form_of(item).shown(item)
+    return ItemText(clip(shown.context), {role: clip(text) for role, text in shown.texts.items()})

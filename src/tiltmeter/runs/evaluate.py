@@ -14,8 +14,8 @@ import pandas as pd
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk
 from tiltmeter.data.cache import cache_dir
-from tiltmeter.data.items import Item
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.forms import Item, form_named
 from tiltmeter.garbage import uncollected
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.records import Record
@@ -39,7 +39,6 @@ class _Portion:
     """A portion of a data set as it was put to a model."""
 
     portion: Portion
-    benchmark: Benchmark
     asked: Asked
 
 
@@ -101,7 +100,7 @@ def evaluate(
             asked = []
             for portion, benchmark in _in_parts(chosen, model.kind):
                 try:
-                    asked.append(_Portion(portion, benchmark, _ask(model, portion, benchmark, protocol, perturb)))
+                    asked.append(_Portion(portion, _ask(model, portion, benchmark, protocol, perturb)))
                 except CannotAsk as refusal:
                     refused.append({"model": name, **portion.label(), "reason": str(refusal)})
             scores += _scores(model, asked, answers, devices, batch_tokens, watch)
@@ -233,19 +232,17 @@ def _table(model: str, put: _Portion, answers: Mapping[bytes, Answer]) -> pd.Dat
         for trial in put.asked.trials
         for score in trial.score([answers[question.digest] for question in trial.questions])
     ]
-    return score_table(
-        model, put.portion, put.benchmark, put.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows)
-    )
+    return score_table(model, put.portion, put.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
 
 
 def score_table(
     model: str,
     portion: Portion,
-    benchmark: Benchmark,
     protocol: str,
     rows: Iterable[tuple[Item, str, str, float]],
 ) -> pd.DataFrame:
     """Rows of (item, candidate, role, score) as a piece of the table of scores."""
+    attributes = form_named(portion.form).attributes
     entries: list[dict[str, Any]] = [
         {
             "model": model,
@@ -256,7 +253,7 @@ def score_table(
             "candidate": candidate,
             "role": role,
             "score": score,
-            **benchmark.attributes(item),
+            **attributes(item),
             "protocol": protocol,
         }
         for item, candidate, role, score in rows

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import cast
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.data.items import AssociationItem
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import AssociationItem
 from tiltmeter.runs import gest_predictions
 from tiltmeter.runs.evaluate import measure_all
 from tiltmeter.runs.imports import FORMS, Predictions, read_predictions

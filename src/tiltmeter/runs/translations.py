@@ -9,12 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.benchmarks.gest import attributes
 from tiltmeter.data.cache import cache_dir
 from tiltmeter.data.datasets import DATASETS
-from tiltmeter.data.items import GestItem
 from tiltmeter.data.spec import EDITIONS, parse_spec
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.gest import GestItem, attributes
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
 from tiltmeter.runs.evaluate import Watch, limited
 from tiltmeter.runs.manifest import make_manifest

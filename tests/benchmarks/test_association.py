@@ -12,9 +12,9 @@ import transformers as t
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
 from tiltmeter.benchmarks.asking import CannotAsk
-from tiltmeter.benchmarks.stereoset import MeanOfPieces, ask
-from tiltmeter.data.items import AssociationItem, Candidate, Part
+from tiltmeter.benchmarks.association import MeanOfPieces, ask
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import AssociationItem, Candidate, Part
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText

@@ -21,10 +21,10 @@ from typing import Final
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import shared_places, text_places
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
-from tiltmeter.data.items import PairItem
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.pairs import PairItem
 from tiltmeter.questions import Answer, Kind, Question, Text, Want, common_prefix
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
@@ -264,15 +264,11 @@ def drop_final_character(item: PairItem) -> PairItem:
     return replace(item, more=item.more[:-1], less=item.less[:-1])
 
 
-def _attributes(item: PairItem) -> dict[str, str]:
-    return {"bias_type": item.bias_type, "direction": item.direction}
-
-
 BENCHMARK = Benchmark(
     form="pairs",
     protocols=PROTOCOLS,
     measures="pairs",
     ask=ask,
-    attributes=_attributes,
+    shown=ShownScores(("more", "less"), "difference"),
     perturbations={"drop-final-character": drop_final_character},
 )

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, log_mean
-from tiltmeter.data.items import BLANK, PARTS, AssociationItem, Candidate
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import PARTS, AssociationItem, Candidate
+from tiltmeter.forms.blank import BLANK
 from tiltmeter.questions import Answer, Encoded, Ids, Question, Text
 
 # The six ways of Öztürk (2022, Table 3.4) to score a candidate sentence after its context with a causal model.
@@ -381,8 +382,10 @@ def _keep_whole_items(
             asked.skipped.append(Skipped(item.id, reason))
 
 
-def _attributes(item: AssociationItem) -> dict[str, str]:
-    return {"bias_type": item.bias_type, "target": item.target}
-
-
-BENCHMARK = Benchmark(form="association", protocols=PROTOCOLS, measures="association", ask=ask, attributes=_attributes)
+BENCHMARK = Benchmark(
+    form="association",
+    protocols=PROTOCOLS,
+    measures="association",
+    ask=ask,
+    shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
+)
