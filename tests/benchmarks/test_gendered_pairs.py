@@ -46,7 +46,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 def put(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
     text = TokenizerText(tokenizer(), SimpleNamespace(), kind)
-    return ask("all", items, text, next_sentence=False, protocol=protocol)
+    return ask("all", items, text, protocol=protocol)
 
 
 def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:

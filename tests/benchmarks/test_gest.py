@@ -51,7 +51,7 @@ def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
 
 
 def put(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
-    return ask(part, ITEMS, text(tokenizer, kind, **config), next_sentence=False, protocol="published")
+    return ask(part, ITEMS, text(tokenizer, kind, **config), protocol="published")
 
 
 def scores(asked: Asked, answerer: Any) -> list[float]:
@@ -230,10 +230,10 @@ def test_what_there_is_not() -> None:
     with pytest.raises(UsageError, match="no part 'all'; its parts are template-1, "):
         put("all", word_piece(SINGLE), "masked")
     with pytest.raises(UsageError, match="'in-context' is not a protocol of GEST; it has only published"):
-        ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="in-context")
+        ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), protocol="in-context")
     german = [GestItem("0", "de", 9, "Ich sang.")]
     with pytest.raises(CannotAsk, match="templates are English"):
-        ask("template-1", german, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="published")
+        ask("template-1", german, text(word_piece(SINGLE), "masked"), protocol="published")
 
 
 def test_braces_in_a_sentence_are_left_alone() -> None:

@@ -55,7 +55,7 @@ def seq2seq_text() -> TokenizerText:
 
 
 def put(items: list[PairItem], text: Any, protocol: str = "published") -> Asked:
-    return ask("all", items, text, next_sentence=False, protocol=protocol)
+    return ask("all", items, text, protocol=protocol)
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, dict[str, float]]:

@@ -52,7 +52,7 @@ def tokenizer(single: str = "[CLS] $A [SEP]", **special: str) -> PreTrainedToken
 
 def put(kind: Kind, found: Any, protocol: str = "published") -> Asked:
     text = TokenizerText(found, SimpleNamespace(), kind)
-    return ask("type1-dev", ITEMS, text, next_sentence=False, protocol=protocol)
+    return ask("type1-dev", ITEMS, text, protocol=protocol)
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, float]:

@@ -27,6 +27,8 @@ sys.meta_path.insert(0, Absent())
     "module",
     [
         "tiltmeter.models.loading",
+        "tiltmeter.models.in_memory",
+        "tiltmeter.models.opening",
         "tiltmeter.scoring.execute",
         "tiltmeter.scoring.devices",
         "tiltmeter.benchmarks.association",

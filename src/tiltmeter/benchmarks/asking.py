@@ -68,7 +68,7 @@ def _undivided(_kind: Kind) -> tuple[str, ...]:
 class Benchmark:
     """How items of one form are put to models, and which measures their scores go to.
 
-    `ask(part, items, text, next_sentence=…, protocol=…)` makes the trials. `parts(kind)` are the parts in which all
+    `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which all
     items are put to a model of that kind, where it is the benchmark that is divided; where it is the data, or nothing,
     there are none. `perturbations` are changes of an item, by name, that should not change what is measured. `shown`
     are the scores that a report shows of each item; without it, it shows none.

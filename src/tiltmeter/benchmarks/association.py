@@ -54,13 +54,13 @@ class AssociationProtocol:
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 
-def ask(part: str, items: Sequence[AssociationItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: str) -> Asked:
     """Turn the items of one part into questions for a model with this text side."""
     chosen = AssociationProtocol.parse(protocol)
     if part not in PARTS:
         raise UsageError(f"StereoSet has no part {part!r}; its parts are {' and '.join(PARTS)}.")
     if part == "intersentence":
-        return _ask_intersentence(items, text, chosen, next_sentence)
+        return _ask_intersentence(items, text, chosen)
     if chosen.in_context:
         _need_offsets(text)
     asked = Asked(text.kind, chosen.name)
@@ -217,11 +217,9 @@ def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
 # Between sentences
 
 
-def _ask_intersentence(
-    items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol, next_sentence: bool
-) -> Asked:
+def _ask_intersentence(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
     if text.kind == "masked":
-        if not next_sentence:
+        if not text.next_sentence:
             raise CannotAsk("The model has no next-sentence head, so it cannot be asked what follows a sentence.")
         asked = Asked("next-sentence", protocol.name)
         _ask_next_sentence(asked, items, text)

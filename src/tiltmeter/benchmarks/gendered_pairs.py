@@ -25,7 +25,7 @@ from tiltmeter.questions import Text
 NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"
 
 
-def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
     """Turn the pairs that pass the filters into questions for a masked model."""
     refuse_protocol("GEST's pairs", protocol)
     if text.kind != "masked":

@@ -68,7 +68,7 @@ def parts(kind: Kind) -> tuple[str, ...]:
     return _AFTER_THE_SENTENCE if kind == "causal" else tuple(TEMPLATES)
 
 
-def ask(part: str, items: Sequence[GestItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> Asked:
     """Turn the sentences, put into one template, into questions for a model with this text side."""
     refuse_protocol("GEST", protocol)
     if part not in TEMPLATES:

@@ -40,9 +40,9 @@ _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"
 
 
-def ask(part: str, items: Sequence[PairItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> Asked:
     """Turn pairs into questions for a model with this text side."""
-    del part, next_sentence  # pairs have one part, and need no such head
+    del part  # pairs have one part
     name = _protocol(protocol, text.kind)
     asked = Asked(text.kind, name)
     if name in (PUBLISHED, WITHIN_WORD):

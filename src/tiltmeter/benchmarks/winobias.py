@@ -46,7 +46,7 @@ def _bare(word: str) -> str:
     return re.sub(r"\W", "", word).lower()
 
 
-def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
     """Turn the sentences of one part into questions for a masked or causal model."""
     refuse_protocol("WinoBias", protocol)
     if text.kind == "seq2seq":

@@ -16,9 +16,10 @@ _TEXTS_AT_ONCE = 1000
 class TokenizerText:
     """A Hugging Face tokenizer as benchmarks see it (see `tiltmeter.questions.Text`)."""
 
-    def __init__(self, tokenizer: Any, config: Any, kind: Kind) -> None:
+    def __init__(self, tokenizer: Any, config: Any, kind: Kind, *, next_sentence: bool = False) -> None:
         self._tokenizer = tokenizer
         self.kind = kind
+        self.next_sentence = next_sentence
         self.start: int | None = _first(
             tokenizer.bos_token_id,
             getattr(config, "bos_token_id", None),

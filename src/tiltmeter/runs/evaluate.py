@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -19,16 +18,14 @@ from tiltmeter.forms import Item, form_named
 from tiltmeter.garbage import uncollected
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.records import Record
+from tiltmeter.models.opening import Given, listed, open_given
+from tiltmeter.models.protocol import LocalOptions, Model
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.scoring.devices import answer_on_devices
-from tiltmeter.scoring.execute import Progress, answer_all
+from tiltmeter.scoring.execute import Progress
 from tiltmeter.scoring.store import AnswerStore
-
-if TYPE_CHECKING:
-    from tiltmeter.models.loading import Model
 
 # Called with a label when a model begins to answer; gives what is told of the progress.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
@@ -43,7 +40,7 @@ class _Portion:
 
 
 def evaluate(
-    models: str | Sequence[str],
+    models: Given | Sequence[Given],
     on: str | Sequence[str],
     *,
     protocol: str = "published",
@@ -61,56 +58,72 @@ def evaluate(
 ) -> Result:
     """Measure how far models lean towards stereotypes.
 
-    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`. `on` names benchmarks:
-    `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps that many
-    items of each part and language, the same ones in every language. `perturb` changes every item in a way that
-    should not matter (pairs: `drop-final-character`). `devices` names several devices to work side by side, such as
-    `["cuda:0", "cuda:1"]`. With `out` the run is written there as well.
+    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`; a transformers model that is loaded
+    already, with its tokenizer, as `(model, tokenizer)`; or any object of `tiltmeter.models.protocol.Model`. `on` names
+    benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps
+    that many items of each part and language, the same ones in every language. `perturb` changes every item in a way
+    that should not matter (pairs: `drop-final-character`). With `out` the run is written there as well.
+
+    `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` are for models that are opened by name
+    and run on this machine; `devices` names several to work side by side, such as `["cuda:0", "cuda:1"]`.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
     """
-    from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
-
     began = time.monotonic()
-    names = [models] if isinstance(models, str) else list(models)
+    options = LocalOptions(
+        kind=kind,
+        device=device,
+        devices=tuple(devices),
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        trust_remote_code=trust_remote_code,
+        cache=cache_dir(),
+    )
+    given = listed(models, options)
+    names = [one if isinstance(one, str) else one.name for one in given]
     specs = [on] if isinstance(on, str) else list(on)
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-    request = {"models": names, "on": specs, "protocol": protocol, "limit": limit, "kind": kind, "dtype": dtype}
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"Two models are called {twice}, so their results could not be told apart; name them.")
+    request: dict[str, Any] = {
+        "models": names,
+        "on": specs,
+        "protocol": protocol,
+        "limit": limit,
+        "kind": kind,
+        "dtype": dtype,
+    }
     if perturb is not None:
         request["perturb"] = perturb
+    # Of a model that was not opened by its name, the name does not say which it is.
+    if prints := {one.name: one.fingerprint(one.kinds[0]) for one in given if not isinstance(one, str)}:
+        request["fingerprints"] = prints
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     chosen = [_perturbed(limited(portion, limit), perturb) for spec in specs for portion in portions(spec)]
     scores: list[pd.DataFrame] = []
     about_models, refused, skipped = [], [], []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, uncollected():
-        for name in names:
-            model = open_model(
-                name,
-                kind=kind,
-                device=devices[0] if devices else device,
-                dtype=dtype,
-                trust_remote_code=trust_remote_code,
-                cache=cache_dir(),
-            )
-            asked = []
-            for portion, benchmark in _in_parts(chosen, model.kind):
-                try:
-                    asked.append(_Portion(portion, _ask(model, portion, benchmark, protocol, perturb)))
-                except CannotAsk as refusal:
-                    refused.append({"model": name, **portion.label(), "reason": str(refusal)})
-            scores += _scores(model, asked, answers, devices, batch_tokens, watch)
-            skipped += [
-                {"model": name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
-                for put in asked
-                for skip in put.asked.skipped
-            ]
-            about_models.append(_about(model, asked))
-            model.unload()
+        for one in given:
+            with closing(open_given(one, options)) as model:
+                asked = []
+                for portion, benchmark in _in_parts(chosen, model.kinds[0]):
+                    try:
+                        asked.append(_Portion(portion, _ask(model, portion, benchmark, protocol, perturb)))
+                    except CannotAsk as refusal:
+                        refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
+                scores += _scores(model, asked, answers, watch)
+                skipped += [
+                    {"model": model.name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
+                    for put in asked
+                    for skip in put.asked.skipped
+                ]
+                about_models.append(_about(model, asked))
     scores = [table for table in scores if not table.empty]
     if not scores:
         raise ModelError(_why_nothing(refused, skipped))
@@ -173,10 +186,8 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
-    asked = benchmark.ask(
-        portion.part, portion.items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol
-    )
+def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
+    asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     if perturb is not None:
         asked.protocol += f"/{perturb}"
     longest = model.max_length
@@ -193,11 +204,9 @@ def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str, 
 
 
 def _scores(
-    model: "Model",
+    model: Model,
     asked: Sequence[_Portion],
     store: AnswerStore,
-    devices: Sequence[str],
-    batch_tokens: int | None,
     watch: Watch,
 ) -> Iterator[pd.DataFrame]:
     """The scores of all portions, asked together: one kind of head at a time."""
@@ -206,22 +215,8 @@ def _scores(
         trials = [trial for put in asked if put.asked.kind == kind for trial in put.asked.trials]
         questions = [question for trial in trials for question in trial.questions]
         names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
-        if len(devices) > 1:
-            ask_all = partial(answer_on_devices, loads=model.loads(kind, devices))
-        else:
-            ask_all = partial(answer_all, load=partial(model.answerer, kind))
         with watch(f"{model.name} ({kind})") as report:
-            answers.update(
-                ask_all(
-                    questions,
-                    kind=kind,
-                    fingerprint=model.fingerprint(kind),
-                    store=store,
-                    batch_tokens=batch_tokens,
-                    names=names,
-                    report=report,
-                )
-            )
+            answers.update(model.answer(questions, kind=kind, store=store, names=names, report=report))
     for put in asked:
         yield _table(model.name, put, answers)
 
@@ -261,16 +256,6 @@ def score_table(
     return pd.DataFrame(entries)
 
 
-def _about(model: "Model", asked: Sequence[_Portion]) -> dict[str, Any]:
+def _about(model: Model, asked: Sequence[_Portion]) -> dict[str, Any]:
     kinds = list(dict.fromkeys(put.asked.kind for put in asked))
-    return {
-        "name": model.name,
-        "revision": model.checkpoint.revision,
-        "type": model.config.model_type,
-        "kind": model.kind,
-        "next_sentence_head": model.has_next_sentence_head,
-        "weights": model.checkpoint.fingerprint,
-        "answers": {kind: model.fingerprint(kind) for kind in kinds},
-        "device": str(model.device),
-        "dtype": str(model.dtype).removeprefix("torch."),
-    }
+    return {"name": model.name, **model.describe(), "answers": {kind: model.fingerprint(kind) for kind in kinds}}
