@@ -27,7 +27,8 @@ class Cell:
     """What one model said of one part of a benchmark in one language, under one protocol.
 
     `scores` has a row for each item, by part and id, and a column for each role; `attributes` the same rows with what
-    the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set.
+    the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set, and `texts`
+    the run's table of items in this benchmark and language, if the run has one.
     """
 
     run: str
@@ -39,6 +40,7 @@ class Cell:
     scores: pd.DataFrame
     attributes: pd.DataFrame
     data: Mapping[str, Any]
+    texts: pd.DataFrame | None = None
 
     def __str__(self) -> str:
         part = "" if self.part == "all" else f"/{self.part}"
@@ -110,11 +112,21 @@ def cells_of(run: str, result: Result) -> list[Cell]:
     """The cells of a run; where both parts of an association benchmark are there, the two pooled as well."""
     cells = []
     data_of = data_sets(result.manifest)
+    texts_of = _texts(result)
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
         data = data_of.get((benchmark, language), {"benchmark": benchmark, "language": language})
-        cells.append(Cell(run, model, benchmark, part, language, protocol, *_tables(run, rows, part), data))
+        tables, texts = _tables(run, rows, part), texts_of.get((benchmark, language))
+        cells.append(Cell(run, model, benchmark, part, language, protocol, *tables, data, texts))
     return [*cells, *_pooled(cells)]
+
+
+def _texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
+    """The run's table of items, benchmark by benchmark and language by language."""
+    if result.items is None:
+        return {}
+    groups = result.items.groupby(["benchmark", "language"], sort=False)
+    return {(str(names[0]), str(names[1])): rows for names, rows in groups}
 
 
 def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:

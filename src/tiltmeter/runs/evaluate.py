@@ -13,6 +13,7 @@ import pandas as pd
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk
 from tiltmeter.data.cache import cache_dir
+from tiltmeter.data.hashing import hashed_once
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.garbage import uncollected
@@ -21,6 +22,7 @@ from tiltmeter.measures.records import Record
 from tiltmeter.models.opening import Given, listed, open_given
 from tiltmeter.models.protocol import LocalOptions, Model
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
@@ -39,6 +41,7 @@ class _Portion:
     asked: Asked
 
 
+@hashed_once()
 def evaluate(
     models: Given | Sequence[Given],
     on: str | Sequence[str],
@@ -139,6 +142,7 @@ def evaluate(
             skipped=skipped,
             seconds=time.monotonic() - began,
         ),
+        items=item_table(chosen),
     )
     if out is not None:
         result.save(out, force=force)

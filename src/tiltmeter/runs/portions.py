@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import file_digest
-from pathlib import Path
 from typing import Any
 
 from tiltmeter.data import Spec, load_spec, parse_spec
 from tiltmeter.data.datasets import dataset
+from tiltmeter.data.hashing import sha256_of
 from tiltmeter.forms import Item, form_of
 
 # What stands in the column `part` where a data set is not divided.
@@ -69,9 +68,3 @@ def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
         for source in dataset(spec.name).select(spec.part, spec.languages)
         for file, path in zip(source.files, source.paths(), strict=True)
     ]
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
