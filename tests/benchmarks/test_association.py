@@ -231,6 +231,15 @@ def test_what_a_model_does_not_have_it_is_not_asked() -> None:
             ask(part, [one], no_sentinel, protocol="published")
 
 
+def test_a_next_sentence_head_is_asked_about_each_candidate() -> None:
+    tokenizer = word_piece()
+    with_head = TokenizerText(tokenizer, SimpleNamespace(), "masked", next_sentence=True)
+    asked = ask("intersentence", [NEXT], with_head, protocol="published")
+    assert asked.kind == "next-sentence"
+    assert [trial.questions[0].wanted for trial in asked.trials] == [((0, 0),)] * 3
+    assert ask("intrasentence", [GENTLE], with_head, protocol="published").kind == "masked"
+
+
 def test_blank_twice_is_read_at_the_first_place_and_skipped_in_context() -> None:
     twice = item("the BLANK nurse was BLANK .", "kind", "gruff", "wooden", id="twice")
     masked = text(word_piece(), "masked")

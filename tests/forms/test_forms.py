@@ -1,5 +1,6 @@
 """What every form has to give, and what is particular to each. The sentences are ours."""
 
+import ast
 import doctest
 import importlib
 import json
@@ -184,3 +185,11 @@ def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
     )
     assert question.fit(question.keys) == 5
     assert (form_named("association").fit(question.keys) or 0) < 0
+
+
+def test_forms_import_nothing_of_what_is_built_on_them() -> None:
+    for path in Path(tiltmeter.forms.__file__).parent.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+        ours = {name for name in imported if name.startswith("tiltmeter.") and not name.startswith("tiltmeter.forms")}
+        assert ours <= {"tiltmeter.errors", "tiltmeter.registry"}, path
