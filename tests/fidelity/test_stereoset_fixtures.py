@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.benchmarks.stereoset import ask
+from tiltmeter.benchmarks.association import ask
 from tiltmeter.data import load
-from tiltmeter.models.loading import Model, open_model
+from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.scoring.execute import answer_all
 from tiltmeter.scoring.store import AnswerStore
 
@@ -26,9 +26,9 @@ items_of = cache(load)
 model_at = cache(open_model)
 
 
-def scores(model: Model, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
+def scores(model: CheckpointModel, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
     items = [item for item in items_of("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
-    asked = ask(part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol)  # type: ignore[arg-type]
+    asked = ask(part, items, model.text, protocol=protocol)  # type: ignore[arg-type]
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],
         kind=asked.kind,

@@ -89,7 +89,7 @@ def _result(models, on, protocol, rows, resamples=RESAMPLES, parts=()) -> Result
     for model in models:
         for portion in found:
             for part in portion.in_parts(parts):
-                tables.append(score_table(model, part, benchmark_for(portion.form), protocol, rows(part)))
+                tables.append(score_table(model, part, protocol, rows(part)))
     scores = pd.concat(tables, ignore_index=True)
     measure = measures_for(benchmark_for(found[0].form).measures)
     return _made(scores, measure(scores, resamples=resamples), [portion.describe() for portion in found])

@@ -7,7 +7,7 @@
 
 from tiltmeter.data.dataset import Dataset
 from tiltmeter.data.datasets import DATASETS, load, load_file, load_spec
-from tiltmeter.data.items import AssociationItem, Candidate, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
+from tiltmeter.data.items import AssociationItem, Candidate, GenderedPairItem, GestItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.spec import Spec, parse_spec
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "AssociationItem",
     "Candidate",
     "Dataset",
+    "GenderedPairItem",
     "GestItem",
-    "GestPairItem",
     "Item",
     "PairItem",
     "Spec",

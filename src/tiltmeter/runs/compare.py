@@ -308,7 +308,7 @@ def _doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result
 
 
 def _contradicted(differences: Sequence[Difference]) -> list[Difference]:
-    """The differences of pooled parts with what contradicts them: parts that differ significantly in both directions."""
+    """The differences of pooled parts with what contradicts them: parts that differ in both directions."""
     parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
     for one in differences:
         if one.part != OVERALL and one.significant:
