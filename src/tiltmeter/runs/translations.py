@@ -323,7 +323,10 @@ def _result(
 ) -> Result:
     scores = pd.concat(tables, ignore_index=True)
     cases = scores[["model", "benchmark", "part", "language", "protocol"]].drop_duplicates()
-    askings = [Asking(*map(str, case), "translation", "translator") for case in cases.to_numpy().tolist()]  # type: ignore[call-arg]
+    askings = [
+        Asking(model, benchmark, part, language, protocol, "translation", "translator")
+        for model, benchmark, part, language, protocol in cases.to_numpy().tolist()
+    ]
     manifest = make_manifest(
         request,
         models=models,
