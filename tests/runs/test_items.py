@@ -56,9 +56,9 @@ def no_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_moved_file_loses_nothing(models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = file_of(tmp_path, ITEMS)
     first = evaluate(models[0], str(file), out=tmp_path / "run-0")
-    # A second model that prefers the other candidate wherever the first has a preference.
+    # A second run in which the model prefers the other candidate wherever it had a preference.
     other = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype"}
-    scores = first.scores.assign(model="other", role=first.scores["role"].replace(other))
+    scores = first.scores.assign(role=first.scores["role"].replace(other))
     Result(scores, first.records, first.manifest, first.items).save(tmp_path / "run-1")
     file.rename(tmp_path / "elsewhere.jsonl")
     no_lookup(monkeypatch)
