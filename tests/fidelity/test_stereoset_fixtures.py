@@ -21,6 +21,10 @@ FILES = [
     *((f"inter-{case}", "gpt2-tiny", "intersentence", f"published/{case}") for case in CASES),
 ]
 
+# A next-sentence head that is nearly certain leaves a probability of 1e-4, a small difference of large logits. The
+# reference numbers, in float32, are up to 1.0e-5 from double precision there, and so is float32 on another processor
+# (1.2e-5 on an ARM one), so that the two may be 2.2e-5 apart.
+TOLERANCE = {"inter-nsp": 2.5e-5}
 
 items_of = cache(load)
 model_at = cache(open_model)
@@ -60,4 +64,4 @@ def test_scores_equal_those_of_the_released_code(
     found = scores(model_at(str(fixtures_dir / model)), part, language, protocol, set(expected))
     assert len(found) == len(expected) == 360
     for candidate, number in expected.items():
-        assert found[candidate] == pytest.approx(number, rel=1e-5), candidate
+        assert found[candidate] == pytest.approx(number, rel=TOLERANCE.get(name, 1e-5)), candidate
