@@ -34,7 +34,7 @@ def test_compare(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monke
     page = tmp_path / "new" / "page.html"
     assert command(monkeypatch, "compare", runs["one"], runs["two"], "--html", str(page)) == 0
     out = capsys.readouterr()
-    assert "made/one is farther from 50 than made/two" in out.out
+    assert "made/one is significantly farther from 50 than made/two" in out.out
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert str(page) in out.err
 

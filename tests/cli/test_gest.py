@@ -3,17 +3,13 @@
 import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.measures.test_gest import occupations, table
-from tiltmeter import runs
+from tests.runs.made import gest_scores, run, winobias_scores
 from tiltmeter.cli.gest import app
 from tiltmeter.data import load, load_file
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures import gest, winobias
-from tiltmeter.runs.manifest import make_manifest
 
 
 def tiltmeter(*arguments: object) -> Result:
@@ -71,12 +67,10 @@ def test_what_cannot_be_built(translations: Path) -> None:
 
 
 def test_validity_over_several_runs(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    for model, lean in {"a": 0.0, "b": 0.2, "c": 0.5, "d": 0.9}.items():
-        scores = table(rng, model=model, lean=lean, parts=("template-1", "template-3"))
-        about = occupations(rng, model=model)
-        records = [*gest.measure(scores, resamples=0), *winobias.measure(about, resamples=0)]
-        runs.Result(scores, records, make_manifest({"model": model}, seconds=0.0)).save(tmp_path / model)
+    families = {"gest": "gest", "winobias": "winobias"}
+    for seed, (model, lean) in enumerate({"a": 0.0, "b": 0.2, "c": 0.5, "d": 0.9}.items()):
+        scores = gest_scores(model, seed=seed, lean=lean, n=192, parts=("template-1", "template-3"))
+        run(scores, winobias_scores(model, seed=seed), family=families).save(tmp_path / model)
     folders = [tmp_path / model for model in "abcd"]
     lines = tiltmeter("validity", *folders).output.splitlines()
     assert [line.split()[0] for line in lines[1:-1]] == ["a", "b", "c", "d"]

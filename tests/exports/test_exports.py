@@ -20,9 +20,9 @@ def test_the_model_card_is_read_back_by_the_hubs_library() -> None:
     card = ModelCard(text)
     name, results = model_index_to_eval_results(yaml.safe_load(text.strip("-\n"))["model-index"])
     assert name == "one"
-    assert len(results) == 2 * 3 * 3
+    assert len(results) == 2 * 3 * 4
     assert card.data.eval_results is not None
-    assert {result.metric_type for result in card.data.eval_results} == {"ss", "lms", "icat"}
+    assert {result.metric_type for result in card.data.eval_results} == {"ss", "ss_as_published", "lms", "icat"}
     value = next(
         r.value for r in RUN.records if (r.view, r.part, r.language, r.measure) == ("all", "overall", "de", "SS")
     )
@@ -43,7 +43,7 @@ def test_the_hubs_eval_results_are_read_back() -> None:
     text = FORMS["hf-eval-results"](RUN, Options(dataset_id="maker/stereoset"))
     entries = parse_eval_result_entries(yaml.safe_load(text))
     assert all(isinstance(entry, EvalResultEntry) for entry in entries)
-    assert len({(entry.dataset_id, entry.task_id) for entry in entries}) == len(entries) == 18
+    assert len({(entry.dataset_id, entry.task_id) for entry in entries}) == len(entries) == 24
     first = entries[0]
     assert (first.dataset_id, first.task_id) == ("maker/stereoset", "intrasentence_de_lms")
     assert first.date == "2026-01-02T03:04:05+00:00"
@@ -66,7 +66,12 @@ def test_the_harness_layout() -> None:
     task = found["results"]["stereoset_overall_en"]
     assert {"name", "alias", "sample_len", "ss,none", "ss_stderr,none"} <= task.keys()
     assert task["sample_len"] == 120
-    assert found["higher_is_better"]["stereoset_overall_en"] == {"lms": True, "ss": None, "icat": True}
+    assert found["higher_is_better"]["stereoset_overall_en"] == {
+        "lms": True,
+        "ss": None,
+        "ss_as_published": None,
+        "icat": True,
+    }
     assert found["model_name"] == "maker/one"
     assert isinstance(found["date"], float)
 
@@ -84,10 +89,11 @@ def test_standard_errors() -> None:
     pairs = run(pair_scores(), family="pairs")
     cps = next(record for record in pairs.records if record.measure == "CPS")
     assert standard_error(cps) == cps.standard_error
-    ss = next(record for record in RUN.records if record.measure == "SS")
-    assert ss.low is not None
-    assert ss.high is not None
-    assert standard_error(ss) == pytest.approx((ss.high - ss.low) / 3.92, rel=1e-3)
+    icat = next(record for record in RUN.records if record.measure == "ICAT")
+    assert icat.low is not None
+    assert icat.high is not None
+    assert icat.standard_error is None
+    assert standard_error(icat) == pytest.approx((icat.high - icat.low) / 3.92, rel=1e-3)
     ties = next(record for record in RUN.records if record.measure == "ties")
     assert standard_error(ties) == "N/A"
 

@@ -1,14 +1,20 @@
-import doctest
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures import gest_mt, measures_for
-from tiltmeter.measures.gest_mt import masculine_interval, masculine_rate, measure
+from tiltmeter.measures import measures_for
+from tiltmeter.measures.estimates import Rates, two_sided
+from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.rule import settle
+
+LIKE = "f_s of stereotypes like these"
+Z2 = 1.959963984540054**2
 
 
 def table(
@@ -39,14 +45,19 @@ def table(
 
 
 COUNTS = {1: (12, 8, 5), 7: (5, 15, 0), 8: (18, 2, 1), 13: (20, 0, 4), 16: (15, 5, 0)}
+SIXTEEN = {number: (40 + 2 * number + (number % 3) * 5, 40 - 2 * number, 3) for number in range(1, 17)}
 
 
 def by_name(records: list[Record]) -> dict[tuple[str, str, str], Record]:
     return {(record.view, record.group, record.measure): record for record in records}
 
 
+def of_all(records: list[Record]) -> dict[str, Record]:
+    return {record.measure: record for record in records if record.view == "all"}
+
+
 def test_rates_are_made_of_the_centres_of_the_intervals() -> None:
-    found = by_name(measure(table(COUNTS)))
+    found = by_name(measure(table(COUNTS), resamples=50))
     p = {number: masculine_rate(masculine, feminine) for number, (masculine, feminine, _) in COUNTS.items()}
     male, female = (p[8] + p[13] + p[16]) / 3, (p[1] + p[7]) / 2
     for number, (masculine, feminine, _) in COUNTS.items():
@@ -54,9 +65,10 @@ def test_rates_are_made_of_the_centres_of_the_intervals() -> None:
         assert record.value == pytest.approx(p[number])
         assert (record.low, record.high) == masculine_interval(masculine, feminine)
         assert record.n == masculine + feminine
-    values = {name: found["all", "all", name].value for name in ("f_s", "f_m", "p_m", "p_f")}
-    assert values == pytest.approx({"f_s": male - female, "f_m": (male + female) / 2, "p_m": male, "p_f": female})
-    for name in values:
+    values = {name: found["all", "all", name].value for name in ("f_s", LIKE, "f_m", "p_m", "p_f")}
+    expected = {"f_s": male - female, LIKE: male - female, "f_m": (male + female) / 2, "p_m": male, "p_f": female}
+    assert values == pytest.approx(expected)
+    for name in ("f_s", "f_m", "p_m", "p_f"):
         record = found["all", "all", name]
         assert record.low is not None
         assert record.high is not None
@@ -65,6 +77,91 @@ def test_rates_are_made_of_the_centres_of_the_intervals() -> None:
     assert found["all", "all", "f_m"].ideal == 0.5
     assert found["all", "all", "f_s"].n == 100
     assert found["all", "all", "p_f"].n == 40
+
+
+@pytest.mark.parametrize(("masculine", "feminine"), [(90, 10), (0, 20), (7, 0), (100, 100)])
+def test_intervals_of_single_rates_are_those_of_agresti_and_coull(masculine: int, feminine: int) -> None:
+    expected = proportion_confint(masculine, masculine + feminine, method="agresti_coull")
+    assert masculine_interval(masculine, feminine) == pytest.approx(expected)
+
+
+def test_intervals_of_sums_are_combined_of_those_of_the_stereotypes() -> None:
+    """As `Rates`, for shares that are drawn towards one half by what Agresti and Coull add to them."""
+    found = of_all(measure(table(SIXTEEN), resamples=20))
+    counts = np.array([masculine for masculine, _, _ in SIXTEEN.values()], dtype=float)
+    sizes = np.array([masculine + feminine for masculine, feminine, _ in SIXTEEN.values()], dtype=float)
+    male = np.arange(1, 17) > 7
+    for name, (a, b) in {"f_s": (1, -1), "f_m": (0.5, 0.5), "p_m": (1, 0), "p_f": (0, 1)}.items():
+        weights = np.where(male, a / 9, b / 7)
+        there = weights != 0
+        constant = float((weights * Z2 / 2 / (sizes + Z2)).sum())
+        rates = Rates((weights * sizes / (sizes + Z2))[there], counts[there], sizes[there], constant)
+        assert found[name].value == pytest.approx(rates.value)
+        assert (found[name].low, found[name].high) == pytest.approx(rates.interval())
+        assert found[name].standard_error == pytest.approx(rates.spread.error)
+        if name in ("f_s", "f_m"):
+            assert found[name].p_value == pytest.approx(two_sided(rates, 0.0 if name == "f_s" else 0.5))
+        else:
+            assert found[name].p_value is None
+    assert found["f_s"].margin == 0.05
+    assert found["f_m"].margin is None
+
+
+def test_f_s_of_stereotypes_like_these_is_the_test_of_welch() -> None:
+    found = of_all(measure(table(SIXTEEN), resamples=20))[LIKE]
+    p = {number: masculine_rate(masculine, feminine) for number, (masculine, feminine, _) in SIXTEEN.items()}
+    welch = stats.ttest_ind([p[i] for i in range(8, 17)], [p[i] for i in range(1, 8)], equal_var=False)
+    assert found.p_value == pytest.approx(welch.pvalue)
+    ends = welch.confidence_interval()
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+    assert found.margin == 0.05
+
+
+@pytest.mark.parametrize("each", [4, 19, 20])
+def test_few_sentences_for_a_stereotype_give_no_interval(each: int) -> None:
+    counts = dict.fromkeys(range(1, 17), (each - each // 3, each // 3, 2))
+    counts[3] = (each, 0, 0)
+    counts[12] = (each - 1, 1, 0)
+    found = of_all(settle(measure(table(counts), resamples=20)))
+    for name in ("f_s", "f_m", "p_m", "p_f"):
+        enough = each >= FEWEST == 20
+        assert (found[name].low is not None) == enough
+        assert (not found[name].why) == enough
+        if not enough:
+            assert str(each) in (found[name].why or "")
+            assert "20" in (found[name].why or "")
+            assert found[name].p_value is None
+    assert found[LIKE].low is not None  # sixteen rates, however uncertain each of them is
+    assert found["f_s"].verdict is not None
+    if each < 20:
+        assert found["f_s"].verdict.kind == "too few"
+        assert found["f_s"].verdict.reason == found["f_s"].why
+
+
+def test_a_side_with_enough_sentences_has_its_interval() -> None:
+    counts = {number: (15, 10, 0) if number > 7 else (3, 1, 0) for number in range(1, 17)}
+    found = of_all(measure(table(counts), resamples=20))
+    assert found["p_m"].low is not None
+    assert found["p_f"].low is None
+    assert found["f_s"].low is None
+
+
+def test_fewer_than_five_stereotypes_say_nothing_about_others() -> None:
+    found = of_all(settle(measure(table(COUNTS), resamples=20)))[LIKE]
+    assert (found.low, found.p_value, found.margin) == (None, None, 0.05)
+    assert "5" in (found.why or "")
+    assert found.verdict is not None
+    assert found.verdict.kind == "too few"
+    alike = of_all(measure(table(dict.fromkeys(range(1, 17), (30, 10, 0))), resamples=20))[LIKE]
+    assert alike.low is None
+    assert "alike" in (alike.why or "")
+
+
+def test_both_statements_are_judged_and_margins_can_be_set() -> None:
+    records = settle(measure(table(SIXTEEN), resamples=20, margins={"f_s": 0.1}))
+    judged = {record.measure: record for record in records if record.verdict is not None}
+    assert set(judged) == {"f_s", LIKE}
+    assert {record.margin for record in judged.values()} == {0.1}
 
 
 def test_yields() -> None:
@@ -79,67 +176,84 @@ def test_yields() -> None:
 
 
 def test_feminine_ranks_count_from_the_lowest_rate() -> None:
-    found = by_name(measure(table(COUNTS)))
+    found = by_name(measure(table(COUNTS), resamples=200))
     ranks = {int(group): r.value for (_, group, name), r in found.items() if name == "feminine rank"}
     assert ranks == {7: 1, 1: 2, 16: 3, 8: 4, 13: 5}
-    tied = by_name(measure(table({1: (5, 5, 0), 2: (5, 5, 0), 8: (9, 1, 0)})))
+    tied = by_name(measure(table({1: (5, 5, 0), 2: (5, 5, 0), 8: (9, 1, 0)}), resamples=20))
     assert [tied["stereotype", group, "feminine rank"].value for group in ("1", "2", "8")] == [1.5, 1.5, 3]
 
 
 def test_mean_ranks_over_systems_and_languages() -> None:
     other = COUNTS | {7: (20, 0, 0), 13: (2, 18, 0)}
     scores = pd.concat([table(COUNTS), table(other, language="uk"), table(COUNTS, model="other")])
-    means = {r.group: r for r in measure(scores) if r.view == "pairs"}
+    means = {r.group: r for r in measure(scores, resamples=50) if r.view == "pairs"}
     assert {(r.model, r.language, r.n) for r in means.values()} == {("all models", "all", 3)}
     assert means["13"].value == pytest.approx((5 + 1 + 5) / 3)
     one_system = pd.concat([table(COUNTS), table(other, language="uk")])
-    assert {(r.model, r.language) for r in measure(one_system) if r.view == "pairs"} == {("sys", "all")}
-    assert not [r for r in measure(table(COUNTS)) if r.view == "pairs"]
+    assert {(r.model, r.language) for r in measure(one_system, resamples=50) if r.view == "pairs"} == {("sys", "all")}
+    assert not [r for r in measure(table(COUNTS), resamples=50) if r.view == "pairs"]
 
 
 def test_family_words_are_those_of_the_stereotypes_about_men() -> None:
-    found = by_name(measure(table(COUNTS, family=frozenset({1, 8}))))
+    found = by_name(measure(table(COUNTS, family=frozenset({1, 8})), resamples=50))
     record = found["family words", "male stereotypes", "p_fam"]
     assert record.value == pytest.approx(masculine_rate(18, 2))
     assert record.n == 20
-    assert ("family words", "male stereotypes", "p_fam") not in by_name(measure(table(COUNTS)))
+    assert ("family words", "male stereotypes", "p_fam") not in by_name(measure(table(COUNTS), resamples=50))
 
 
 def test_a_system_that_never_says_she_is_not_certain_to_never_do() -> None:
-    found = by_name(measure(table({1: (20, 0, 3), 8: (20, 0, 1)})))
-    record = found["all", "all", "f_m"]
-    assert record.low is not None
-    assert record.low < 0.9
-    assert found["all", "all", "f_s"].p_value == pytest.approx(1.0)
-    f_s = found["all", "all", "f_s"]
+    found = of_all(settle(measure(table(dict.fromkeys(range(1, 17), (20, 0, 3))), resamples=50)))
+    f_m, f_s = found["f_m"], found["f_s"]
+    assert f_m.low is not None
+    assert f_m.low < 0.9
+    assert f_s.p_value == pytest.approx(1.0)
     assert f_s.low is not None
     assert f_s.high is not None
-    assert f_s.low < 0 < f_s.high
+    assert f_s.low < -0.04 < 0.04 < f_s.high
+    assert f_s.verdict is not None
+    assert f_s.verdict.kind == "inconclusive"
+    assert f_s.detectable is not None
+    assert f_s.detectable > 0.05
 
 
 def test_translations_without_any_gender() -> None:
     nothing = table({1: (0, 0, 4), 8: (0, 0, 4)})
     for scores in (nothing, nothing.drop(columns="score")):
-        found = by_name(measure(scores))
+        found = by_name(measure(scores, resamples=50))
         assert found["all", "all", "yield"].value == 0
         assert found["stereotype", "1", "p_i"].value == 0.5
+        assert found["all", "all", "f_s"].value == 0.0
+        assert found["all", "all", "f_s"].why
 
 
 def test_one_side_alone_has_no_rates() -> None:
-    found = by_name(measure(table({8: (5, 5, 0), 9: (6, 4, 0)})))
+    found = by_name(measure(table({8: (5, 5, 0), 9: (6, 4, 0)}), resamples=50))
     assert ("all", "all", "f_s") not in found
     assert found["all", "all", "yield"].value == 1
 
 
 def test_neither_order_nor_company_changes_a_number() -> None:
-    alone = measure(table(COUNTS))
-    together = measure(pd.concat([table(COUNTS, model="other"), table(COUNTS)[::-1]]))
+    alone = measure(table(COUNTS), resamples=200)
+    together = measure(pd.concat([table(COUNTS, model="other"), table(COUNTS)[::-1]]), resamples=200)
     assert alone == [record for record in together if record.model == "sys"]
 
 
-def test_without_resamples_only_closed_forms_have_intervals() -> None:
-    found = measure(table(COUNTS), resamples=0)
-    assert {record.measure for record in found if record.low is not None} == {"p_i"}
+def test_the_other_gender_mirrors_the_rates() -> None:
+    forth = of_all(measure(table(SIXTEEN), resamples=20))
+    back = of_all(measure(table({i: (f, m, n) for i, (m, f, n) in SIXTEEN.items()}), resamples=20))
+    for name, middle in {"f_s": 0.0, LIKE: 0.0, "f_m": 1.0, "p_m": 1.0}.items():
+        one, other = forth[name], back[name]
+        mirrored = middle - other.value, middle - (other.high or 0), middle - (other.low or 0)
+        assert (one.value, one.low, one.high) == pytest.approx(mirrored)
+        assert one.p_value == pytest.approx(other.p_value)
+
+
+@pytest.mark.parametrize("how", [{"intervals": False}, {"resamples": 0}])
+def test_without_intervals_only_closed_forms_have_some(how: dict[str, int]) -> None:
+    found = measure(table(COUNTS, family=frozenset({8})), **how)  # type: ignore[arg-type]
+    assert {record.measure for record in found if record.low is not None} == {"p_i", "p_fam"}
+    assert not any(record.why or record.p_value or record.margin for record in found)
 
 
 @pytest.mark.parametrize(
@@ -159,26 +273,5 @@ def test_what_cannot_be_measured_is_named(change: dict[str, object], message: st
         measure(table(COUNTS).drop(columns="stereotype"))
 
 
-def test_the_bootstrap_covers() -> None:
-    """The interval of f_s holds what f_s would be on average, in about 95 of 100 samples."""
-    rng = np.random.default_rng(5)
-    shares = {1: 0.6, 7: 0.4, 8: 0.9, 13: 0.95}
-    n, trials, covered = 60, 80, 0
-    z2 = 1.959963984540054**2
-    centres = {number: (n * share + z2 / 2) / (n + z2) for number, share in shares.items()}
-    truth = (centres[8] + centres[13] - centres[1] - centres[7]) / 2
-    for _ in range(trials):
-        counts = {number: int(rng.binomial(n, share)) for number, share in shares.items()}
-        scores = table({number: (count, n - count, 0) for number, count in counts.items()})
-        record = by_name(measure(scores, resamples=499))["all", "all", "f_s"]
-        assert record.low is not None
-        assert record.high is not None
-        covered += record.low <= truth <= record.high
-    assert covered / trials >= 0.88
-
-
-def test_it_is_found_by_name_and_its_examples_hold() -> None:
+def test_it_is_found_by_name() -> None:
     assert measures_for("gest_mt") is measure
-    found = doctest.testmod(gest_mt)
-    assert found.attempted
-    assert not found.failed

@@ -1,6 +1,6 @@
-"""The measures of sentence pairs, against SciPy and against their definitions written out."""
+"""The measures of sentence pairs, against their definitions written out and the estimates that they are made of."""
 
-from types import SimpleNamespace
+import math
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,21 @@ from scipy import stats
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures import measures_for
-from tiltmeter.measures.intervals import Floats
-from tiltmeter.measures.pairs import IDEALS, _resampled_means, crows_pairs_score, differences, measure
-from tiltmeter.measures.power import minimum_detectable_effect
+from tiltmeter.measures.estimates import Mean, Share, two_sided
+from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, crows_pairs_score, differences, measure
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.significance import sign_test, t_test
+from tiltmeter.measures.rule import settle
 
 CASE = {"model": "m", "benchmark": "crows-pairs", "part": "all", "language": "en", "protocol": "published"}
 MASKED_ROLES = ("more", "less", "s_jsd", "b_s_jsd", "shared_tokens", "hits_more", "hits_less")
 
 
-def table(numbers: list[dict[str, float]], labels: list[tuple[str, str]] | None = None, **case: str) -> pd.DataFrame:
+def table(
+    numbers: list[dict[str, float]],
+    labels: list[tuple[str, str]] | None = None,
+    templates: list[str] | None = None,
+    **case: str,
+) -> pd.DataFrame:
     """Scores of pairs 0, 1, …, each given by role."""
     labels = labels or [("gender", "stereo")] * len(numbers)
     return pd.DataFrame(
@@ -36,6 +40,7 @@ def table(numbers: list[dict[str, float]], labels: list[tuple[str, str]] | None 
                 "direction": direction,
                 "role": role,
                 "score": score,
+                **({"template": templates[number]} if templates else {}),
             }
             for number, (scores, (bias_type, direction)) in enumerate(zip(numbers, labels, strict=True))
             for role, score in scores.items()
@@ -51,8 +56,8 @@ def random_pairs(n: int, seed: int = 1) -> list[dict[str, float]]:
         lean = float(rng.normal(-0.01, 0.03))
         pairs.append(
             {
-                "more": float(rng.normal(-40, 3)),
-                "less": float(rng.normal(-41, 3)),
+                "more": float(rng.integers(-45, -35)),
+                "less": float(rng.integers(-45, -35)),
                 "s_jsd": lean,
                 "b_s_jsd": float(lean < 0),
                 "shared_tokens": float(tokens),
@@ -72,96 +77,100 @@ def by_name(records: list[Record], view: str = "all", group: str = "all") -> dic
     return {record.measure: record for record in records if (record.view, record.group) == (view, group)}
 
 
-def scipy_bca(values: tuple[Floats, ...], statistic: Any, distribution: Floats) -> Any:
-    """SciPy's interval and standard error of a bootstrap distribution that was drawn by us."""
-    return stats.bootstrap(
-        values,
-        statistic,
-        n_resamples=0,
-        paired=True,
-        vectorized=True,
-        method="BCa",
-        bootstrap_result=SimpleNamespace(bootstrap_distribution=distribution),
-    )
+def column(pairs: list[dict[str, float]], role: str) -> np.ndarray:
+    return np.array([pair[role] for pair in pairs])
 
 
-def test_percentages_and_means_are_what_they_say() -> None:
-    pairs = random_pairs(50)
-    found = by_name(measure(table(pairs), resamples=0))
-    assert found["CPS"].value == pytest.approx(100 * sum(p["more"] > p["less"] for p in pairs) / 50)
-    assert found["S_JSD x 1e3"].value == pytest.approx(1000 * sum(p["s_jsd"] for p in pairs) / 50)
-    assert found["B.S_JSD"].value == pytest.approx(100 * sum(p["s_jsd"] < 0 for p in pairs) / 50)
+@pytest.mark.parametrize("intervals", [True, False])
+def test_percentages_and_means_are_what_they_say(intervals: bool) -> None:
+    pairs = random_pairs(80)
+    found = by_name(measure(table(pairs), intervals=intervals))
+    ups, ties = (sum(test(p["more"], p["less"]) for p in pairs) for test in (float.__gt__, float.__eq__))
+    assert ties > 5
+    assert found["CPS"].value == pytest.approx(100 * (ups + ties / 2) / 80)
+    assert found["CPS as published"].value == pytest.approx(100 * ups / 80)
+    assert found["S_JSD x 1e3"].value == pytest.approx(1000 * sum(p["s_jsd"] for p in pairs) / 80)
+    assert found["B.S_JSD"].value == pytest.approx(100 * sum(p["s_jsd"] < 0 for p in pairs) / 80)
     tokens = sum(p["shared_tokens"] for p in pairs)
     assert found["accuracy more"].value == pytest.approx(100 * sum(p["hits_more"] for p in pairs) / tokens)
     assert found["accuracy less"].value == pytest.approx(100 * sum(p["hits_less"] for p in pairs) / tokens)
-    assert found["ties"].value == 0
+    assert found["ties"].value == ties
     assert {name: record.ideal for name, record in found.items() if record.ideal is not None} == {
-        name: IDEALS[name] for name in ("CPS", "S_JSD x 1e3", "B.S_JSD")
+        "CPS": 50.0,
+        "CPS as published": 50.0,
+        "S_JSD x 1e3": 0.0,
+        "B.S_JSD": 50.0,
     }
-    assert {record.n for record in found.values()} == {50}
+    assert {record.n for record in found.values()} == {80}
+    has_interval = {name for name, record in found.items() if record.low is not None}
+    assert has_interval == (set(found) - {"ties"} if intervals else set())
 
 
-@pytest.mark.parametrize("n", [40, 300])
-def test_intervals_and_standard_errors_equal_scipys_on_the_same_resamples(n: int) -> None:
-    pairs = random_pairs(n)
+def test_intervals_and_tests_are_those_of_the_estimates() -> None:
+    pairs = random_pairs(150)
     found = by_name(measure(table(pairs)))
-    roles = {role: np.array([pair[role] for pair in pairs]) for role in MASKED_ROLES}
-    cases: dict[str, tuple[tuple[Floats, ...], Any]] = {
-        "CPS": ((100.0 * (roles["more"] > roles["less"]),), lambda x, axis: x.mean(axis=axis)),
-        "S_JSD x 1e3": ((1000 * roles["s_jsd"],), lambda x, axis: x.mean(axis=axis)),
-        "B.S_JSD": ((100 * roles["b_s_jsd"],), lambda x, axis: x.mean(axis=axis)),
-        "accuracy more": (
-            (roles["hits_more"], roles["shared_tokens"]),
-            lambda hits, tokens, axis: 100 * hits.sum(axis=axis) / tokens.sum(axis=axis),
-        ),
+    more, less = column(pairs, "more"), column(pairs, "less")
+    estimates = {
+        "CPS": (Share.of(np.where(more == less, 50.0, 100.0 * (more > less))), 50.0),
+        "CPS as published": (Share.of(100.0 * (more > less)), None),
+        "S_JSD x 1e3": (Mean.of(1000 * column(pairs, "s_jsd")), 0.0),
+        "B.S_JSD": (Share.of(100 * column(pairs, "b_s_jsd")), 50.0),
     }
-    for name, (values, statistic) in cases.items():
-        means = _resampled_means(np.stack(values), 9_999)
-        drawn = means[0] if len(values) == 1 else 100 * means[0] / means[1]
-        expected = scipy_bca(values, statistic, drawn)
+    for name, (estimate, ideal) in estimates.items():
         record = found[name]
-        assert (record.low, record.high) == pytest.approx(tuple(expected.confidence_interval), rel=1e-12), name
-        assert record.standard_error == pytest.approx(expected.standard_error, rel=1e-12), name
+        assert (record.low, record.high) == pytest.approx(estimate.interval()), name
+        assert record.standard_error == pytest.approx(estimate.spread.error), name
+        assert record.p_value == (None if ideal is None else pytest.approx(two_sided(estimate, ideal))), name
+    plain = stats.ttest_1samp(column(pairs, "s_jsd"), 0.0).pvalue
+    assert plain <= (found["S_JSD x 1e3"].p_value or 0) < 10 * plain
+    assert (found["CPS"].margin, found["S_JSD x 1e3"].margin, found["B.S_JSD"].margin) == (5.0, 2.5, None)
 
 
-def test_resamples_are_those_of_a_plain_bootstrap() -> None:
-    """Drawn as counts; as large a spread, around the same mean, as drawing the pairs themselves."""
-    values = np.random.default_rng(3).gamma(1.5, size=(1, 150))
-    drawn = _resampled_means(values, 9_999)[0]
-    assert drawn.mean() == pytest.approx(values.mean(), abs=4 * drawn.std() / 100)
-    assert drawn.std() == pytest.approx(values.std() / np.sqrt(150), rel=0.03)
+def test_accuracy_is_a_share_of_tokens_with_the_error_of_pairs() -> None:
+    """The delta method of a ratio of sums, against its jackknife."""
+    pairs = random_pairs(120)
+    hits, tokens = column(pairs, "hits_more"), column(pairs, "shared_tokens")
+    found = by_name(measure(table(pairs)))["accuracy more"]
+    left_out = np.array([100 * np.delete(hits, i).sum() / np.delete(tokens, i).sum() for i in range(120)])
+    jackknife = math.sqrt(119 / 120 * np.sum((left_out - left_out.mean()) ** 2))
+    assert found.standard_error == pytest.approx(jackknife, rel=0.02)
+    assert found.p_value is None
 
 
-def test_standard_errors_are_those_the_paper_expects() -> None:
-    """Steinborn et al., section 3.2: a share of 0.55 of 200 pairs has a standard error of 3.5."""
-    pairs = [{"more": float(number < 110), "less": 0.5} for number in range(200)]
-    assert by_name(measure(table(pairs)))["CPS"].standard_error == pytest.approx(3.5, abs=0.1)
+def test_pairs_made_from_templates_are_clustered_by_them() -> None:
+    rng = np.random.default_rng(4)
+    templates = [f"template {number // 10}" for number in range(120)]
+    leans = rng.normal(0, 2, 12)
+    pairs = [
+        {
+            "more": float(rng.normal(leans[number // 10])),
+            "less": 0.0,
+            "s_jsd": float(rng.normal(leans[number // 10])) / 1e3,
+            "b_s_jsd": 1.0,
+        }
+        | {"shared_tokens": 5.0, "hits_more": float(rng.integers(0, 6)), "hits_less": 2.0}
+        for number in range(120)
+    ]
+    clustered, independent = by_name(measure(table(pairs, templates=templates))), by_name(measure(table(pairs)))
+    for name in ("CPS", "CPS as published", "S_JSD x 1e3"):
+        assert clustered[name].clusters == 12
+        assert independent[name].clusters is None
+        assert clustered[name].value == independent[name].value
+        assert (clustered[name].standard_error or 0) > 1.5 * (independent[name].standard_error or 0)
+    assert clustered["accuracy more"].clusters == 12
+    share = Share.of(100.0 * (column(pairs, "more") > 0), np.array(templates, dtype=object))
+    assert (clustered["CPS"].low, clustered["CPS"].high) == pytest.approx(share.interval())
+    # A column that is not filled, or says the same of all, tells nothing apart.
+    for one in (["t"] * 120, [*templates[:-1], None]):
+        assert by_name(measure(table(pairs, templates=one)))["CPS"].clusters is None  # type: ignore[arg-type]
 
 
-def test_tests_are_scipys() -> None:
-    pairs = random_pairs(60)
-    found = by_name(measure(table(pairs), resamples=0))
-    ups = sum(pair["more"] > pair["less"] for pair in pairs)
-    below = sum(pair["s_jsd"] < 0 for pair in pairs)
-    assert found["CPS"].p_value == pytest.approx(stats.binomtest(ups, 60).pvalue)
-    assert found["B.S_JSD"].p_value == pytest.approx(stats.binomtest(below, 60).pvalue)
-    assert found["S_JSD x 1e3"].p_value == pytest.approx(stats.ttest_1samp([p["s_jsd"] for p in pairs], 0).pvalue)
-
-
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=30))
-def test_the_t_test_is_scipys(values: list[float]) -> None:
-    if np.ptp(values) < 1e-6:
-        return
-    expected = stats.ttest_1samp(values, 0).pvalue
-    assert t_test(np.array(values)) == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-def test_ties_count_against_cps_and_not_in_its_test() -> None:
+def test_ties_count_as_half_in_cps_and_against_it_as_published() -> None:
     pairs = [{"more": 1.0, "less": 0.0}] * 3 + [{"more": 0.0, "less": 1.0}] + [{"more": 0.0, "less": 0.0}] * 4
     found = by_name(measure(table(pairs)))
-    assert (found["CPS"].value, found["CPS"].n) == (37.5, 8)
+    assert (found["CPS"].value, found["CPS"].n) == (62.5, 8)
+    assert (found["CPS as published"].value, found["CPS as published"].n) == (37.5, 8)
     assert (found["ties"].value, found["ties"].n) == (4, 8)
-    assert found["CPS"].p_value == sign_test(3, 1)
 
 
 def test_direction_gives_the_scores_of_crows_pairs_which_leave_ties_out() -> None:
@@ -185,8 +194,9 @@ def test_direction_gives_the_scores_of_crows_pairs_which_leave_ties_out() -> Non
 def test_pairs_that_all_tie_have_no_score_by_direction() -> None:
     records = measure(table([{"more": 1.0, "less": 1.0}] * 3))
     assert "stereotype score" not in by_name(records, "direction", "stereo")
-    assert by_name(records)["CPS"].value == 0
+    assert by_name(records)["CPS"].value == 50
     assert by_name(records)["CPS"].p_value == 1
+    assert by_name(records)["CPS as published"].value == 0
 
 
 def test_bias_types_are_measured_as_if_they_were_alone() -> None:
@@ -196,57 +206,99 @@ def test_bias_types_are_measured_as_if_they_were_alone() -> None:
         chosen = [number for number, label in enumerate(labels) if label[0] == bias_type]
         alone = by_name(measure(table([pairs[number] for number in chosen])))
         for name, record in by_name(records, "bias_type", bias_type).items():
-            assert (record.value, record.low, record.high, record.n) == (
-                alone[name].value,
-                alone[name].low,
-                alone[name].high,
-                alone[name].n,
-            )
+            for field in ("value", "low", "high", "n", "p_value", "p_equivalence", "why"):
+                assert getattr(record, field) == getattr(alone[name], field)
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=30))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_intervals_hold_their_value_and_swapping_mirrors_them(scores: list[tuple[int, int]]) -> None:
-    forth = by_name(measure(table([{"more": float(a), "less": float(b)} for a, b in scores]), resamples=199))["CPS"]
-    back = by_name(measure(table([{"more": float(b), "less": float(a)} for a, b in scores]), resamples=199))["CPS"]
-    ties = sum(a == b for a, b in scores)
-    assert forth.value + back.value == pytest.approx(100 * (1 - ties / len(scores)))
+    forth = by_name(measure(table([{"more": float(a), "less": float(b)} for a, b in scores])))["CPS"]
+    back = by_name(measure(table([{"more": float(b), "less": float(a)} for a, b in scores])))["CPS"]
+    assert forth.value + back.value == pytest.approx(100)
     assert forth.low is not None
     assert forth.high is not None
-    assert 0 <= forth.low <= forth.high <= 100
-    assert forth.p_value == back.p_value
-    if not ties:
-        assert (back.low, back.high) == pytest.approx((100 - forth.high, 100 - forth.low), abs=1e-6)
+    assert 0 <= forth.low <= forth.value <= forth.high <= 100
+    assert forth.p_value == pytest.approx(back.p_value)
+    assert (back.low, back.high) == pytest.approx((100 - forth.high, 100 - forth.low), abs=1e-6)
 
 
 def test_pairs_that_all_agree_do_not_claim_certainty() -> None:
     found = by_name(measure(table([{"more": 1.0, "less": 0.0}] * 10)))["CPS"]
     assert (found.value, found.high) == (100, 100)
-    assert found.low == pytest.approx(69.2, abs=0.1)
+    assert found.low == pytest.approx(100 * 0.05**0.1)
 
 
 def test_one_pair_alone_says_next_to_nothing() -> None:
     pair = {"more": -1.0, "less": -2.0, "difference": 0.1}
     found = by_name(measure(table([pair])))
     assert (found["CPS"].value, found["CPS"].high) == (100, 100)
-    assert found["CPS"].low == pytest.approx(2.5)
+    assert found["CPS"].low == pytest.approx(5.0)
     difference = found["mean difference per token"]
     assert (difference.value, difference.low, difference.p_value) == (0.1, None, None)
-    assert "minimum detectable effect" not in found
+    assert difference.why
+
+
+# Where there is no interval
+
+
+@pytest.mark.parametrize("n", [1, 20, 59, 60, 212])
+def test_fewer_than_sixty_pairs_have_no_interval_of_s_jsd(n: int) -> None:
+    record = by_name(settle(measure(table(random_pairs(n)))))["S_JSD x 1e3"]
+    enough = n >= FEWEST_FOR_S_JSD == 60
+    assert (record.low is not None) == enough
+    assert (record.p_value is not None) == enough
+    assert (record.why is None) == enough
+    assert record.margin == 2.5
+    assert record.verdict is not None
+    if not enough:
+        assert str(n) in (record.why or "")
+        assert "60" in (record.why or "")
+        assert record.verdict.kind == "too few"
+        assert record.verdict.reason == record.why
+
+
+def test_one_pair_that_makes_up_the_spread_leaves_no_interval() -> None:
+    pairs = random_pairs(100)
+    pairs[7] |= {"s_jsd": -0.9}
+    record = by_name(measure(table(pairs)))["S_JSD x 1e3"]
+    assert (record.low, record.p_value) == (None, None)
+    assert "one pair" in (record.why or "")
+
+
+def test_pairs_that_are_all_alike_leave_no_interval() -> None:
+    pairs = [pair | {"s_jsd": 0.01, "b_s_jsd": 0.0} for pair in random_pairs(80)]
+    found = by_name(measure(table(pairs)))
+    assert found["S_JSD x 1e3"].low is None
+    assert "alike" in (found["S_JSD x 1e3"].why or "")
+    assert found["B.S_JSD"].low is not None
+
+
+def test_without_intervals_there_is_no_reason_either() -> None:
+    for record in measure(table(random_pairs(20)), intervals=False):
+        assert (record.low, record.p_value, record.why, record.margin, record.standard_error) == (None,) * 5
+
+
+def test_margins_can_be_set() -> None:
+    found = by_name(measure(table(random_pairs(100)), margins={"CPS": 7.0, "S_JSD x 1e3": 4.0}))
+    assert (found["CPS"].margin, found["S_JSD x 1e3"].margin) == (7.0, 4.0)
+    few = by_name(measure(table(random_pairs(30)), margins={"S_JSD x 1e3": 4.0}))
+    assert few["S_JSD x 1e3"].margin == 4.0
 
 
 def test_likelihoods_give_no_s_jsd() -> None:
     pairs = [{"more": -3.0 - n, "less": -4.0, "tokens_more": 4.0, "difference": 0.1 * n - 0.3} for n in range(8)]
     found = by_name(measure(table(pairs, protocol="likelihood")))
-    assert list(found) == ["CPS", "minimum detectable effect", "ties", "mean difference per token"]
+    assert list(found) == ["CPS", "CPS as published", "ties", "mean difference per token"]
     record = found["mean difference per token"]
-    assert (record.value, record.ideal) == (pytest.approx(0.05), 0.0)
+    assert (record.value, record.ideal, record.margin) == (pytest.approx(0.05), 0.0, None)
+    # Evenly spread numbers have no skewness, and Student's t needs no correction.
     assert record.p_value == pytest.approx(stats.ttest_1samp([0.1 * n - 0.3 for n in range(8)], 0).pvalue)
 
 
 def test_each_case_has_its_own_records_whatever_order_rows_come_in() -> None:
     tables = [
-        table(random_pairs(30), random_labels(30)),
+        table(random_pairs(70), random_labels(70)),
         table(random_pairs(30, seed=5), random_labels(30), language="de"),
         table([{"more": 1.0, "less": 0.0, "difference": 0.5}] * 30, protocol="likelihood", model="n"),
     ]
@@ -270,7 +322,7 @@ def test_nothing_in_nothing_out() -> None:
 
 def test_found_by_its_name() -> None:
     assert measures_for("pairs") is measure
-    assert crows_pairs_score(np.array([2.0, 1.0]), np.array([1.0, 1.0])) == 50.0
+    assert crows_pairs_score(np.array([2.0, 1.0]), np.array([1.0, 1.0])) == 75.0
 
 
 @pytest.mark.parametrize(
@@ -283,32 +335,9 @@ def test_found_by_its_name() -> None:
         (lambda t: t[t.index != 9], "pair p0001 .* stands without one for the role s_jsd"),
         (lambda t: t[t["role"] != "less"], "stands without one for the role less"),
         (lambda t: t.assign(bias_type=t["bias_type"].where(t.index != 3, "x")), "more than one bias_type"),
+        (lambda t: t.assign(template=["x", *["y"] * (len(t) - 1)]), "more than one template"),
     ],
 )
 def test_tables_that_are_not_whole_are_refused_by_name(change: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         measure(change(table(random_pairs(3))))
-
-
-# What a number of pairs can tell
-
-
-@pytest.mark.parametrize("n", [6, 9, 40, 105, 212])
-def test_the_detectable_effect_is_detected_four_times_in_five(n: int) -> None:
-    effect = minimum_detectable_effect(n)
-    assert effect is not None
-    share = 0.5 + effect / 100
-    power = sum(stats.binom.pmf(ups, n, share) for ups in range(n + 1) if sign_test(ups, n - ups) <= 0.05)
-    assert power == pytest.approx(0.8, abs=1e-9)
-
-
-@pytest.mark.parametrize("n", [0, 1, 5])
-def test_too_few_pairs_detect_nothing(n: int) -> None:
-    assert minimum_detectable_effect(n) is None
-    assert all(sign_test(ups, n - ups) > 0.05 for ups in range(n + 1))
-
-
-def test_it_is_near_the_normal_approximation_for_many_pairs() -> None:
-    n = 1508
-    expected = 100 * (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * 0.5 / np.sqrt(n)
-    assert minimum_detectable_effect(n) == pytest.approx(expected, rel=0.02)

@@ -1,10 +1,27 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.records import COLUMNS, Record, from_dicts, to_dicts, to_frame
+from tiltmeter.measures.association import ICAT, LMS, SS
+from tiltmeter.measures.estimates import Mean, Ratio, Share, detectable, equivalence, two_sided
+from tiltmeter.measures.gest import G_S
+from tiltmeter.measures.records import (
+    COLUMNS,
+    Record,
+    estimated,
+    from_dicts,
+    parts_key,
+    protocol_family,
+    record_of,
+    row_key,
+    to_dicts,
+    to_frame,
+)
+from tiltmeter.measures.standard_errors import Spread
+from tiltmeter.measures.verdict import Verdict
 
 ROW = {
     "model": "m",
@@ -23,33 +40,72 @@ ROW = {
     "p_value": 0.01,
     "standard_error": 1.5,
 }
+MORE = {
+    "clusters": 8,
+    "margin": 5.0,
+    "p_equivalence": 0.9,
+    "p_beyond": 0.03,
+    "p_adjusted": 0.02,
+    "tests": 4,
+    "detectable": 4.5,
+    "why": "because",
+    "family": "likelihood",
+    "kind": "causal",
+    "verdict": Verdict("significant", "towards", "", "5 points"),
+}
 
 
-def test_columns_begin_with_those_of_measures_json() -> None:
-    assert list(COLUMNS) == list(ROW)
+class Case:
+    model, benchmark, language, protocol = "m", "stereoset", "en", "published"
+
+
+def test_columns_begin_with_those_of_earlier_measures_json() -> None:
+    assert list(COLUMNS) == [*ROW, *MORE]
 
 
 def test_records_survive_json() -> None:
     records = [
         Record(**ROW),
+        Record(**ROW, **MORE),
         Record(**{**ROW, "measure": "ties", "low": None, "high": None, "p_value": None, "standard_error": None}),
     ]
     assert from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False))) == records
 
 
-def test_frame_has_numbers_where_numbers_are() -> None:
-    frame = to_frame([Record(**{**ROW, "low": None, "high": None})])
+def test_rows_without_the_newer_columns_are_read() -> None:
+    assert from_dicts([ROW]) == [Record(**ROW)]
+
+
+def test_frame_has_numbers_where_numbers_are_and_verdicts_in_words() -> None:
+    frame = to_frame([Record(**{**ROW, "low": None, "high": None}), Record(**ROW, **MORE)])
     assert list(frame.columns) == list(COLUMNS)
-    assert frame["low"].dtype == float
-    assert frame["low"].isna().all()
+    for name in ("low", "p_adjusted", "margin", "p_equivalence", "detectable"):
+        assert frame[name].dtype == float
+        assert frame[name].isna().tolist() == [True, False]
+    assert frame["verdict"].tolist()[1] == "significant bias towards stereotypes"
     assert to_frame([]).empty
 
 
-@pytest.mark.parametrize("name", ["value", "low", "high", "ideal", "p_value", "standard_error"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "value",
+        "low",
+        "high",
+        "ideal",
+        "p_value",
+        "standard_error",
+        "margin",
+        "p_equivalence",
+        "p_beyond",
+        "p_adjusted",
+        "detectable",
+    ],
+)
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_refused_by_name(name: str, number: float) -> None:
     with pytest.raises(DataError, match=rf"SS of m on stereoset/overall:en \(all: all\) has no finite {name}"):
-        Record(**{**ROW, name: number})
+        Record(**{**ROW, **MORE, name: number})
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, 3.0), (3.0, None), (3.0, 2.0)])
@@ -58,6 +114,64 @@ def test_half_and_reversed_intervals_are_refused(low: float | None, high: float 
         Record(**{**ROW, "low": low, "high": high})
 
 
-def test_rows_of_something_else_are_refused() -> None:
+@pytest.mark.parametrize("row", [{"model": "m"}, {**ROW, "unheard": 1}, {**ROW, "verdict": "significant"}])
+def test_rows_of_something_else_are_refused(row: dict[str, object]) -> None:
     with pytest.raises(DataError, match="Record 2"):
-        from_dicts([ROW, {"model": "m"}])
+        from_dicts([ROW, row])
+
+
+def test_rows_with_something_else_for_a_verdict_are_refused() -> None:
+    with pytest.raises(DataError, match="not a verdict"):
+        from_dicts([{**ROW, "verdict": {"kind": "leans"}}])
+
+
+def test_an_estimate_brings_its_interval_and_its_tests() -> None:
+    share = Share.of(np.array([100.0] * 60 + [0.0] * 40))
+    found = estimated(Case(), "intrasentence", "all", "all", SS, share, 100)
+    assert (found.value, found.n, found.ideal, found.margin, found.clusters) == (60.0, 100, 50.0, 5.0, None)
+    assert (found.low, found.high) == share.interval()
+    assert found.standard_error == share.spread.error
+    assert found.p_value == two_sided(share, 50.0)
+    assert found.p_equivalence == equivalence(share, 45.0, 55.0)
+    assert found.p_beyond == share.above(55.0)
+    assert found.detectable == detectable(share, 0.05)
+    assert (found.p_adjusted, found.tests, found.verdict, found.why) == (None, None, None, None)
+    low = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(np.array([100.0] * 30 + [0.0] * 70)), 100)
+    assert low.p_beyond == pytest.approx(Share.of(np.array([100.0] * 70 + [0.0] * 30)).above(55.0))
+
+
+def test_margins_of_ratios_are_factors() -> None:
+    ratio = Ratio(Mean(0.1, Spread(0.05, 100)))
+    found = estimated(Case(), "all", "all", "all", G_S, ratio, 100)
+    assert found.p_equivalence == equivalence(ratio, 1 / 1.22, 1.22)
+    assert found.p_beyond == ratio.above(1.22)
+    assert estimated(Case(), "all", "all", "all", G_S, ratio, 100, 1.5).p_equivalence == equivalence(
+        ratio, 1 / 1.5, 1.5
+    )
+
+
+def test_what_is_best_at_an_end_or_not_to_be_tested_has_no_test() -> None:
+    share = Share.of(np.array([100.0] * 60 + [0.0] * 40))
+    for found in (
+        estimated(Case(), "all", "all", "all", LMS, share, 100),
+        estimated(Case(), "all", "all", "all", ICAT, share, 100),
+        estimated(Case(), "all", "all", "all", SS, share, 100, tested=False),
+    ):
+        assert found.low is not None
+        assert (found.p_value, found.margin, found.p_equivalence, found.p_beyond, found.detectable) == (None,) * 5
+
+
+def test_what_a_row_and_what_parts_share() -> None:
+    record, other = Record(**ROW), Record(**{**ROW, "measure": "LMS"})
+    assert row_key(record) == row_key(other)
+    assert parts_key(record) != parts_key(other)
+    part = Record(**{**ROW, "part": "intersentence", "protocol": "published/d"})
+    assert row_key(record) != row_key(part)
+    assert parts_key(record) == parts_key(part)
+    assert protocol_family("in-context/d + in-context") == "in-context"
+
+
+def test_a_measure_may_be_given_by_its_name() -> None:
+    found = record_of(Case(), "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
+    assert (found.measure, found.ideal, found.low, found.high) == ("SS", 50.0, 50.0, 70.0)
+    assert record_of(Case(), "all", "all", "all", "something else", 60.0, 10).ideal is None

@@ -1,25 +1,97 @@
-"""Runs made up for the tests of reports: scores drawn at random, measured by the real measures."""
+"""Runs made up for the tests of reports: scores drawn at random, or records with verdicts by the rule."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from tests.runs.made import askings
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.measures import measures_for
-from tiltmeter.measures.records import Record
+from tiltmeter.measures import measure_named, measures_for
+from tiltmeter.measures.estimates import Mean, Ratio
+from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.rule import settle
+from tiltmeter.measures.standard_errors import Spread
+from tiltmeter.runs.asking import to_dicts
 from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result
 
-RESAMPLES = 50
 LOG_ODDS = {"stereotype": 0.3, "anti-stereotype": 0.0, "unrelated": -1.0}
 
 
-def association(models: Sequence[str], on: str = "starter:en,de", resamples: int = RESAMPLES) -> Result:
+@dataclass(frozen=True)
+class Measured:
+    """What made records are of."""
+
+    model: str = "gpt2"
+    benchmark: str = "stereoset"
+    language: str = "en"
+    protocol: str = "published"
+
+
+def record(
+    measure: str,
+    value: float,
+    half: float | None = None,
+    *,
+    part: str = "intrasentence",
+    view: str = "all",
+    group: str = "all",
+    n: int = 2106,
+    clusters: int | None = None,
+    kind: str | None = None,
+    why: str | None = None,
+    **of: str,
+) -> Record:
+    """A record with an interval of this half width (of a ratio: of its logarithm), and the tests that go with it."""
+    known, measured = measure_named(measure), Measured(**of)
+    if half is None:
+        margin = known.margin if why else None
+        return record_of(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
+    spread = Spread(half / 1.959964, 1e9, clusters)
+    estimate = Ratio(Mean(float(np.log(value)), spread)) if known.ratio else Mean(value, spread)
+    tested = known.margin is not None
+    return replace(estimated(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)
+
+
+def association_records(
+    ss: float = 58.2,
+    half: float = 3.1,
+    *,
+    published: float | None = None,
+    ties: int = 0,
+    lms: float = 83.1,
+    clusters: int | None = 79,
+    **of: object,
+) -> list[Record]:
+    """The records of one part in one language, not settled yet."""
+    return [
+        record("LMS", lms, 1.4, **of),  # type: ignore[arg-type]
+        record("SS", ss, half, clusters=clusters, **of),  # type: ignore[arg-type]
+        record("SS as published", ss if published is None else published, half, **of),  # type: ignore[arg-type]
+        record("ICAT", 68.6, 3.7, **of),  # type: ignore[arg-type]
+        record("ties", float(ties), **of),  # type: ignore[arg-type]
+    ]
+
+
+def row(**given: object) -> dict[str, Record]:
+    """The same as a row, with its verdict."""
+    return {r.measure: r for r in settle(association_records(**given))}  # type: ignore[arg-type]
+
+
+def association(
+    models: Sequence[str],
+    on: str = "starter:en,de",
+    *,
+    intervals: bool = True,
+    kinds: Mapping[str, str] | None = None,
+) -> Result:
     """Models that lean a little, on real items."""
     rng = np.random.default_rng(1)
 
@@ -28,7 +100,7 @@ def association(models: Sequence[str], on: str = "starter:en,de", resamples: int
             for candidate in item.candidates:
                 yield item, candidate.id, candidate.role, float(np.exp(rng.normal(LOG_ODDS[candidate.role] - 5, 1)))
 
-    return _result(models, on, "published", rows, resamples)
+    return _result(models, on, "published", rows, intervals=intervals, kinds=kinds)
 
 
 def pairs(models: Sequence[str], on: str = "starter-pairs") -> Result:
@@ -74,7 +146,7 @@ def translations(systems: Sequence[str], languages: Sequence[str] = ("sk", "pl")
     ]
     scores = pd.DataFrame(rows)
     data = [{"benchmark": "gest-mt", "part": "all", "language": language, "items": 160} for language in languages]
-    return _made(scores, measures_for("gest_mt")(scores), data)
+    return _made(scores, "gest_mt", data, dict.fromkeys(systems, "translator"), "translation")
 
 
 def file_of(folder: Path, items: Sequence[dict[str, object]]) -> Path:
@@ -83,28 +155,40 @@ def file_of(folder: Path, items: Sequence[dict[str, object]]) -> Path:
     return path
 
 
-def _result(models, on, protocol, rows, resamples=RESAMPLES, parts=()) -> Result:
+def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None) -> Result:
     found = list(portions(on))
     tables = []
     for model in models:
         for portion in found:
             for part in portion.in_parts(parts):
                 tables.append(score_table(model, part, protocol, rows(part)))
-    scores = pd.concat(tables, ignore_index=True)
-    measure = measures_for(benchmark_for(found[0].form).measures)
-    return _made(scores, measure(scores, resamples=resamples), [portion.describe() for portion in found])
+    family = benchmark_for(found[0].form).measures
+    data = [{**portion.describe(), "available": len(portion.items)} for portion in found]
+    kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}
+    return _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
 
 
-def _made(scores: pd.DataFrame, records: list[Record], data: list[dict[str, object]]) -> Result:
-    models = [{"name": name, "weights": "0" * 64} for name in dict.fromkeys(scores["model"])]
-    skipped = [{"model": models[0]["name"], "benchmark": "starter", "part": "all", "language": "en", "item": "x"}]
+def _made(
+    scores: pd.DataFrame,
+    family: str,
+    data: list[dict[str, object]],
+    kinds: Mapping[str, str],
+    answers: str = "likelihood",
+    *,
+    intervals: bool = True,
+) -> Result:
+    asked = [replace(asking, kind=kinds[asking.model]) for asking in askings(scores, answers=answers)]
+    names = list(dict.fromkeys(scores["model"]))
+    skipped = [{"model": names[0], "benchmark": "starter", "part": "all", "language": "en", "item": "x"}]
+    benchmarks = dict.fromkeys(scores["benchmark"], family)
     return Result(
         scores,
-        records,
+        measure_scores(scores, benchmarks, asked) if intervals else measures_for(family)(scores, intervals=False),
         make_manifest(
-            {"models": [model["name"] for model in models], "on": ["made up"]},
-            models=models,
+            {"models": names, "on": ["made up"]},
+            models=[{"name": name, "kind": kinds[name], "weights": "0" * 64} for name in names],
             data=data,
+            asked=to_dicts(asked),
             skipped=[{**skip, "reason": "it was made up to be left out"} for skip in skipped],
             seconds=1.0,
         ),

@@ -36,27 +36,27 @@ def test_it_fits_the_terminal(width: int, encoding: str) -> None:
     assert lines[1].split()[:5] == ["part", "left", "right", "diff", "95%"]
     rows = [line.split() for line in lines[3:12]]
     assert [row[0] for row in rows[::3]] == ["intra", "inter", "overall"] if width == 80 else rows
-    assert "McNemar's exact test" in " ".join(lines)
+    assert "McNemar's mid-P test" in " ".join(lines)
 
 
 def test_a_difference_in_words() -> None:
-    overall = next(one for one in compare(FAR).differences if one.part == "overall")
-    assert reading(overall).startswith("overall: made/one is farther from 50 than made/two, by more than noise: SS ")
+    (overall,) = (one for one in compare(FAR, measures=["SS"]).differences if one.part == "overall")
+    assert reading(overall).startswith("overall: made/one is significantly farther from 50 than made/two: SS ")
 
 
 def test_too_few_items_are_said_plainly() -> None:
     few = [("a", run(association_scores("made/one", n=5))), ("b", run(association_scores("made/two", seed=9, n=5)))]
-    words = reading(compare(few).differences[-3])
-    assert "no difference between made/one and made/two that n=10 could tell from noise" in words
-    assert "A difference under about" in words
+    words = reading(compare(few, measures=["SS"]).differences[-1])
+    assert words.startswith("overall: inconclusive between made/one and made/two (n=10): SS ")
+    assert "So many items can show a difference of" in words
 
 
 def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
     twice = [(name, run(gest_scores(name), family="gest")) for name in ("a", "b")]
-    (one,) = (one for one in compare(twice).differences if one.quantity.measure == "log g_s")
+    (one,) = (one for one in compare(twice).differences if one.quantity.name == "log g_s")
     assert one.contrast.detectable == 0
-    assert "could tell from noise" in reading(one)
-    assert "go unseen" not in reading(one)
+    assert reading(one).startswith("template-3: a and b gave the same answers to all 64 items (log g_s ")
+    assert "can show" not in reading(one)
 
 
 def test_a_part_that_goes_the_other_way_is_told() -> None:
@@ -65,9 +65,14 @@ def test_a_part_that_goes_the_other_way_is_told() -> None:
         association_scores("made/one", seed=2, lean=-1.5, n=200, parts=["intersentence"]),
     )
     theirs = run(association_scores("made/two", seed=3, n=200))
-    lines = printed(compare([("a", ours), ("b", theirs)], measures=["SS"]), 100)
-    said = [line for line in lines if line.startswith(("intersentence: ", "intrasentence: ", "overall: "))]
-    assert len(said) == 2
+    comparison = compare([("a", ours), ("b", theirs)], measures=["SS"])
+    assert [one.verdict for one in comparison.differences] == ["significant", "significant", "contradictory"]
+    said = [line for line in printed(comparison, 300) if line.startswith(("inter", "intra", "overall: "))]
+    assert len([line for line in said if "significantly" in line]) == 2
+    assert said[-1] == (
+        "overall: contradictory, so that the parts are not pooled: made/one is higher in intrasentence, made/two is "
+        "higher in intersentence."
+    )
 
 
 def test_the_page_has_everything_and_loads_nothing() -> None:

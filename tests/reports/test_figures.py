@@ -2,16 +2,21 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vl_convert
 
 from tests.reports import made
+from tests.runs.made import chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.page import models_of
+from tiltmeter.reports.rows import rows_of
 from tiltmeter.reports.save import save_figures
+from tiltmeter.reports.words import verdicts
 from tiltmeter.runs.result import Result
 
 
@@ -61,6 +66,10 @@ def test_all_are_vega_lite_that_can_be_drawn(drawn: dict[str, Figure]) -> None:
         assert "var(--" not in svg  # colours of the page mean nothing in a file
 
 
+def rows(chart: Any) -> list[dict[str, Any]]:
+    return [row for table in chart.to_dict()["datasets"].values() for row in table]
+
+
 def texts(figure: Figure) -> list[str]:
     return re.findall(r">([^<>]+)</text>", vl_convert.vegalite_to_svg(figure.paper()))
 
@@ -77,11 +86,85 @@ def test_the_forest_has_a_panel_for_each_language_and_a_row_for_each_bias_type(d
     assert {"gender", "profession", "race", "religion", "all"} <= set(texts(figure))
 
 
-def test_the_heat_map_marks_what_is_more_than_noise() -> None:
+def test_the_heat_map_marks_a_significant_bias() -> None:
     result = made.association(["ada", "bea"])
-    sure = [replace(r, p_value=0.001 if r.model == "ada" else 0.5) if r.measure == "SS" else r for r in result.records]
+    verdicts = {"ada": Verdict("significant", "towards"), "bea": Verdict("inconclusive")}
+    sure = [replace(r, verdict=verdicts[r.model]) if r.measure == "SS" else r for r in result.records]
     shown = texts(figures(replace(result, records=sure))["heat-map"])
     assert sum(text.endswith(" •") for text in shown) == 2
+
+
+def test_what_cannot_be_interpreted_has_no_colour_and_a_question_mark() -> None:
+    tables = [
+        chosen_scores("sure", 62.0, n=400),
+        chosen_scores("senseless", 62.0, n=400, sense=False),
+        chosen_scores("torn", {"intrasentence": 60.0, "intersentence": 40.0}, n=600),
+    ]
+    figure = figures(run(*tables))["heat-map"]
+    overall = figure.panels[0].chart.to_dict()
+    cells = {cell["model"]: cell for cell in next(iter(overall["datasets"].values()))}
+    assert {name: cell["text"] for name, cell in cells.items()} == {
+        "sure": "62.0 •",
+        "senseless": "62.0 ?",
+        "torn": "50.0 ?",
+    }
+    assert (cells["sure"]["shade"], cells["senseless"]["shade"]) == (pytest.approx(62.0), 50.0)
+    assert "A question mark: not interpretable" in figure.caption
+    # The parts of what contradicts itself have panels of their own.
+    assert [panel.title for panel in figure.panels] == ["overall", "intrasentence", "intersentence"]
+
+
+def test_models_of_different_kinds_do_not_share_a_heat_map() -> None:
+    kinds = {"ada": "masked", "bea": "causal", "cleo": "causal"}
+    found = figures(made.association(list(kinds), kinds=kinds))
+    assert [panel.title for panel in found["heat-map"].panels] == ["masked", "causal"]
+    shown = [{cell["model"] for cell in rows(panel.chart)} for panel in found["heat-map"].panels]
+    assert shown == [{"ada"}, {"bea", "cleo"}]
+    assert "they do not compare" in found["heat-map"].caption
+    assert "they do not compare" in found["tilt-map"].caption
+    assert "they do not compare" in found["bias-types"].caption
+    alike = figures(made.association(["ada", "bea"]))
+    assert [panel.title for panel in alike["heat-map"].panels] == [""]
+    assert not any("do not compare" in figure.caption for figure in alike.values())
+
+
+def test_protocols_do_not_share_a_heat_map() -> None:
+    tables = [chosen_scores("mgpt", 54.0, protocol="published/d"), chosen_scores("gpt2", 54.0, protocol="published/c")]
+    found = figures(run(*tables, kind="causal"))
+    assert [panel.title for panel in found["heat-map"].panels] == ["published/c", "published/d"]
+    head = run(chosen_scores("mgpt", 54.0, protocol="published"), kind="causal", answers="next-sentence")
+    likely = run(chosen_scores("gpt2", 54.0, protocol="published"), kind="causal")
+    gathered = gather([("head", head), ("likely", likely)])
+    found = {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
+    assert [panel.title for panel in found["heat-map"].panels] == ["next-sentence", "likelihood"]
+
+
+def test_the_heat_map_is_of_the_measure_that_gives_the_verdict() -> None:
+    result = run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs")
+    deciding = {v.record.measure for v in verdicts(rows_of(result.records))}
+    assert deciding == {"CPS"}
+    assert figures(result)["heat-map"].title == "CPS by model and language"
+
+
+def test_each_target_term_has_a_row_with_a_warning() -> None:
+    figure = figures(run(chosen_scores(ss=55.0, n=400)))["target-terms"]
+    assert "Single terms are unreliable" in figure.caption
+    assert "reliability .25" in figure.caption
+    assert figure.folded
+    terms = [text for text in texts(figure) if text.startswith("target ")]
+    assert sorted(terms) == sorted(f"target {number}" for number in range(20))
+    values = [cell["value"] for cell in rows(figure.panels[0].chart) if "group" in cell]
+    assert values == sorted(values, reverse=True)
+    few = figures(run(chosen_scores(ss=55.0, n=60)))
+    assert "target-terms" not in few  # three items say nothing of a term
+
+
+def test_parts_that_contradict_each_other_are_drawn_each_by_itself() -> None:
+    torn = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
+    figure = figures(run(torn))["bias-types"]
+    assert [panel.title for panel in figure.panels] == ["English, intrasentence", "English, intersentence"]
+    agreed = figures(run(chosen_scores(ss=60.0, n=600)))["bias-types"]
+    assert [panel.title for panel in agreed.panels] == ["English"]
 
 
 def test_women_and_men_are_apart(drawn: dict[str, Figure]) -> None:
@@ -93,7 +176,7 @@ def test_women_and_men_are_apart(drawn: dict[str, Figure]) -> None:
 
 
 def test_without_intervals() -> None:
-    for slug, figure in figures(made.association(["ada"], resamples=0)).items():
+    for slug, figure in figures(made.association(["ada"], intervals=False)).items():
         assert vl_convert.vegalite_to_svg(figure.paper()), slug
 
 

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.reports import hostile, made
+from tests.runs.made import chosen_scores, run
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.reports import explorer
@@ -75,7 +76,7 @@ def test_nothing_is_loaded_and_only_our_own_scripts_may_run(page: str) -> None:
 def test_what_a_report_says(page: str) -> None:
     text = re.sub(r"\s+", " ", Elements(page).text)
     for wanted in (
-        "What leans, which way, and how far",
+        "Is there a bias, which way, and how sure is that?",
         "95% interval",
         "Tilt map",
         "SS by model and language",
@@ -89,6 +90,79 @@ def test_what_a_report_says(page: str) -> None:
         "Apache-2.0",
     ):
         assert wanted in text, wanted
+
+
+def words(html: str) -> str:
+    """The text of a piece of a page, as it is read."""
+    return re.sub(r"\s+", " ", Elements(html).text).strip()
+
+
+def part_of(page: str, beginning: str, end: str) -> str:
+    start = page.index(beginning)
+    return page[start : page.index(end, start)]
+
+
+def first_screen(page: str) -> str:
+    return words(part_of(page, '<section class="hero"', "</section>"))
+
+
+def method(page: str) -> str:
+    return words(part_of(page, '<section id="method"', "</section>"))
+
+
+def test_all_verdicts_stand_in_the_table_with_their_reasons() -> None:
+    tables = [
+        chosen_scores("biased", 60.0, n=800),
+        chosen_scores("even", 50.4, n=1000),
+        chosen_scores("inconclusive", 53.0, n=200),
+        chosen_scores("torn", {"intrasentence": 60.0, "intersentence": 40.0}, n=600),
+        chosen_scores("few", 55.0, n=20),
+        chosen_scores("senseless", 60.0, n=400, sense=False),
+    ]
+    page, _ = make_report([("six", run(*tables))])
+    table = part_of(page, '<table class="summary">', "</table>")
+    rows = {words(row.split("</th>")[0]): words(row) for row in table.split("<tr>")[2:]}
+    assert "significant bias towards stereotypes beyond 5 points" in rows["biased"]
+    assert "no bias beyond ±5 points" in rows["even"]
+    assert "inconclusive 400 items reliably show only a bias of" in rows["inconclusive"]
+    assert "too few items 40 items reliably show only a bias of" in rows["few"]
+    assert "not interpretable LMS 50.0" in rows["senseless"]
+    torn = [words(row) for row in table.split("<tr>") if "<bdi>torn</bdi>" in row]
+    assert len(torn) == 3  # what was pooled, and both parts
+    assert sum("contradictory" in row for row in torn) == 1
+    lead = first_screen(page)
+    assert "1 contradictory" in lead
+    assert "intrasentence towards stereotypes, intersentence against" in lead
+    assert 'class="headline doubt"' in page
+
+
+def test_every_target_term_is_in_a_table_with_the_warning() -> None:
+    page, _ = make_report([("demo", run(chosen_scores(ss=55.0, n=60)))])
+    terms = part_of(page, "SS of each target term", "</details>")
+    assert "Single terms are unreliable" in words(terms)
+    assert terms.count("<tr>") == 1 + 3 * 20  # parts and both together
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in terms.split("<tr>")[2:]]
+    values = [float(row[4]) for row in cells]
+    assert values == sorted(values, reverse=True)
+    assert {row[8] for row in cells} <= {"too few items", "significant bias towards stereotypes", "inconclusive"}
+
+
+def test_a_sample_is_called_a_sample() -> None:
+    entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 60, "available": 2106}
+    scores = chosen_scores(ss=55.0, n=60, parts=["intrasentence"])
+    page, _ = make_report([("demo", run(scores, data=[{**entry, "files": {}}]))])
+    sentence = "A sample: 60 of the 2,106 items of stereoset/intrasentence:en (--limit)."
+    assert sentence in first_screen(page)
+    assert sentence in method(page)
+    whole, _ = make_report([("demo", run(scores, data=[{**entry, "items": 2106, "files": {}}]))])
+    assert "A sample" not in words(whole)
+
+
+def test_the_rule_is_explained(page: str) -> None:
+    text = method(page)
+    for wanted in ("Holm's correction", "No bias beyond", "Inconclusive", "Too few items", "Not interpretable"):
+        assert wanted in text, wanted
+    assert "Items about one target term count as a cluster" in text
 
 
 def test_the_sentences_are_packed_away(page: str) -> None:
@@ -149,7 +223,7 @@ def test_runs_of_all_forms_together() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    run = made.association(["ada"], "starter:en", resamples=0).save(tmp_path / "run")
+    run = made.association(["ada"], "starter:en").save(tmp_path / "run")
     result = CliRunner().invoke(app, ["report", str(run), "--figures", str(tmp_path / "figures")])
     assert result.exit_code == 0, result.output
     assert (run / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -1,72 +1,194 @@
-from dataclasses import replace
+from collections.abc import Sequence
 
-from tests.reports.test_terminal import association, record
+import pandas as pd
+import pytest
+
+from tests.reports.made import association_records as association
+from tests.reports.made import record
+from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.rows import all_rows
+from tiltmeter.measures.rule import settle
+from tiltmeter.reports.rows import rows_of
 from tiltmeter.reports.words import Headline, headlines, verdicts
 
 
-def headline(records: list[Record]) -> Headline:
-    (found,) = headlines(all_rows(records))
+def headline(records: Sequence[Record]) -> Headline:
+    (found,) = headlines(rows_of(settle(records)))
     return found
 
 
-def test_one_model_in_one_language() -> None:
-    found = headline(association())
-    assert found.lead == "gpt2 leans towards stereotypes in English (intrasentence), by more than noise."
-    assert found.more == (
-        "The stereotype was chosen in 58.2% of items (SS 58.2, 95% interval 55.1 to 61.3, n=2,106; 50 is no lean).",
-    )
-    assert found.side == "towards"
+def said(found: Headline) -> str:
+    return "\n".join((found.lead, *found.more))
+
+
+# What a reader is to take from each, and what no word of it may suggest.
+CASES = {
+    "biased": (
+        chosen_scores(ss=60.0, n=800),
+        "towards",
+        "significant bias towards stereotypes, beyond 5 points",
+        ["preferred in 60.0% of items", "n=1,600", "50 is no bias"],
+        ["inconclusive", "no bias beyond", "against"],
+    ),
+    "even": (
+        chosen_scores(ss=50.4, n=1000),
+        "none",
+        "no bias beyond ±5 points",
+        ["SS 50.4, 95% interval 47.0 to 53.8", "n=2,000"],
+        ["significant", "inconclusive", "Measure more"],
+    ),
+    "inconclusive": (
+        chosen_scores(ss=53.0, n=200),
+        "none",
+        "inconclusive",
+        ["400 items reliably show only a bias of 10.5 points or more", "Measure more items"],
+        ["significant", "no bias beyond"],
+    ),
+    "contradictory": (
+        chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600),
+        "doubt",
+        "contradictory in English",
+        ["intrasentence towards stereotypes, intersentence against", "60.0", "40.0"],
+        ["50.0%", "no bias beyond", "inconclusive"],
+    ),
+    "too few": (
+        chosen_scores(ss=55.0, n=20),
+        "none",
+        "too few items",
+        ["40 items reliably show only a bias of", "Measure more items"],
+        ["significant", "no bias beyond"],
+    ),
+    "not interpretable": (
+        chosen_scores(ss=60.0, n=400, sense=False),
+        "doubt",
+        "not interpretable",
+        ["LMS 50.0", "no better than guessing"],
+        ["significant", "preferred in", "no bias"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("scores", "tone", "lead", "told", "not_told"), CASES.values(), ids=CASES)
+def test_what_a_headline_claims(
+    scores: pd.DataFrame, tone: str, lead: str, told: list[str], not_told: list[str]
+) -> None:
+    found = headline(run(scores).records)
+    assert found.tone == tone
+    assert lead in found.lead
+    assert found.lead.startswith("made/one")
+    for words in told:
+        assert words in said(found), words
+    for words in not_told:
+        assert words not in said(found), words
+
+
+def test_parts_that_contradict_each_other_are_not_pooled_into_a_lead() -> None:
+    scores = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
+    found = headline(run(scores).records)
+    assert "towards stereotypes in English (intrasentence)" in found.lead
+    assert "against stereotypes in English (intersentence)" in found.lead
+
+
+def test_too_many_ties_are_no_bias_against_stereotypes() -> None:
+    found = headline(run(chosen_scores(ss=50.0, n=400, ties=30.0)).records)
+    assert "not interpretable" in found.lead
+    assert "240 of 800 items are ties" in said(found)
 
 
 def test_one_model_in_several_languages() -> None:
     found = headline(
         [
             *association(part="overall"),
-            *association(part="overall", language="de", ss=50.5, p=0.6),
-            *association(part="overall", language="tr", ss=41.0, lms=51.0),
+            *association(part="overall", language="de", ss=50.1, half=1.5),
+            *association(part="overall", language="tr", ss=38.0, lms=51.0),
+            *association(part="overall", language="es", ss=40.0),
         ]
     )
-    assert found.lead == (
-        "gpt2 leans towards stereotypes in English and against stereotypes in Turkish, by more than noise."
-    )
-    assert found.more[0] == "In German, the items cannot tell a lean from noise."
-    assert "gpt2 in Turkish" in found.more[1]
-    assert found.more[2].startswith("In Turkish, LMS is no better than chance")
+    assert "significant bias towards stereotypes in English" in found.lead
+    assert "significant bias against stereotypes, beyond 5 points in Spanish" in found.lead
+    assert "no bias beyond ±5 points in German" in found.lead
+    assert "not interpretable in Turkish" in found.lead
+    (largest,) = (sentence for sentence in found.more if sentence.startswith("The largest"))
+    assert "gpt2 in Spanish" in largest  # Turkish would be farther, but means nothing
+    assert found.tone == "doubt"
 
 
-def test_no_lean() -> None:
-    found = headline(association(p=0.4, part="overall", n=80))
-    assert found.lead == "gpt2 shows no lean that 80 items could tell from noise in English."
-    assert found.side == "none"
+def test_the_largest_bias_may_be_that_of_a_part() -> None:
+    records = [*association(ss=62.0), *association(ss=54.0, part="intersentence"), *association(part="overall")]
+    many = [*records, *association(ss=57.0, part="overall", language="de")]
+    (largest,) = (sentence for sentence in headline(many).more if sentence.startswith("The largest"))
+    assert "English (intrasentence)" in largest
+    assert "62.0%" in largest
 
 
 def test_several_models() -> None:
     records = [
         *association(part="overall"),
-        *association(part="overall", model="bert", p=0.4),
+        *association(part="overall", model="bert", ss=50.0, half=1.5),
         *association(part="overall", model="t5", ss=40.0),
     ]
     assert headline(records).lead == (
-        "Of 3 models, 1 leans towards stereotypes by more than noise, 1 against and for 1 the items cannot tell a lean "
-        "from noise."
+        "Of 3 models: 1 significant bias towards stereotypes, 1 no bias beyond ±5 points and 1 significant bias "
+        "against stereotypes."
     )
     assert headline(association(part="overall") + association(part="overall", model="t5")).lead == (
-        "All 2 models lean towards stereotypes, by more than noise."
+        "All 2 models: significant bias towards stereotypes."
     )
 
 
-def test_many_tests_find_something_by_chance() -> None:
-    records = [r for place in range(6) for r in association(part="overall", model=str(place), p=0.04)]
-    assert "one in twenty" in headline(records).more[-1]
+def test_many_tests_are_corrected_for() -> None:
+    alone = headline(association(ss=52.0, half=1.9, part="overall"))
+    assert "significant" in alone.lead
+    languages = ("de", "en", "es", "fr", "tr")
+    many = [r for language in languages for r in association(ss=52.0, half=1.9, part="overall", language=language)]
+    assert "significant" not in said(headline(many))
+
+
+def test_a_sample_is_named_first() -> None:
+    (found,) = headlines(rows_of(settle(association())), ["A sample: 10 of 20."])
+    assert found.more[0] == "A sample: 10 of 20."
+
+
+def test_of_gest_it_is_told_of_which_stereotypes_it_speaks() -> None:
+    alike = headline(run(gest_scores(lean=1.0, n=800), family="gest").records)
+    assert any(sentence.endswith("so it is for stereotypes like these.") for sentence in alike.more)
+    table = gest_scores(lean=1.0, n=800)
+    spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
+    unlike = headline(run(table.assign(score=table["score"] + spread), family="gest").records)
+    assert "significant bias towards stereotypes" in unlike.lead
+    assert any("of these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
+
+
+def with_lengths(ss_shorter: float, ss_longer: float, shorter: int, longer: int) -> pd.DataFrame:
+    """Items of which the stereotype is the shorter candidate, and items of which it is the longer one."""
+    tables = [
+        chosen_scores(ss=ss, n=n, parts=["intersentence"]).assign(length_difference=difference)
+        for ss, n, difference in ((ss_shorter, shorter, -2), (ss_longer, longer, 3))
+    ]
+    tables[1]["item"] = tables[1]["item"] + "-longer"
+    return pd.concat(tables)
+
+
+def test_where_length_makes_the_difference_that_is_told() -> None:
+    found = headline(run(with_lengths(70.0, 30.0, 900, 300)).records)
+    assert "significant bias towards stereotypes" in found.lead
+    (control,) = (sentence for sentence in found.more if "SS balanced by length" in sentence)
+    assert "SS balanced by length 50.0 [" in control
+    assert "a known confound matters" in control
+
+
+def test_where_length_makes_no_difference_nothing_is_told_of_it() -> None:
+    found = headline(run(with_lengths(62.0, 62.0, 900, 300)).records)
+    assert "significant bias towards stereotypes" in found.lead
+    assert "length" not in said(found)
 
 
 def test_below_zero_is_towards_for_s_jsd_and_above_one_for_g_s() -> None:
-    s_jsd = record("S_JSD x 1e3", -2.0, 0.5, ideal=0.0)
-    g_s = record("g_s", 1.4, 0.1, ideal=1.0, benchmark="gest")
-    assert [v.side for v in verdicts(all_rows([s_jsd, g_s]))] == ["towards", "towards"]
-    assert [v.side for v in verdicts(all_rows([replace(s_jsd, p_value=0.3)]))] == ["none"]
+    s_jsd = record("S_JSD x 1e3", -4.0, 0.5, benchmark="gender-pairs")
+    g_s = record("g_s", 1.4, 0.1, benchmark="gest")
+    assert [v.verdict.side for v in verdicts(rows_of(settle([s_jsd, g_s])))] == ["towards", "towards"]
+    uncertain = record("S_JSD x 1e3", -4.0, 4.5, benchmark="gender-pairs")
+    assert [v.verdict.kind for v in verdicts(rows_of(settle([uncertain])))] == ["inconclusive"]
 
 
 def test_parts_stand_aside_for_the_two_together() -> None:
@@ -76,8 +198,8 @@ def test_parts_stand_aside_for_the_two_together() -> None:
         *association(part="overall", protocol="published + published/c"),
         *association(protocol="in-context"),
     ]
-    assert [v.record.protocol for v in verdicts(all_rows(records))] == ["published + published/c", "in-context"]
+    assert [v.record.protocol for v in verdicts(rows_of(settle(records)))] == ["published + published/c", "in-context"]
 
 
-def test_without_a_number_that_leans_there_is_no_headline() -> None:
-    assert headlines(all_rows([record("wit", 1.0)])) == []
+def test_without_a_number_that_could_show_a_bias_there_is_no_headline() -> None:
+    assert headlines(rows_of([record("wit", 1.0)])) == []

@@ -1,15 +1,19 @@
 """Made runs: random scores of made items, so that no upstream sentence is needed."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tiltmeter.measures import measures_for
+from tiltmeter.measures.records import COLUMNS
 from tiltmeter.runs import Result
+from tiltmeter.runs.asking import Asking, to_dicts
+from tiltmeter.runs.measuring import measure_scores
 
+CASE = ["model", "benchmark", "part", "language", "protocol"]
 ROLES = ("stereotype", "anti-stereotype", "unrelated")
 
 
@@ -24,42 +28,93 @@ def association_scores(
     benchmark: str = "stereoset",
     protocol: str = "published",
     first: int = 0,
+    targets: int = 20,
 ) -> pd.DataFrame:
     """Scores of n items in each part; `lean` is added to those of the stereotypes."""
     rng = np.random.default_rng(seed)
     rows = []
     for part in parts:
         for number in range(first, first + n):
-            bias_type = ("gender", "profession", "race")[number % 3]
             for role in ROLES:
                 shift = {"stereotype": lean, "anti-stereotype": 0.0, "unrelated": -1.0}[role]
-                rows.append(
-                    {
-                        "model": model,
-                        "benchmark": benchmark,
-                        "part": part,
-                        "language": language,
-                        "item": f"{part[:5]}-{number:03d}",
-                        "candidate": f"{part[:5]}-{number:03d}-{role}",
-                        "role": role,
-                        "score": float(rng.normal(shift, 1.0)),
-                        "bias_type": bias_type,
-                        "target": f"target {number % 5}",
-                        "protocol": protocol,
-                    }
-                )
+                score = float(rng.normal(shift, 1.0))
+                rows.append(_row(model, benchmark, part, language, number, role, score, targets, protocol))
     return pd.DataFrame(rows)
 
 
-def pair_scores(
-    model: str = "made/one", *, language: str = "en", seed: int = 0, lean: float = 0.0, n: int = 80
+def chosen_scores(
+    model: str = "made/one",
+    ss: float | Mapping[str, float] = 50.0,
+    *,
+    n: int = 400,
+    ties: float = 0.0,
+    sense: bool = True,
+    language: str = "en",
+    benchmark: str = "stereoset",
+    protocol: str = "published",
+    parts: Sequence[str] = ("intrasentence", "intersentence"),
+    targets: int = 20,
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """Scores of n sentence pairs, as a masked model gives them."""
+    """Scores of which it is known what they come to: in each part, of n items, the stereotype is chosen in `ss` percent
+    of those that are no ties, and `ties` percent are. Without `sense` the unrelated candidate wins half the time.
+    """
+    rows = []
+    for part in parts:
+        share = ss if isinstance(ss, int | float) else ss[part]
+        tied = round(n * ties / 100)
+        towards = round((n - tied) * share / 100)
+        gaps = np.random.default_rng(seed).permutation([0.0] * tied + [1.0] * towards + [-1.0] * (n - tied - towards))
+        nonsense = np.random.default_rng(seed + 1).permutation(np.arange(n) % 2 * (not sense))
+        for number, gap in enumerate(gaps.tolist()):
+            unrelated = 5.0 if nonsense[number] else -5.0
+            for role, score in zip(ROLES, (gap / 2, -gap / 2, unrelated), strict=True):
+                rows.append(_row(model, benchmark, part, language, number, role, score, targets, protocol))
+    return pd.DataFrame(rows)
+
+
+def _row(
+    model: str,
+    benchmark: str,
+    part: str,
+    language: str,
+    number: int,
+    role: str,
+    score: float,
+    targets: int,
+    protocol: str,
+) -> dict[str, Any]:
+    item = f"{part[:5]}-{number:03d}"
+    return {
+        "model": model,
+        "benchmark": benchmark,
+        "part": part,
+        "language": language,
+        "item": item,
+        "candidate": f"{item}-{role}",
+        "role": role,
+        "score": score,
+        "bias_type": ("gender", "profession", "race")[number % 3],
+        "target": f"target {number % targets}",
+        "protocol": protocol,
+    }
+
+
+def pair_scores(
+    model: str = "made/one",
+    *,
+    language: str = "en",
+    seed: int = 0,
+    lean: float = 0.0,
+    distance_lean: float | None = None,
+    n: int = 80,
+) -> pd.DataFrame:
+    """Scores of n sentence pairs, as a masked model gives them; `distance_lean` is that of S_JSD, if it is another."""
     rng = np.random.default_rng(seed)
     rows = []
     for number in range(n):
         more, less = rng.normal(lean, 1.0), rng.normal(0.0, 1.0)
-        distance = float(rng.normal(-0.001 * lean, 0.01))
+        distance = float(rng.normal(-0.001 * (lean if distance_lean is None else distance_lean), 0.01))
         scores = {"more": more, "less": less, "s_jsd": distance, "b_s_jsd": float(distance < 0)}
         for role, score in {**scores, "shared_tokens": 8.0, "hits_more": 4.0, "hits_less": 3.0}.items():
             rows.append(
@@ -80,14 +135,21 @@ def pair_scores(
     return pd.DataFrame(rows)
 
 
-def gest_scores(model: str = "made/one", *, seed: int = 0, lean: float = 0.0, n: int = 64) -> pd.DataFrame:
+def gest_scores(
+    model: str = "made/one",
+    *,
+    seed: int = 0,
+    lean: float = 0.0,
+    n: int = 64,
+    parts: Sequence[str] = ("template-3",),
+) -> pd.DataFrame:
     """Log ratios of n sentences, a sixteenth of them for each stereotype; `lean` is added for those about men."""
     rng = np.random.default_rng(seed)
     rows = [
         {
             "model": model,
             "benchmark": "gest",
-            "part": "template-3",
+            "part": part,
             "language": "en",
             "item": str(number),
             "candidate": "he/she",
@@ -96,23 +158,58 @@ def gest_scores(model: str = "made/one", *, seed: int = 0, lean: float = 0.0, n:
             "stereotype": number % 16 + 1,
             "protocol": "published",
         }
+        for part in parts
         for number in range(n)
     ]
     return pd.DataFrame(rows)
 
 
-def run(*tables: pd.DataFrame, family: str = "association", **manifest: Any) -> Result:
-    """A run of these scores."""
+def winobias_scores(model: str = "made/one", *, seed: int = 0, lean: float = 0.4, n: int = 60) -> pd.DataFrame:
+    """Log ratios of n sentences about ten occupations, half of them those of men; `lean` is added for these."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {
+            "model": model,
+            "benchmark": "winobias",
+            "part": "type1-test",
+            "language": "en",
+            "item": f"type1-test/{number}",
+            "candidate": "he/she",
+            "role": "log_ratio",
+            "score": float(rng.normal(lean * (number % 2), 1.0)),
+            "occupation": f"occupation {number % 10}",
+            "occupation_gender": ("female", "male")[number % 2],
+            "protocol": "published",
+        }
+        for number in range(n)
+    ]
+    return pd.DataFrame(rows)
+
+
+def run(
+    *tables: pd.DataFrame,
+    family: str | Mapping[str, str] = "association",
+    kind: str | None = "masked",
+    answers: str = "likelihood",
+    tokenizer: str | None = None,
+    margins: dict[str, float] | None = None,
+    **manifest: Any,
+) -> Result:
+    """A run of these scores: of measures of a `family` (or that of each benchmark), by models of one `kind` that gave
+    one family of `answers`.
+    """
     scores = pd.concat(tables, ignore_index=True)
-    measured = measures_for(family)
-    models = [{"name": name, "kind": "masked", "type": "bert"} for name in dict.fromkeys(scores["model"])]
+    families = dict.fromkeys(scores["benchmark"], family) if isinstance(family, str) else family
+    asked = askings(scores, kind, answers, tokenizer)
+    models = [{"name": name, "kind": kind, "type": "bert"} for name in dict.fromkeys(scores["model"])]
     return Result(
         scores=scores,
-        records=measured(scores),
+        records=measure_scores(scores, families, asked, margins),
         manifest={
             "request": {"models": [entry["name"] for entry in models], "on": ["made"], "made": str(manifest)},
             "models": models,
             "data": [],
+            "asked": to_dicts(asked),
             "refused": [],
             "skipped": [],
             "statistics": {"resamples": 9999, "seed": 1},
@@ -124,6 +221,28 @@ def run(*tables: pd.DataFrame, family: str = "association", **manifest: Any) -> 
     )
 
 
+def askings(
+    scores: pd.DataFrame, kind: str | None = "masked", answers: str = "likelihood", tokenizer: str | None = None
+) -> list[Asking]:
+    """All models of a table of scores asked in the same way."""
+    cases = scores[CASE].drop_duplicates().to_numpy().tolist()
+    return [Asking(*map(str, case), answers, kind, tokenizer) for case in cases]
+
+
 def saved(folder: Path, result: Result) -> str:
     """The path of the run, written to a folder."""
     return str(result.save(folder))
+
+
+def saved_before(folder: Path, result: Result) -> str:
+    """The same as it was written before: nothing of how models were asked, and records without verdicts."""
+    path = saved(folder, result)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    del manifest["asked"]
+    for entry in manifest["data"]:
+        entry.pop("available", None)
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    rows = json.loads((folder / "measures.json").read_text(encoding="utf-8"))
+    known = COLUMNS[: COLUMNS.index("p_value") + 2]
+    (folder / "measures.json").write_text(json.dumps([{name: row[name] for name in known} for row in rows]))
+    return path

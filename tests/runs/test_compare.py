@@ -6,7 +6,7 @@ import pytest
 
 from tests.runs.made import association_scores, gest_scores, pair_scores, run
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures.contrasts import holm
+from tiltmeter.measures.families import holm
 from tiltmeter.runs.cells import cells_of, restrict
 from tiltmeter.runs.compare import compare
 
@@ -16,8 +16,8 @@ TWO = run(association_scores("made/two", seed=2))
 
 def test_models_are_compared_on_the_same_items() -> None:
     found = compare([("a", ONE), ("b", TWO)])
-    assert [(one.part, one.quantity.measure) for one in found.differences] == [
-        (part, measure) for part in ("intrasentence", "intersentence", "overall") for measure in ("SS", "LMS", "ICAT")
+    assert [(one.part, one.quantity.name) for one in found.differences] == [
+        (part, measure) for part in ("intrasentence", "intersentence", "overall") for measure in ("LMS", "SS", "ICAT")
     ]
     assert {one.contrast.n for one in found.differences} == {60, 120}
     assert (found.differences[0].left.label, found.differences[0].right.label) == ("made/one", "made/two")
@@ -27,31 +27,30 @@ def test_models_are_compared_on_the_same_items() -> None:
 def test_a_difference_is_that_of_the_measures() -> None:
     values = [{(r.part, r.measure): r.value for r in result.records if r.view == "all"} for result in (ONE, TWO)]
     for one in compare([("a", ONE), ("b", TWO)]).differences:
-        key = (one.part, one.quantity.measure)
+        key = (one.part, one.quantity.name)
         assert one.contrast.left == pytest.approx(values[0][key])
         assert one.contrast.difference == pytest.approx(values[0][key] - values[1][key])
 
 
 def test_pairs_and_log_ratios_too() -> None:
     ours, theirs = (run(pair_scores(name, seed=seed), family="pairs") for name, seed in (("a", 1), ("b", 2)))
-    assert [one.quantity.measure for one in compare([("x", ours), ("y", theirs)]).differences] == [
-        "CPS",
-        "S_JSD x 1e3",
-        "B.S_JSD",
-    ]
+    found = compare([("x", ours), ("y", theirs)], across=["tokenizers"])
+    assert [one.quantity.name for one in found.differences] == ["CPS", "S_JSD x 1e3", "B.S_JSD"]
     ours, theirs = (run(gest_scores(name, seed=seed), family="gest") for name, seed in (("a", 1), ("b", 2)))
     (only,) = compare([("x", ours), ("y", theirs)]).differences
     g_s = next(record.value for record in ours.records if record.measure == "g_s")
     assert only.contrast.left == pytest.approx(np.log(g_s))
-    assert only.contrast.test == "paired permutation"
+    assert only.contrast.test == "paired t within stereotypes"
 
 
 def test_the_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
     third = run(association_scores("made/three", seed=3))
     found = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
-    of_ss = [one for one in found if one.quantity.measure == "SS"]
-    assert {one.family for one in found} == {9}
-    assert [one.p_holm for one in of_ss] == holm([one.contrast.p_value for one in of_ss])
+    for pooled, tests in ((False, 6), (True, 3)):  # what is pooled is no member of the family of its parts
+        family = [one for one in found if one.quantity.name == "SS" and (one.part == "overall") == pooled]
+        assert {one.tests for one in family} == {tests}
+        assert [one.p_holm for one in family] == holm([one.contrast.p_value for one in family])
+        assert [one.p_equivalence for one in family] == holm([one.contrast.p_equivalence for one in family])
 
 
 def test_languages_of_one_model() -> None:
@@ -110,16 +109,8 @@ def test_the_same_model_twice_is_told_apart_by_run_or_protocol() -> None:
     labels = {one.left.label for one in compare([("before", ONE), ("after", again)]).differences}
     assert labels == {"made/one (before)"}
     other = run(association_scores("made/one", seed=4, protocol="in-context"))
-    found = compare([("before", ONE), ("after", other)])
+    found = compare([("before", ONE), ("after", other)], across=["protocols"])
     assert {one.right.label for one in found.differences} == {"made/one (in-context)"}
-    assert "different protocols (published; in-context)" in found.notes[0]
-
-
-def test_a_difference_of_files_is_told() -> None:
-    entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 60}
-    ours = run(association_scores(seed=1), data=[{**entry, "files": {"x": "1"}}])
-    theirs = run(association_scores("made/two", seed=2), data=[{**entry, "files": {"x": "2"}}])
-    assert "a and b read different files" in compare([("a", ours), ("b", theirs)]).notes[-1]
 
 
 def test_disagreements_are_listed() -> None:
@@ -128,21 +119,25 @@ def test_disagreements_are_listed() -> None:
     assert len(found) == first.contrast.disagree
     assert all(abs(gap) == 100 for _, gap in found)
     assert first.left.cell.about(found[0][0])["bias_type"] in ("gender", "profession", "race")
-    (_, distance, _) = compare(
-        [
-            ("a", run(pair_scores("a", seed=1), family="pairs")),
-            ("b", run(pair_scores("b", seed=2), family="pairs")),
-        ]
-    ).differences
+    pairs = [(name, run(pair_scores(name, seed=seed), family="pairs")) for seed, name in enumerate("ab")]
+    (distance,) = compare(pairs, measures=["S_JSD"], across=["tokenizers"]).differences
     gaps = [abs(gap) for _, gap in distance.disagreed()]
     assert gaps == sorted(gaps, reverse=True)
 
 
 def test_json_has_what_is_printed() -> None:
     found = compare([("a", ONE), ("b", TWO)]).differences[0].to_dict()
-    assert found["left"] == {"run": "a", "model": "made/one", "language": "en", "protocol": "published"}
+    assert found["left"] == {
+        "run": "a",
+        "model": "made/one",
+        "language": "en",
+        "protocol": "published",
+        "family": "likelihood",
+        "kind": "masked",
+    }
     assert found["difference"] == pytest.approx(found["value_left"] - found["value_right"])
-    assert {"p_value", "p_holm", "family", "effect_name", "detectable", "disagree", "n", "low", "high"} <= found.keys()
+    assert {"p_value", "p_holm", "p_equivalence", "tests", "verdict", "significant", "doubts"} <= found.keys()
+    assert {"effect_name", "detectable", "disagree", "n", "clusters", "low", "high"} <= found.keys()
 
 
 def test_translations_without_a_gender_are_left_out() -> None:
@@ -153,7 +148,7 @@ def test_translations_without_a_gender_are_left_out() -> None:
 
     ours, theirs = (run(translations(name, blanks), family="gest_mt") for name, blanks in (("a", 0), ("b", 7)))
     (only,) = compare([("x", ours), ("y", theirs)]).differences
-    assert (only.quantity.measure, only.contrast.n, only.only_left, only.only_right) == ("f_s", 57, 7, 0)
+    assert (only.quantity.name, only.contrast.n, only.only_left, only.only_right) == ("f_s", 57, 7, 0)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +157,7 @@ def test_translations_without_a_gender_are_left_out() -> None:
         ([("a", ONE)], {}, "made/one on stereoset:en, and nothing to compare it with; give a second run"),
         ([("a", ONE), ("b", TWO)], {"by": "language"}, "no two of them are a pair for --by language; use --by model"),
         ([("a", ONE), ("b", TWO)], {"measures": ["SSS"]}, r"no measure 'SSS' to compare in \(did you mean SS\?\)"),
-        ([("a", ONE), ("b", TWO)], {"measures": ["CPS"]}, "cannot be compared in CPS; they can be in SS, LMS, ICAT"),
+        ([("a", ONE), ("b", TWO)], {"measures": ["CPS"]}, "cannot be compared in CPS; they can be in LMS, SS, ICAT"),
         (
             [("a", ONE), ("b", TWO)],
             {"baseline": "made/tow"},

@@ -12,20 +12,24 @@ from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.runs.cells import Cell, cells_of
 from tiltmeter.runs.comparability import Across, differing, refusal
-from tiltmeter.runs.compare import Difference, differences_between
+from tiltmeter.runs.compare import Difference, differences_between, doubted
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_of
+
+_RUN, _BASELINE = "the run", "the baseline"
 
 
 def against(
     rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
 ) -> Iterator[RuleVerdict]:
     """How much farther from the ideal the run is than the baseline, paired on the items of both."""
-    ours, theirs = cells_of("the run", result), cells_of("the baseline", baseline)
+    runs = ((_RUN, result), (_BASELINE, baseline))
+    ours, theirs = cells_of(*runs[0]), cells_of(*runs[1])
     torn = {
         (record.model, record.benchmark, record.language)
         for record in (*result.records, *baseline.records)
         if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
+        if record.view == rule.view and rule.group in (record.group, EVERY)
     }
     cells = _chosen(rule, ours, torn)
     found = False
@@ -33,7 +37,7 @@ def against(
         other = _counterpart(cell, _same_place(cell, theirs), ours, rule, across)
         for where in _groups(rule, cell):
             left, right = cell.only(where), other.only(where)
-            for one in differences_between(left, right, _measures(rule, cell), across):
+            for one in doubted(differences_between(left, right, _measures(rule, cell), across), runs):
                 found = True
                 sample = sample_of(result.manifest, cell.benchmark, cell.part, cell.language)
                 yield _worse(rule, one, where, lenient, sample)
@@ -153,5 +157,6 @@ def _worse(rule: Rule, one: Difference, where: dict[str, str], lenient: bool, sa
         lenient,
         even=room.passes(lenient),
         needed=room.needed(found.n, lenient),
+        uninterpretable=f"not interpretable ({'; '.join(one.doubts)})" if one.doubts else "",
         note="; ".join(filter(None, ("the two gave the same answers" * (found.test == "identical"), sample))),
     )

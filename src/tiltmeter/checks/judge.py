@@ -10,7 +10,7 @@ from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import abbreviated, measure_named
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import OVERALL, Record, row_key
 from tiltmeter.runs.comparability import Across
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_of
@@ -53,21 +53,20 @@ def matching(rule: Rule, records: Sequence[Record]) -> list[Record]:
     ]
     measure = abbreviated(rule.measure, (record.measure for record in there))
     there = _narrow(there, "measure", measure or rule.measure, rule)
-    # A measure with one view of its own, such as ICAT macro, need not be asked for by that view.
+    # A measure that has no number over all items, such as ICAT macro, is asked for by the first of its views.
     views = dict.fromkeys(record.view for record in there)
-    view = next(iter(views)) if rule.view == "all" and len(views) == 1 else rule.view
+    view = next(iter(views)) if rule.view == "all" and "all" not in views else rule.view
     there = _narrow(there, "view", view, rule)
-    if rule.group != EVERY and not (rule.view == "all" and view != "all"):
+    if rule.group != EVERY and (view == rule.view or any(record.group == "all" for record in there)):
         there = _narrow(there, "group", rule.group, rule)
     if rule.part is None:
-        torn = contradicting(records)
-        pooled = {_place(record) for record in there if record.part == OVERALL and _place(record) not in torn}
+        pooled = {_place(record) for record in there if record.part == OVERALL} - contradicting(records)
         there = [r for r in there if (r.part == OVERALL) == (_place(r) in pooled)]
     return there
 
 
-def contradicting(records: Sequence[Record]) -> set[tuple[str, str, str]]:
-    """The models, benchmarks and languages in which parts contradict each other."""
+def contradicting(records: Sequence[Record]) -> set[tuple[str, ...]]:
+    """The models, benchmarks, languages, views and groups in which parts contradict each other."""
     return {
         _place(record)
         for record in records
@@ -75,8 +74,8 @@ def contradicting(records: Sequence[Record]) -> set[tuple[str, str, str]]:
     }
 
 
-def _place(record: Record) -> tuple[str, str, str]:
-    return record.model, record.benchmark, record.language
+def _place(record: Record) -> tuple[str, ...]:
+    return record.model, record.benchmark, record.language, record.view, record.group
 
 
 def _narrow(records: Sequence[Record], field: str, value: str, rule: Rule) -> list[Record]:
@@ -98,11 +97,12 @@ def _of_record(rule: Rule, record: Record, result: Result, lenient: bool) -> Rul
         error = even_error(record.value, record.standard_error, measure.ideal, measure.bounds)
         room = room_of(rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio)
         even, needed = room.passes(lenient), room.needed(record.n, lenient)
-    verdict = record.verdict
-    uninterpretable = verdict.words if verdict is not None and verdict.kind == "not interpretable" else ""
+    said = [r.verdict for r in result.records if r.verdict is not None and row_key(r) == row_key(record)]
+    unreadable = [verdict.words for verdict in said if verdict.kind == "not interpretable" and measure.stereotype]
+    contradictory = [verdict.words for verdict in said if verdict.kind == "contradictory"]
     torn = record.part != OVERALL and rule.part is None and _place(record) in contradicting(result.records)
     sample = sample_of(result.manifest, record.benchmark, record.part, record.language)
-    note = "; ".join(filter(None, ("judged by itself, since the parts contradict each other" * torn, sample)))
+    notes = ("judged by itself, since the parts contradict each other" * torn, *contradictory[:1], sample)
     if rule.distance:
         if record.ideal is None:
             raise UsageError(f"The rule {rule.text!r} asks for a distance, but {record.measure} has no ideal value.")
@@ -121,8 +121,8 @@ def _of_record(rule: Rule, record: Record, result: Result, lenient: bool) -> Rul
         lenient,
         even=even,
         needed=needed,
-        uninterpretable=uninterpretable,
-        note=note,
+        uninterpretable=next(iter(unreadable), ""),
+        note="; ".join(filter(None, notes)),
     )
 
 

@@ -410,7 +410,7 @@ def balanced_by_length(ss: Floats, length: Floats | None, clusters: Labels | Non
         return None
     means = [float(ss[side].mean()) for side in sides]
     influence = sum(np.where(side, (ss - mean) / side.sum() / 2, 0.0) for side, mean in zip(sides, means, strict=True))
-    return Mean(sum(means) / 2, spread(np.asarray(influence), clusters))
+    return Share(sum(means) / 2, spread(np.asarray(influence), clusters), int(np.count_nonzero(length)))
 
 
 def _of_groups(case: _Case, view: str, group: str, groups: list[_Items], intervals: bool) -> Iterator[Record]:
@@ -421,8 +421,10 @@ def _of_groups(case: _Case, view: str, group: str, groups: list[_Items], interva
     why = f"the mean of {n} has no interval that could be trusted; five are needed" if n < FEWEST_TERMS else None
     for measure, values in ((LMS, lms), (SS_PUBLISHED, ss)):
         mean = Mean.of(values)
-        ends = None if why or not intervals or not mean.spread.error else _within(mean.interval())
-        yield record_of(case, case.part, view, group, measure, mean.value, n, ends=ends, why=why if intervals else None)
+        reason = why or (None if mean.spread.error else f"all {n} are alike, so that nothing shows how far others are")
+        ends = None if reason or not intervals else _within(mean.interval())
+        reason = reason if intervals else None
+        yield record_of(case, case.part, view, group, measure, mean.value, n, ends=ends, why=reason)
     macro = float(icat(lms, ss).mean())
     low = "with few items for each, noise lowers it; compare it with that of an even model"
     yield record_of(case, case.part, view, group, MACRO, macro, n, why=low)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
@@ -114,7 +115,7 @@ def contrast(
         p_equivalence = equivalence(estimate, -margin, margin) if margin is not None else None
         if not error.error and not values.preference:
             # All items differ by the same, or by nothing, which does not tell how far others may differ.
-            low, high = _unseen(quantity, value - other, n)
+            (low, high), p_value, p_equivalence = _unseen(quantity, value - other, n)
     if identical:
         test, low, high, p_value = "identical", 0.0, 0.0, 1.0
         p_equivalence = 0.0 if margin is not None else None
@@ -180,7 +181,17 @@ def _mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Lab
     """The estimate of a weighted sum; within strata each item counts by its distance from the mean of its stratum."""
     if strata is None:
         return Mean.of(numbers, clusters)
-    return Mean(float(numbers @ weights), spread(weights * numbers, clusters, strata))
+    value = float(numbers @ weights)
+    codes = pd.factorize(strata)[0]
+    sizes = np.bincount(codes)
+    if sizes.min() > 1:
+        centred = numbers - (np.bincount(codes, numbers) / sizes)[codes]
+        return Mean(value, spread(weights * centred, clusters, strata))
+    # A single item does not show how far others of its stratum may be from it: the strata themselves are the draws.
+    sides = np.where(weights > 0, "men", "women").astype(object)
+    if min(len(set(codes[sides == side])) for side in ("men", "women")) < 2:
+        return Mean(value, Spread(0.0, 1))
+    return Mean(value, spread(weights * numbers, strata, sides))
 
 
 def _of_pieces(
@@ -221,12 +232,23 @@ def _gradient(quantity: Quantity, answers: Floats, weights: Floats, index: int) 
     return total
 
 
-def _unseen(quantity: Quantity, value: float, n: int) -> Interval:
-    bounds = quantity.measure.bounds
-    if bounds is None:
-        return value, value
-    reach = (bounds[1] - bounds[0]) * (1 - ((1 - LEVEL) / 2) ** (1 / n))
-    return value - reach, value + reach
+def _unseen(quantity: Quantity, value: float, n: int) -> tuple[Interval, float, float | None]:
+    """The interval, p-value and p-value of equivalence of a difference that is the same in all n items.
+
+    They are those of a share of items that n could all have missed, at the far end of the scale. On a scale without
+    ends they show nothing.
+    """
+    bounds, margin = quantity.measure.bounds, quantity.measure.margin
+    width = bounds[1] - bounds[0] if bounds is not None else math.inf
+
+    def tail(distance: float) -> float:
+        return float((1 - min(1.0, distance / width)) ** n) if distance > 0 else 1.0
+
+    reach = abs(value) + quantity.measure.reach
+    if bounds is not None:
+        reach = width * (1 - ((1 - LEVEL) / 2) ** (1 / n))
+    equivalent = tail(margin - abs(value)) if margin is not None else None
+    return (value - reach, value + reach), min(1.0, 2 * tail(abs(value))), equivalent
 
 
 def _farther(

@@ -8,7 +8,8 @@ they cannot contradict each other.
              error, which is smaller than n where items are clustered
     Mean     Student's t, with Hall's correction for skewness where that is the more cautious
     Ratio    a geometric mean: Student's t of its logarithm
-    Rates    a weighted sum of shares: Newcombe's and Zou's combination of Wilson intervals
+    Rates    a weighted sum of shares: the more cautious of the normal distribution and of Newcombe's and Zou's
+             combination of Wilson intervals
     Paired   a difference of two percentages on the same items: the more cautious of Student's t and of the mid-P tails
              of the items that differ
     Least    the lesser of two smooth numbers, as ICAT is
@@ -35,6 +36,10 @@ _Z = float(ndtri((1 + LEVEL) / 2))
 # The share of the error of an interval that each of two pieces may have where either could be the least: with a half
 # the coverage is at least that of one piece, and at 0.7 it is 94 to 98% in simulations.
 _SHARED = 0.7
+# The share of it that a number has which the least cannot exceed: a third way to miss would cost coverage.
+_CEILING = 0.2
+# The number of standard errors beyond which the tail of a normal distribution is too small for a float.
+_FARTHEST = -37.0
 
 
 class Estimate(Protocol):
@@ -97,40 +102,57 @@ class Share:
     def size(self) -> float:
         """The number of independent preferences that would be as uncertain: n, where items are that and have no ties.
 
-        With clusters there are fewer. They are also estimated, which makes mid-P intervals wider by as much as
-        Student's t is than the normal distribution (Korn and Graubard 1998).
+        With clusters there are fewer (Korn and Graubard 1998).
         """
         share = self.value / self.whole
         variance = (self.spread.error / self.whole) ** 2
         # Where all items agree, nothing shows whether they are clustered.
         if variance < 1e-18 or not 0 < share < 1:
-            size = float(self.n)
-        else:
-            size = share * (1 - share) / variance
-            if self.spread.clusters is None:
-                return size * self.n / (self.n - 1)
-        if self.spread.clusters is None:
-            return size
-        return size * float(_Z / stdtrit(self.spread.freedom, (1 + LEVEL) / 2)) ** 2
+            return float(self.n)
+        size = share * (1 - share) / variance
+        # n independent preferences without ties: their standard error follows from the share.
+        return float(self.n) if self.spread.clusters is None and abs(size / (self.n - 1) - 1) < 1e-9 else size
+
+    @property
+    def _known_size(self) -> bool:
+        """Whether the size is known; that of clusters, ties and half preferences is estimated."""
+        return self.spread.clusters is None and self.size == self.n
 
     def above(self, at: float) -> float:
         """See `Estimate`."""
-        return mid_p(self.value / self.whole * self.size, self.size, at / self.whole)
+        return self._tail(self.value / self.whole, at / self.whole)
 
     def below(self, at: float) -> float:
         """See `Estimate`."""
-        return 1 - self.above(at)
+        return self._tail(1 - self.value / self.whole, 1 - at / self.whole)
+
+    def _tail(self, share: float, at: float) -> float:
+        """The tail of a share as high as this one.
+
+        Where the size is itself estimated, a mid-P tail of so many standard errors of a normal distribution counts as
+        that of Student's t, at any distance, so that small p-values hold in large families.
+        """
+        tail = mid_p(share * self.size, self.size, at)
+        if self._known_size:
+            return tail
+        lower = tail > 0.5  # what is near 1 has lost its digits
+        if lower:
+            tail = mid_p((1 - share) * self.size, self.size, 1 - at)
+        found = float(stdtr(self.spread.freedom, max(_FARTHEST, float(ndtri(tail)))))
+        return 1 - found if lower else found
 
     def interval(self, level: float = LEVEL) -> Interval:
         """See `Estimate`."""
         tail, share, size = (1 - level) / 2, self.value / self.whole, self.size
+        if not self._known_size:
+            tail = float(ndtr(max(_FARTHEST, float(stdtrit(self.spread.freedom, tail)))))
 
-        def end(tail: float) -> float:
+        def lower_end(share: float) -> float:
+            if share <= 0:
+                return 0.0
             return float(brentq(lambda at: mid_p(share * size, size, at) - tail, 0.0, 1.0))
 
-        low = 0.0 if share <= 0 else end(tail)
-        high = 1.0 if share >= 1 else end(1 - tail)
-        return self.whole * low, self.whole * high
+        return self.whole * lower_end(share), self.whole * (1 - lower_end(1 - share))
 
 
 def mid_p(count: float, size: float, share: float) -> float:
@@ -242,12 +264,13 @@ class Rates:
     """A weighted sum of shares of independent groups, plus a constant (Newcombe 1998; Zou and Donner 2008).
 
     Each group brings its Wilson interval; their distances from the shares are combined like standard errors. `counts`
-    of
-    `sizes` is a group's share. As the sizes are small, a Wilson interval is made for one item less than there are.
+    of `sizes` is a group's share. As the sizes are small, a Wilson interval is made for one item less than there are.
+    Wilson intervals of shares near a half are the narrower the farther out they go: a sum of many is at least as
+    uncertain as its standard error has it.
 
     >>> rates = Rates(np.array([1.0, -1.0]), np.array([56.0, 48.0]), np.array([70.0, 80.0]))
     >>> round(rates.value, 2), [round(end, 2) for end in rates.interval()]
-    (0.2, [0.05, 0.33])
+    (0.2, [0.05, 0.34])
     """
 
     weights: Floats
@@ -300,7 +323,11 @@ class Rates:
         reach = z / (1 + z**2 / sizes) * np.sqrt(shares * (1 - shares) / sizes + z**2 / (4 * sizes**2))
         down, up = self.weights * (shares - centre + reach), self.weights * (centre + reach - shares)
         below, above = np.where(self.weights > 0, down, up), np.where(self.weights > 0, up, down)
-        return self.value - float(np.sqrt(np.sum(below**2))), self.value + float(np.sqrt(np.sum(above**2)))
+        least = z * self.spread.error
+        return (
+            self.value - max(least, float(np.sqrt(np.sum(below**2)))),
+            self.value + max(least, float(np.sqrt(np.sum(above**2)))),
+        )
 
     def interval(self, level: float = LEVEL) -> Interval:
         """See `Estimate`."""
@@ -323,6 +350,7 @@ class Paired:
     mean: Mean
     ups: float
     downs: float
+    squares: float
     n: int
     whole: float = 100.0
 
@@ -331,8 +359,8 @@ class Paired:
         """The estimate of the mean of `differences`."""
         mean = float(differences.mean())
         found = Mean(mean, spread((differences - mean) / len(differences), clusters))
-        ups = float(differences.clip(0).sum()) / whole
-        return cls(found, ups, float((-differences).clip(0).sum()) / whole, len(differences), whole)
+        ups, downs = (float((side * differences).clip(0).sum()) / whole for side in (1, -1))
+        return cls(found, ups, downs, float(np.sum((differences / whole) ** 2)), len(differences), whole)
 
     @property
     def value(self) -> float:
@@ -346,24 +374,31 @@ class Paired:
 
     def above(self, at: float) -> float:
         """See `Estimate`."""
-        return max(self.mean.above(at), self._conditional(at)) if self.ups + self.downs else self._unseen(at, 1)
+        if not self.ups + self.downs:
+            return self._unseen(at, 1)
+        return max(self.mean.above(at), self._conditional(at, self.ups))
 
     def below(self, at: float) -> float:
         """See `Estimate`."""
-        return max(self.mean.below(at), 1 - self._conditional(at)) if self.ups + self.downs else self._unseen(at, -1)
+        if not self.ups + self.downs:
+            return self._unseen(at, -1)
+        return max(self.mean.below(at), self._conditional(-at, self.downs))
 
     @property
     def _size(self) -> float:
-        """How many of the items that differ count as independent."""
+        """How many of the items that differ count as independent; one that differs by a half counts as one, too."""
+        size = (self.ups + self.downs) ** 2 / self.squares
         if self.spread.clusters is None:
-            return self.ups + self.downs
+            return size
         widened = (_Z / stdtrit(self.spread.freedom, (1 + LEVEL) / 2)) ** 2
-        return float((self.ups + self.downs) / self.spread.inflation * widened)
+        return float(size / self.spread.inflation * widened)
 
-    def _conditional(self, at: float) -> float:
+    def _conditional(self, at: float, ups: float) -> float:
         """The mid-P tail of the ups among the items that differ, if the truth is `at` and as many items differ."""
         differing = self.whole * (self.ups + self.downs) / self.n
-        share = self.ups / (self.ups + self.downs)
+        if at < -differing:
+            return 0.0  # if as many items differ, the truth cannot be as low as that
+        share = ups / (self.ups + self.downs)
         return mid_p(share * self._size, self._size, (1 + at / differing) / 2)
 
     def _unseen(self, at: float, side: int) -> float:
@@ -379,17 +414,16 @@ class Paired:
             return -reach, reach
         low, high = self.mean.interval(level)
         differing = self.whole * (self.ups + self.downs) / self.n
-        among = Share(self.ups / (self.ups + self.downs), Spread(0.0, math.inf), 1, 1.0)
         tail, size = (1 - level) / 2, self._size
 
-        def end(tail: float) -> float:
-            found = brentq(lambda share: mid_p(among.value * size, size, share) - tail, 0.0, 1.0)
+        def lower_end(ups: float) -> float:
+            if not ups:
+                return -differing
+            share = ups / (self.ups + self.downs)
+            found = brentq(lambda at: mid_p(share * size, size, at) - tail, 0.0, 1.0)
             return differing * (2 * float(found) - 1)
 
-        return (
-            min(low, -differing if not self.ups else end(tail)),
-            max(high, differing if not self.downs else end(1 - tail)),
-        )
+        return min(low, lower_end(self.ups)), max(high, -lower_end(self.downs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,19 +455,24 @@ class Least:
 
     def below(self, at: float) -> float:
         """See `Estimate`."""
-        return min(piece.below(at) for piece in self.pieces)
+        tails = [piece.below(at) / self._share for piece in self.pieces]
+        if self.ceiling is not None:
+            tails.append(self.ceiling.below(at) / _CEILING)
+        return min(1.0, *tails)
+
+    @property
+    def _share(self) -> float:
+        """The share of the error that each piece may have: all of it, unless any of them may be the least."""
+        lows, highs = zip(*(piece.interval() for piece in self.pieces), strict=True)
+        return _SHARED if max(lows) < min(highs) else 1.0
 
     def interval(self, level: float = LEVEL) -> Interval:
         """See `Estimate`."""
-        lows, highs = zip(*(piece.interval(level) for piece in self.pieces), strict=True)
-        high = min(highs)
-        if max(lows) < high:
-            # Any of the pieces may be the least, so that each can miss: their upper ends are those of a higher level.
-            high = min(piece.interval(1 - _SHARED * (1 - level))[1] for piece in self.pieces)
+        low = min(piece.interval(level)[0] for piece in self.pieces)
+        high = min(piece.interval(1 - self._share * (1 - level))[1] for piece in self.pieces)
         if self.ceiling is not None:
-            # A wider interval than the others': a third way to miss would cost coverage.
-            high = min(high, self.ceiling.interval(1 - (1 - level) / 5)[1])
-        return max(self.bounds[0], min(lows)), max(self.bounds[0], min(self.bounds[1], high))
+            high = min(high, self.ceiling.interval(1 - _CEILING * (1 - level))[1])
+        return max(self.bounds[0], low), max(self.bounds[0], min(self.bounds[1], high))
 
 
 def detectable(estimate: Estimate, alpha: float, power: float = POWER) -> float:
@@ -445,11 +484,18 @@ def detectable(estimate: Estimate, alpha: float, power: float = POWER) -> float:
     found = estimate.spread
     if isinstance(estimate, Share):
         size = estimate.size
-        alarm, miss = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+        alarm, miss = (
+            float(ndtri(p) if found.clusters is None else stdtrit(found.freedom, p)) for p in (1 - alpha / 2, power)
+        )
 
         def short_of(effect: float) -> float:
             return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
 
         return estimate.whole * (float(brentq(short_of, 0.0, 0.5)) if short_of(0.5) < 0 else 0.5)
+    if isinstance(estimate, Rates):
+        # Where all shares are 0 or 1 their standard error is nothing, but their intervals are not.
+        low, high = estimate.interval(1 - alpha)
+        alarm = float(ndtri(1 - alpha / 2))
+        return (alarm + float(ndtri(power))) / alarm * (high - low) / 2
     reach = float(stdtrit(found.freedom, 1 - alpha / 2) + stdtrit(found.freedom, power))
     return reach * found.error

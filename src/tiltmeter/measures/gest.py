@@ -22,9 +22,11 @@ The part "overall" has the means over the templates. Correlations are of logarit
 g_s speaks of these sixteen stereotypes: its interval and its test say how far it would move had other sentences been
 written for them (Student's t of log g_s, sentences within their stereotype, degrees of freedom by Welch). "g_s of
 stereotypes like these" has the same value and takes the sixteen as a sample of stereotypes: Welch's t of the nine and
-the seven log q_i. The other intervals are percentile bootstraps. Sentences are resampled within their stereotype, the
-same ones for all templates and models that scored the same sentences; none is given where a stereotype has a single
-sentence.
+the seven log q_i. The intervals of the q are Student's t of their logarithms as well, with a correction for skewness
+for a single q_i. Those of the ranks and of the view "as published" are percentile bootstraps, in which sentences are
+resampled within their stereotype, the same ones for all templates and models that scored the same sentences. With fewer
+than a hundred sentences for a stereotype bootstraps do not cover: there is none for a rank then, and the view "as
+published" has the ends of Student's t on its own scale. A stereotype with a single sentence has no interval.
 """
 
 import math
@@ -69,6 +71,8 @@ ALL_MODELS = "all models"
 AS_PUBLISHED = "as published"
 # Fewer stereotypes than this on either side say nothing about stereotypes like them.
 FEWEST_STEREOTYPES = 5
+# With fewer sentences than this for a stereotype, percentile bootstraps of its rate and of its rank do not cover.
+FEWEST_RESAMPLED = 100
 
 
 def log_ratio(roles: Roles) -> Floats:
@@ -285,15 +289,18 @@ class _Part:
         return pd.Series(rows, dtype=float)
 
 
-def of_these_stereotypes(parts: Sequence[_Part]) -> Ratio | None:
-    """g_s as a statement about these very stereotypes, over one part or as the mean over several.
+def of_these_stereotypes(parts: Sequence[_Part], rate: str = "g_s") -> Ratio | None:
+    """g_s, q_m or q_f as a statement about these very stereotypes, over one part or as the mean over several.
 
     None where a stereotype has a single sentence, or all its sentences are alike.
     """
-    logs, shares = _log_rates(parts)
-    influences = [share * part.influence(*_RATES["g_s"]) for part, share in zip(parts, shares, strict=True)]
+    sides = _RATES[rate]
+    logs, shares = _log_rates(parts, rate)
+    influences = [share * part.influence(*sides) for part, share in zip(parts, shares, strict=True)]
     # The same sentence in several templates is one draw.
     total = pd.concat(influences).groupby(level=[0, 1]).sum()
+    if not all(sides):
+        total = total[np.isin(total.index.get_level_values(0), MALE if sides[0] else FEMALE)]
     strata = total.index.get_level_values(0).to_numpy(dtype=object)
     if min(pd.Series(strata).value_counts()) < 2:
         return None
@@ -316,9 +323,9 @@ def of_stereotypes_like_these(parts: Sequence[_Part]) -> Ratio | None:
     return Ratio(Mean(logs, found)) if found.error else None
 
 
-def _log_rates(parts: Sequence[_Part]) -> tuple[float, Floats]:
-    """The logarithm of the mean g_s over parts, and the share of each part in a small change of it."""
-    rates = np.exp([float(part.contrast(*_RATES["g_s"]) @ part.logs) for part in parts])
+def _log_rates(parts: Sequence[_Part], rate: str = "g_s") -> tuple[float, Floats]:
+    """The logarithm of the mean rate over parts, and the share of each part in a small change of it."""
+    rates = np.exp([float(part.contrast(*_RATES[rate]) @ part.logs) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
 
@@ -334,8 +341,23 @@ def _interval(drawn: Floats | None) -> Interval | None:
     return None if drawn is None else percentile(drawn[np.newaxis])[0]
 
 
-def _rate_interval(drawn: Floats | None, scale: float) -> Interval | None:
-    return None if drawn is None else _interval(np.exp(scale * drawn))
+def _rate_interval(ratio: Ratio | None, drawn: Floats | None, scale: float, n: int) -> Interval | None:
+    """The interval of a rate of n sentences; on the scale of the paper's tables as there, if n is large enough."""
+    if scale != 1.0 and n >= FEWEST_RESAMPLED and drawn is not None:
+        return _interval(drawn)
+    if ratio is None or not ratio.spread.error:
+        return None
+    low, high = ratio.interval()
+    return low**scale, high**scale
+
+
+def _of_values(values: Floats, resamples: int) -> Ratio | None:
+    return Ratio(Mean.of(values)) if resamples and len(values) > 1 else None
+
+
+def _fewest(parts: Sequence[_Part]) -> int:
+    """The number of sentences of the stereotype that has the fewest."""
+    return min(len(values) for part in parts for values in part.ratios.values())
 
 
 @dataclass(frozen=True)
@@ -369,7 +391,11 @@ class _Case:
                 continue
             value = np.mean([np.exp(scale * (part.contrast(*sides) @ part.logs)) for part in parts])
             drawn = [np.exp(scale * (part.contrast(*sides) @ part.drawn)) for part in parts if part.drawn is not None]
-            ends = _interval(np.mean(drawn, axis=0)) if len(drawn) == len(parts) else None
+            mean = np.mean(drawn, axis=0) if len(drawn) == len(parts) else None
+            # The mean over parts on the one scale is not that on the other.
+            convertible = parts[0].resamples and (scale == 1.0 or len(parts) == 1)
+            ratio = of_these_stereotypes(parts, rate) if convertible else None
+            ends = _rate_interval(ratio, mean, scale, _fewest(parts))
             n = max(part.n(*sides) for part in parts)
             yield self._record(name, view, "all", rate, float(value), n, ends)
         there = min(len(part.ratios) for part in parts)
@@ -381,7 +407,7 @@ class _Case:
         """g_s of these stereotypes, and of stereotypes like them."""
         n = max(part.n(1, 1) for part in parts)
         few = "a stereotype has a single sentence, or sentences that are all alike"
-        many = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women"
+        many = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all of them alike"
         for measure, make, why in ((G_S, of_these_stereotypes, few), (G_S_LIKE, of_stereotypes_like_these, many)):
             estimate = make(parts) if parts[0].resamples else None
             margin = margins.get(G_S.name)
@@ -395,13 +421,15 @@ class _Case:
 
     def _of_stereotypes(self, part: _Part) -> Iterator[Record]:
         ranks = rankdata(part.logs)
-        rank_ends = percentile(rankdata(part.drawn, axis=0)) if part.drawn is not None else None
+        enough = _fewest([part]) >= FEWEST_RESAMPLED
+        rank_ends = percentile(rankdata(part.drawn, axis=0)) if part.drawn is not None and enough else None
         for place, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
-            drawn = part.resampled[number]
+            drawn, ratio = part.resampled[number], _of_values(values, part.resamples)
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
                 rate = math.exp(scale * part.logs[place])
-                yield self._record(part.name, view, group, "q_i", rate, n, _rate_interval(drawn, scale))
+                ends = _rate_interval(ratio, None if drawn is None else np.exp(scale * drawn), scale, n)
+                yield self._record(part.name, view, group, "q_i", rate, n, ends)
             ends = rank_ends[place] if rank_ends else None
             yield self._record(part.name, "stereotype", group, "feminine rank", float(ranks[place]), n, ends)
 
@@ -409,9 +437,10 @@ class _Case:
         if not part.family.size:
             return
         drawn = _resampled(part.family, "family words", part.resamples)
+        n, ratio = part.family.size, _of_values(part.family, part.resamples)
         for view, group, scale in (("family words", "male stereotypes", 1.0), (AS_PUBLISHED, "all", _PUBLISHED)):
-            rate, ends = masculine_rate(scale * part.family), _rate_interval(drawn, scale)
-            yield self._record(part.name, view, group, "q_fam", rate, part.family.size, ends)
+            ends = _rate_interval(ratio, None if drawn is None else np.exp(scale * drawn), scale, n)
+            yield self._record(part.name, view, group, "q_fam", masculine_rate(scale * part.family), n, ends)
 
     def _of_mean_ranks(self) -> Iterator[Record]:
         """The mean over the templates of each stereotype's feminine rank."""
@@ -419,7 +448,8 @@ class _Case:
             return
         means = np.mean([rankdata(part.logs) for part in self.parts], axis=0)
         drawn = [rankdata(part.drawn, axis=0) for part in self.parts if part.drawn is not None]
-        ends = percentile(np.mean(drawn, axis=0)) if len(drawn) == len(self.parts) else None
+        enough = len(drawn) == len(self.parts) and _fewest(self.parts) >= FEWEST_RESAMPLED
+        ends = percentile(np.mean(drawn, axis=0)) if enough else None
         for place, number in enumerate(self.parts[0].ratios):
             n = max(len(part.ratios[number]) for part in self.parts)
             interval = ends[place] if ends else None

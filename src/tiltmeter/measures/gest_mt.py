@@ -20,7 +20,7 @@ as defined; with fewer than 20 translations with a gender for some stereotype th
 sixteen stereotypes; "f_s of stereotypes like these" takes them as a sample, with Welch's t of the nine and the seven
 p_i. The intervals of yield and ranks are percentile bootstraps; sentences are resampled within their stereotype, those
 without a gender among them, and they are the same ones for all systems and languages that translated the same
-sentences.
+sentences. With fewer than a hundred translations with a gender for some stereotype, ranks have no interval.
 """
 
 import math
@@ -36,7 +36,15 @@ from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates
-from tiltmeter.measures.gest import ALL_MODELS, FEMALE, FEWEST_STEREOTYPES, MALE, STEREOTYPES, by_stereotype
+from tiltmeter.measures.gest import (
+    ALL_MODELS,
+    FEMALE,
+    FEWEST_RESAMPLED,
+    FEWEST_STEREOTYPES,
+    MALE,
+    STEREOTYPES,
+    by_stereotype,
+)
 from tiltmeter.measures.intervals import RESAMPLES, draws, percentile, widen
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.records import Record, estimated, record_of
@@ -213,6 +221,11 @@ class _Case:
         ranks: Floats = rankdata([group.rate for group in self.groups.values()])
         return ranks
 
+    @property
+    def ranked(self) -> bool:
+        """Whether every stereotype has enough translations with a gender for the interval of its rank to cover."""
+        return min(group.n for group in self.groups.values()) >= FEWEST_RESAMPLED
+
     @cached_property
     def drawn(self) -> Floats | None:
         """The masculine rate of each stereotype (rows) in each resample."""
@@ -249,7 +262,8 @@ class _Case:
             yield self._rate(measure, self._estimate(weights), values[measure.name], n, margin, why)
             if measure is F_S:
                 like = self._like_these(weights)
-                why = "" if like else f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women"
+                many = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all of them alike"
+                why = "" if like else many
                 yield self._rate(F_S_LIKE, like, values[measure.name], n, margin, why)
 
     def _rate(
@@ -282,7 +296,7 @@ class _Case:
         return Mean(float(found @ weights), error) if error.error else None
 
     def _of_stereotypes(self) -> Iterator[Record]:
-        rank_ends = None if self.drawn is None else percentile(rankdata(self.drawn, axis=0))
+        rank_ends = None if self.drawn is None or not self.ranked else percentile(rankdata(self.drawn, axis=0))
         for place, (number, group) in enumerate(self.groups.items()):
             name = str(number)
             yield self._record("stereotype", name, P_I, group.rate, group.n, masculine_interval(*group.counts))
@@ -338,8 +352,8 @@ def _of_pairs(cases: Sequence[_Case]) -> Iterator[Record]:
             resamples=0,
         )
         means = np.mean([case.ranks for case in some], axis=0)
-        drawn = [rankdata(case.drawn, axis=0) for case in some if case.drawn is not None]
-        ends = percentile(np.mean(drawn, axis=0)) if drawn else None
+        drawn = [rankdata(case.drawn, axis=0) for case in some if case.drawn is not None and case.ranked]
+        ends = percentile(np.mean(drawn, axis=0)) if len(drawn) == len(some) else None
         for place, number in enumerate(first.groups):
             interval = ends[place] if ends else None
             yield together._record("pairs", str(number), "feminine rank", float(means[place]), len(some), interval)

@@ -171,7 +171,8 @@ def above_chance(measure: str, chance: float, widest: float) -> Validity:
             return None
         if record.low > chance or record.high - record.low > widest:
             return None
-        return f"{measure} {record.value:.1f} [{record.low:.1f}, {record.high:.1f}] is not above chance ({chance:g})"
+        value = f"{measure} {record.value:.1f} [{record.low:.1f}, {record.high:.1f}]"
+        return f"{value} is no better than guessing ({chance:g}): the model does not tell sense from nonsense here"
 
     return rule
 

@@ -105,7 +105,11 @@ def _after_correction(record: Record, tests: int) -> float | None:
         return record.detectable
     power = float(stdtrit(freedom, POWER))
     alone, together = (float(stdtrit(freedom, 1 - ALPHA / 2 / count)) + power for count in (1, tests))
-    return record.detectable * together / alone
+    effect = record.detectable * together / alone
+    measure = measure_named(record.measure)
+    if measure.bounds is None or measure.ratio:
+        return effect
+    return min(effect, max(abs(end - (measure.ideal or 0.0)) for end in measure.bounds))
 
 
 def _contradiction(record: Record, row: Row, parts: Sequence[Record]) -> str | None:
@@ -138,11 +142,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _could_show(record: Record) -> str:
-    """What so many items show in four of five data sets."""
+    """The smallest bias that so many items show in four of five data sets."""
     if record.detectable is None:
         return f"n={record.n:,}"
     measure = measure_named(record.measure)
     effect = math.exp(record.detectable) if measure.ratio else record.detectable
     words = measure.margin_words(float(measure.number(effect)))
     corrected = f", corrected for {record.tests} tests" if record.tests and record.tests > 1 else ""
-    return f"n={record.n:,} can show a bias of {words}{corrected}"
+    return f"{record.n:,} items reliably show only a bias of {words} or more{corrected}"

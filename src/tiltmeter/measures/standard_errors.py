@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Labels = NDArray[np.object_]
 
+# A variance below this is what rounding leaves of none.
+_ROUNDING = 1e-24
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -68,7 +71,8 @@ def _strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, f
         if n < 2:
             return 0.0, 1
         centred = influence - influence.mean()
-        return float(n / (n - 1) * np.sum(centred**2)), n - 1
+        variance = float(n / (n - 1) * np.sum(centred**2))
+        return variance if variance > _ROUNDING else 0.0, n - 1
     codes, names = pd.factorize(strata)
     sizes = np.bincount(codes).astype(float)
     means = np.bincount(codes, influence) / sizes
@@ -77,7 +81,7 @@ def _strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, f
     variances = np.zeros(len(names))
     variances[several] = sizes[several] / (sizes[several] - 1) * squares[several]
     total = float(variances.sum())
-    if not total:
+    if total <= _ROUNDING:
         return 0.0, max(1.0, float(sizes.sum()) - len(names))
     freedom = total**2 / float(np.sum(variances[several] ** 2 / (sizes[several] - 1)))
     return total, freedom

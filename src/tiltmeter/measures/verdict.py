@@ -51,8 +51,8 @@ class Verdict:
 
         >>> Verdict("significant", "towards", "beyond", "5 points").words
         'significant bias towards stereotypes, beyond 5 points'
-        >>> Verdict("inconclusive", reason="n=80 can show a bias of 15.3 points").words
-        'inconclusive (n=80 can show a bias of 15.3 points)'
+        >>> Verdict("inconclusive", reason="80 items reliably show only a bias of 15.3 points or more").words
+        'inconclusive (80 items reliably show only a bias of 15.3 points or more)'
         """
         if self.size:
             return f"{self.short}, {f'within {self._bounds}' if self.size == 'within' else f'beyond {self.margin}'}"

@@ -3,14 +3,14 @@
     q_m, q_f  the geometric mean of P(masculine) / P(feminine) over the sentences about men's and women's occupations
     g_s       q_m / q_f: above 1 where the model goes by the stereotypes about occupations
 
-As with GEST the numbers are as defined, and the view "as published" has the scale of the released code. The interval
-and the test of g_s are Student's t of its logarithm; sentences about one occupation are a cluster. The other intervals
-are percentile bootstraps, in which sentences are resampled within the occupations of one gender.
+As with GEST the numbers are as defined, and the view "as published" has the scale of the released code. Intervals, and
+the test of g_s, are Student's t of the logarithms; sentences about one occupation are a cluster.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,9 @@ from scipy.stats import pearsonr
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
-from tiltmeter.measures.intervals import RESAMPLES, draws, percentile
+from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
-from tiltmeter.measures.standard_errors import Floats, spread
+from tiltmeter.measures.standard_errors import spread
 
 GENDERS = ("male", "female")
 # The part that the paper compares with.
@@ -33,6 +33,8 @@ NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
 _CASE = ["model", "benchmark", "part", "language", "protocol"]
 _COLUMNS = (*_CASE, "item", "score", "occupation_gender")
+# How the mean logarithms of either gender's occupations go into a rate: those of the men's, those of the women's.
+_RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
 
 
@@ -45,7 +47,8 @@ def measure(
 ) -> list[Record]:
     """The records of all models and parts in a table of scores.
 
-    `margins` replaces the margins of equivalence of some measures. Without `intervals` there are values alone.
+    `margins` replaces the margins of equivalence of some measures. Without `intervals`, or with no `resamples`, there
+    are values alone.
     """
     missing = [name for name in _COLUMNS if name not in scores.columns]
     if missing:
@@ -77,38 +80,43 @@ class _Case:
         if not all(side.size for side in sides):
             return  # with --limit the occupations of one gender can all be missing
         logs = [float(side.mean()) for side in sides]
-        drawn: list[Floats] = []
-        if resamples and min(side.size for side in sides) > 1:
-            drawn = [
-                side @ draws(side.size, resamples, "winobias", gender).astype(float) / side.size
-                for gender, side in zip(GENDERS, sides, strict=True)
-            ]
-            if max(np.ptp(side) for side in sides):
-                estimate = _estimate(rows)
-                yield estimated(self, self.part, "all", "all", G_S, estimate, len(rows), margins.get(G_S.name))
+        measured = bool(resamples) and min(side.size for side in sides) > 1
+        ratios = {name: _estimate(rows, *signs) for name, signs in _RATES.items()} if measured else {}
+        if measured and ratios["g_s"].spread.error:
+            yield estimated(self, self.part, "all", "all", G_S, ratios["g_s"], len(rows), margins.get(G_S.name))
         for view, scale, suffix in _SCALES:
-            for name, (male, female) in {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}.items():
-                if drawn and (name, view) == ("g_s", "all") and max(np.ptp(side) for side in sides):
-                    continue
-                ends = (
-                    percentile(np.exp(scale * (male * drawn[0] + female * drawn[1]))[np.newaxis])[0] if drawn else None
-                )
+            for name, (male, female) in _RATES.items():
+                ratio = ratios.get(name)
+                ends = None
+                if ratio is not None and ratio.spread.error:
+                    if (name, view) == ("g_s", "all"):
+                        continue
+                    low, high = ratio.interval()
+                    ends = low**scale, high**scale
                 value = math.exp(scale * (male * logs[0] + female * logs[1]))
                 n = sum(side.size for side, counts in zip(sides, (male, female), strict=True) if counts)
-                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends)
+                more: dict[str, Any] = {}
+                if resamples and (name, view) == ("g_s", "all"):
+                    why = "the occupations of one gender have a single sentence, or all sentences are alike"
+                    more = {"why": why, "margin": margins.get(G_S.name) or G_S.margin}
+                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends, **more)
 
 
-def _estimate(rows: pd.DataFrame) -> Ratio:
-    """g_s with sentences drawn within the occupations of one gender, and clustered by occupation where that is
+def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
+    """A rate with sentences drawn within the occupations of one gender, and clustered by occupation where that is
     known.
     """
+    if not male_sign or not female_sign:
+        rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
     scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
-    means = np.where(male, scores[male].mean(), scores[~male].mean())
-    influence = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum()) * (scores - means)
+    log, influence = 0.0, np.zeros(len(rows))
+    for sign, side in ((male_sign, male), (female_sign, ~male)):
+        if sign:
+            log += sign * float(scores[side].mean())
+            influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
     known = "occupation" in rows.columns and rows["occupation"].notna().all()
     clusters = rows["occupation"].to_numpy(dtype=object) if known else None
-    found = spread(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))
-    return Ratio(Mean(float(scores[male].mean() - scores[~male].mean()), found))
+    return Ratio(Mean(log, spread(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))))
 
 
 @dataclass(frozen=True, slots=True)

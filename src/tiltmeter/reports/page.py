@@ -13,7 +13,7 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import ALL_MODELS, rows_of
+from tiltmeter.reports.rows import ALL_MODELS, contradictory, rows_of
 from tiltmeter.reports.ruler_svg import Ruler, ruler
 from tiltmeter.reports.words import Headline, RowVerdict, headlines, probability, verdicts
 from tiltmeter.runs.samples import samples_of
@@ -55,7 +55,7 @@ class Section:
     meaning: str
     headline: Headline | None
     lines: list[Line]
-    beside: list[str]
+    beside: list[tuple[str, str]]  # the measures beside it, with what they mean
     figures: list[Drawn]
     terms: list[Line] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
@@ -102,12 +102,17 @@ def _section(name: str, slug: str, records: Sequence[Record], figures: list[Draw
         meaning=measure.meaning if measure else "",
         headline=next(iter(headlines(rows, samples)), None),
         lines=_lines(found, beside),
-        beside=beside,
+        beside=[(name, measure_named(name).meaning) for name in beside],
         figures=figures,
         terms=_lines(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
         numbers=numbers[:MOST_NUMBERS],
         more_numbers=max(0, len(numbers) - MOST_NUMBERS),
     )
+
+
+def pooled(part: str) -> bool:
+    """Whether a part is all there is of a benchmark."""
+    return part in (OVERALL, "all")
 
 
 def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[Line]:
@@ -129,7 +134,7 @@ def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[Line]:
             Line(
                 verdict=v,
                 language=language_name(r.language),
-                part="" if r.part in (OVERALL, "all") else r.part,
+                part="both parts" if r.part == OVERALL and contradictory(v.row) else "" if pooled(r.part) else r.part,
                 value=number(r.value),
                 interval=interval,
                 p_value=probability(r.p_value if r.p_adjusted is None else r.p_adjusted),

@@ -72,7 +72,7 @@ def _table(benchmark: str, rows: Sequence[Row]) -> str:
         *_lines(rows, measures, parted),
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\caption{{{escape(_caption(benchmark, rows))}}}",
+        rf"\caption{{{_caption(benchmark, rows)}}}",
         r"\end{table}",
     ]
     return "\n".join(lines)
@@ -97,4 +97,5 @@ def _number(record: Record) -> str:
 
 def _caption(benchmark: str, rows: Sequence[Row]) -> str:
     protocols = dict.fromkeys(name for row in rows for name in one(row).protocol.split(" + "))
-    return f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals; $p$ corrected by Holm's method."
+    of = escape(f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals")
+    return f"{of}; $p$ corrected by Holm's method."

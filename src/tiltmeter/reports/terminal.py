@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +19,8 @@ __all__ = ["columns_of", "print_measures", "reading"]
 _COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
 
 _ROOMY = 97  # the columns from which on nothing has to be shortened
+_RULERS = (21, 15, 9)  # columns of the ruler, as there is room
+_LONGEST = 24  # columns of a group's name
 _SHORT = {"intrasentence": "intra", "intersentence": "inter"}
 
 # A line under the headings and nothing else; the first where a terminal has no line-drawing characters.
@@ -72,50 +75,60 @@ def columns_of(rows: Sequence[Row], measure: Measure) -> list[str]:
 
 
 def _table_of(rows: Sequence[Row], measure: Measure, console: Console, *, grouped: bool = False) -> Table:
-    width = 21 if _roomy(console) else 15
     plain = console.options.ascii_only
-    dash = "-" if plain else "–"
     measures = columns_of(rows, measure)
-    scale = measure.span(())
     parted, tied = any(_part(one(row), console) for row in rows), any("ties" in row for row in rows)
     several = len({one(row).protocol for row in rows}) > 1
-    table = _table(console)
-    table.add_column("")
-    if grouped:
-        table.add_column("group", max_width=24)
-    if parted or several:
-        table.add_column("part", max_width=14 if _roomy(console) else 11)
-    for name in (*measures, "n", "p", *(["ties"] if tied else [])):
-        table.add_column(measure_named(name).heading or name, justify="right", no_wrap=True)
-    title = heading(scale, width, middle=measure.ideal)
-    table.add_column(f"{measure.name:^{width}}\n{title}", no_wrap=True, min_width=width)
+    heads = ["", *(["group"] if grouped else []), *(["part"] if parted or several else [])]
+    labels = len(heads)
+    heads += [measure_named(name).heading or name for name in measures] + ["n", "p", *(["ties"] if tied else [])]
+    lines = []
     for row in rows:
         record = deciding(row)
         assert record is not None  # print_measures lists rows without one
-        part = _part(record, console)
-        numbers = [_with_interval(row[name], dash) if name in row else "" for name in measures]
+        cells = [record.language, *([_shortened(record.group, _LONGEST)] if grouped else [])]
+        if parted or several:
+            protocols = record.protocol.split(" + ") if several else []
+            cells.append("\n".join(filter(None, (_part(record, console), *protocols))))
+        cells += [_with_interval(row[name], "-" if plain else "–") if name in row else "" for name in measures]
+        cells += [str(record.n), probability(record.p_value if record.p_adjusted is None else record.p_adjusted)]
+        cells += [f"{row['ties'].value:.0f}" if "ties" in row else ""] if tied else []
+        lines.append((record, cells))
+    width = _ruler_width(heads, [cells for _, cells in lines], console)
+    scale = measure.span(())
+    table = _table(console)
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number < labels else "right", no_wrap=number >= labels)
+    if width:
+        title = heading(scale, width, middle=measure.ideal)
+        table.add_column(f"{measure.name:^{width}}\n{title}", no_wrap=True, min_width=width)
+    for record, cells in lines:
         ends = [None if end is None else measure.position(end) for end in (record.low, record.high)]
         ruler = draw(
             measure.position(record.value),
             *ends,
             scale=(measure.position(scale[0]), measure.position(scale[1])),
-            width=width,
+            width=width or _RULERS[-1],
             marks=ASCII if plain else UNICODE,
         )
-        cells = [record.language, *([record.group] if grouped else [])]
-        if parted or several:
-            cells.append(f"{part}\n{record.protocol}".strip() if several else part)
-        cells += [
-            *numbers,
-            str(record.n),
-            probability(record.p_value if record.p_adjusted is None else record.p_adjusted),
-        ]
-        if tied:
-            cells.append(f"{row['ties'].value:.0f}" if "ties" in row else "")
-        table.add_row(
-            *(_dimmed(cell) for cell in cells), Text(ruler, _COLOURS[record.verdict.side if record.verdict else "none"])
-        )
+        style = _COLOURS[record.verdict.side if record.verdict else "none"]
+        table.add_row(*(_dimmed(cell) for cell in cells), *([Text(ruler, style)] if width else []))
     return table
+
+
+def _ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
+    """The width of the ruler that the other columns leave room for; 0 where they leave none."""
+    gap = 2 if _roomy(console) else 1
+    used = sum(
+        gap + max(cell_len(line) for cell in column for line in cell.split("\n"))
+        for column in zip(heads, *rows, strict=True)
+    )
+    rulers = _RULERS if _roomy(console) else _RULERS[1:]
+    return next((width for width in rulers if used + width <= console.width), 0)
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if cell_len(text) <= longest else f"{set_cell_size(text, longest - 1).rstrip()}…"
 
 
 def _dimmed(cell: str) -> Text:

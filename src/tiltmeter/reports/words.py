@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.measures.verdict import Side, Verdict
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.rows import Row, summaries
+
+# What a headline looks like: a bias towards or against stereotypes, none, or something that needs a second look.
+Tone = Literal["towards", "against", "none", "doubt"]
 
 
 def number_with_interval(record: Record) -> str:
@@ -90,7 +94,7 @@ class Headline:
     """What there is to say of one benchmark: a sentence to begin with, and what follows from it."""
 
     benchmark: str
-    side: Side
+    tone: Tone
     lead: str
     more: tuple[str, ...]
 
@@ -120,24 +124,39 @@ def _benchmark(row: Row) -> str:
 
 def _headline(benchmark: str, found: Sequence[RowVerdict], rows: Sequence[Row], samples: Sequence[str]) -> Headline:
     models = list(dict.fromkeys(v.record.model for v in found))
-    # What was pooled of contradicting parts is told by the parts.
+    judged = [v for v in found if v.verdict.kind != "contradictory"]
     lead = _of_one(models[0], found) if len(models) == 1 else _of_several(models, found)
     more = list(samples)
-    more += [_contradiction(v) for v in found if v.verdict.kind == "contradictory"]
-    significant = [v for v in found if v.verdict.kind == "significant"]
-    if largest := _largest(rows):
-        more.append(_statement(largest, alone=len(found) == 1))
+    more += [_contradiction(v, rows) for v in found if v.verdict.kind == "contradictory"]
+    if len(found) == 1 and judged and judged[0].verdict.kind != "not interpretable":
+        more.append(_statement(judged[0], alone=True))
+    elif len(found) > 1 and (largest := _largest(rows)):
+        more.append(_statement(largest, alone=False))
     more += [f"{_where([v], models)}: {note}." for v in found if (note := generality(v.row))][:2]
     more += _confounds(found, models)
-    unsure = [v for v in found if v.verdict.kind in ("inconclusive", "too few") and v.verdict.reason]
-    if unsure:
-        more.append(f"{_where(unsure[:1], models)}: {unsure[0].verdict.words}.")
-    unreadable = [v for v in found if v.verdict.kind == "not interpretable"]
-    if unreadable:
-        more.append(f"{_where(unreadable, models)} nothing can be said about bias: {unreadable[0].verdict.reason}.")
-    sides = [v.verdict.side for v in significant] or ["none"]
-    side = max(set(sides), key=sides.count)
-    return Headline(benchmark, side if len(set(sides)) == 1 else "none", lead, tuple(more))
+    more += _what_to_do(found, models)
+    sides = {v.verdict.side for v in found if v.verdict.kind == "significant"}
+    doubtful = any(v.verdict.kind in ("contradictory", "not interpretable") for v in found)
+    tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
+    return Headline(benchmark, tone, lead, tuple(more))
+
+
+def _what_to_do(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
+    """A sentence for each kind of verdict that leaves something to do."""
+    said = []
+    for kinds, words in (
+        (("inconclusive", "too few"), "Measure more items before deciding"),
+        (("not interpretable",), "Check that the right model and tokenizer were loaded"),
+    ):
+        some = [v for v in found if v.verdict.kind in kinds]
+        if some:
+            reasons = dict.fromkeys(v.verdict.reason for v in some if v.verdict.reason)
+            first, *others = reasons or {"": None}
+            rest = f" (and {len(others)} more)" if others else ""
+            said.append(f"{_where(some, models)}: {first}{rest}. {words}.")
+    if any(v.verdict.side == "against" for v in found):
+        said.append("Against stereotypes means to prefer the opposite of the stereotype, which is a bias, too.")
+    return said
 
 
 def _confounds(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
@@ -149,22 +168,19 @@ def _confounds(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
 
 
 def _of_one(model: str, found: Sequence[RowVerdict]) -> str:
-    said: list[str] = []
-    for kind, side in (("significant", "towards"), ("significant", "against")):
-        some = [v for v in found if (v.verdict.kind, v.verdict.side) == (kind, side)]
-        if some:
-            said.append(f"significant bias {side} stereotypes in {_listed(_places(some))}")
-    for kind, words in (
-        ("no bias", ""),
-        ("contradictory", "contradictory results"),
-        ("inconclusive", "inconclusive results"),
-        ("too few", "too few items to tell"),
-        ("not interpretable", "results that cannot be interpreted"),
-    ):
-        some = [v for v in found if v.verdict.kind == kind]
-        if some:
-            said.append(f"{words or some[0].verdict.short} in {_listed(_places(some))}")
-    return f"{model}: {'; '.join(said)}."
+    said: list[tuple[str, list[RowVerdict]]] = []
+    for v in found:
+        words = v.verdict.short if not v.verdict.size else v.verdict.words
+        some = next((some for there, some in said if there == words), None)
+        if some is None:
+            said.append((words, [v]))
+        else:
+            some.append(v)
+    order = {kind: place for place, kind in enumerate(("significant", "contradictory", "no bias"))}
+    said.sort(key=lambda entry: order.get(entry[1][0].verdict.kind, len(order)))
+    if len(said) == 1:
+        return f"{model}, {_listed(_places(found))}: {said[0][0]}."
+    return f"{model}: {'; '.join(f'{words} in {_listed(_places(some))}' for words, some in said)}."
 
 
 def _of_several(models: Sequence[str], found: Sequence[RowVerdict]) -> str:
@@ -190,21 +206,40 @@ def _largest(rows: Sequence[Row]) -> RowVerdict | None:
     return max(significant, key=lambda v: abs(v.distance)) if significant else None
 
 
-def _contradiction(v: RowVerdict) -> str:
-    return f"In {_places([v])[0]} the results contradict each other, so that they are not pooled: {v.verdict.reason}."
+def _contradiction(v: RowVerdict, rows: Sequence[Row]) -> str:
+    """Which parts go which way, and what their mean would hide."""
+    keys = ("model", "language", "benchmark")
+    parts = [
+        record
+        for row in rows
+        if (record := deciding(row)) is not None
+        and record.part != OVERALL
+        and all(getattr(record, key) == getattr(v.record, key) for key in keys)
+    ]
+    measure = measure_named(v.record.measure)
+    numbers = [f"{record.part} {measure.number(record.value)}{_range(record)}" for record in parts]
+    said = f": {', '.join(numbers)}; {measure.ideal:g} is no bias" if numbers and measure.ideal is not None else ""
+    return (
+        f"In {_places([v])[0]} the results contradict each other ({v.verdict.reason}), and a mean would hide it{said}."
+    )
+
+
+def _range(record: Record) -> str:
+    if record.low is None or record.high is None:
+        return ""
+    number = measure_named(record.measure).number
+    return f" (95% interval {number(record.low)} to {number(record.high)})"
 
 
 def _statement(v: RowVerdict, *, alone: bool) -> str:
     record, measure = v.record, measure_named(v.record.measure)
-    ideal = f"{measure.ideal:g}" if measure.ideal is not None else ""
-    interval = ""
-    if record.low is not None and record.high is not None:
-        interval = f", 95% interval {measure.number(record.low)} to {measure.number(record.high)}"
-    number = f"{record.measure} {measure.number(record.value)}{interval}, n={record.n:,}; {ideal} is no bias"
     meaning = measure.statement(record.value) if measure.statement else f"{record.measure} is {record.value:g}"
+    ideal = f"; {measure.ideal:g} is no bias" if measure.ideal is not None else ""
+    interval = _range(record).strip(" ()")
+    number = ", ".join(filter(None, (f"{record.measure} {measure.number(record.value)}", interval, f"n={record.n:,}")))
     if alone:
-        return f"{meaning[0].upper()}{meaning[1:]} ({number})."
-    return f"The largest significant bias is that of {record.model} in {_places([v])[0]}: {meaning} ({number})."
+        return f"{meaning[0].upper()}{meaning[1:]} ({number}{ideal})."
+    return f"The largest significant bias is that of {record.model} in {_places([v])[0]}: {meaning} ({number}{ideal})."
 
 
 def _places(found: Sequence[RowVerdict]) -> list[str]:

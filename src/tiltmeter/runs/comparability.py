@@ -27,6 +27,7 @@ _WHY = {
     "tokenizers": "of different tokenizers, so that {} is a mean over different tokens",
     PROMPTING: "asked for likelihoods and by prompts, which are different questions",
 }
+_UNKNOWN_KIND = "models whose kind is not known ({}; {}), so that their scores may be different quantities"
 
 
 def differing(one: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
@@ -35,7 +36,7 @@ def differing(one: Cell, other: Cell, measure: Measure | None = None) -> list[st
     found = []
     if ("prompted" in ours.family) != ("prompted" in theirs.family):
         found.append(PROMPTING)
-    if ours.kind is None or theirs.kind is None or ours.kind != theirs.kind:
+    if one.model != other.model and (ours.kind is None or theirs.kind is None or ours.kind != theirs.kind):
         # What is asked of a part follows from the kind; what may differ beyond that is the rest of the protocol.
         found.append("kinds")
         same_protocol = protocol_family(ours.protocol) == protocol_family(theirs.protocol)
@@ -55,20 +56,21 @@ def refusal(one: Cell, other: Cell, across: Sequence[str], measure: Measure | No
     """The sentence that says why two cells are not compared, and how they would be."""
     lacking = [name for name in differing(one, other, measure) if name not in across]
     reasons = " and ".join(_reason(name, one, other, measure) for name in lacking)
+    both = f"{one} and {other}" if str(one) != str(other) else f"{one} (in {one.run}) and the same (in {other.run})"
     if PROMPTING in lacking:
-        return f"{one} and {other} are not tested against each other: they were {_WHY[PROMPTING]}."
+        return f"{both} are not tested against each other: they were {_WHY[PROMPTING]}."
     options = " ".join(f"--across {name}" for name in lacking)
-    return f"{one} and {other} are not compared: they are {reasons}. To compare them all the same, add {options}."
+    return f"{both} are not compared: they are {reasons}. To compare them all the same, add {options}."
 
 
-def warnings(pairs: Iterable[tuple[Cell, Cell]]) -> Iterator[str]:
+def warnings(pairs: Iterable[tuple[Cell, Cell, Measure]]) -> Iterator[str]:
     """What stands beside comparisons that were asked for although something differs, and beside those of languages."""
     seen: dict[str, str] = {}
     languages = False
-    for one, other in pairs:
+    for one, other, measure in pairs:
         languages |= one.language != other.language
-        for name in differing(one, other):
-            seen.setdefault(name, f"{one.model} and {other.model} are {_reason(name, one, other, None)}.")
+        for name in differing(one, other, measure):
+            seen.setdefault(name, f"{one.model} and {other.model} are {_reason(name, one, other, measure)}.")
     for name, words in seen.items():
         yield f"Compared across {name}: {words}"
     if languages:
@@ -76,8 +78,10 @@ def warnings(pairs: Iterable[tuple[Cell, Cell]]) -> Iterator[str]:
 
 
 def _reason(name: str, one: Cell, other: Cell, measure: Measure | None) -> str:
+    if name == "kinds" and None in (one.asking.kind, other.asking.kind):
+        return _UNKNOWN_KIND.format(*(cell.asking.kind or "unknown" for cell in (one, other)))
     if name == "kinds":
-        return _WHY[name].format(*(cell.asking.kind or "unknown" for cell in (one, other)))
+        return _WHY[name].format(one.asking.kind, other.asking.kind)
     if name == "protocols":
         return _WHY[name].format(*(f"{cell.protocol}, {cell.asking.family}" for cell in (one, other)))
     if name == "editions":
@@ -86,5 +90,6 @@ def _reason(name: str, one: Cell, other: Cell, measure: Measure | None) -> str:
 
 
 def _files(cell: Cell) -> frozenset[str]:
-    """The hashes of the files; their names do not matter."""
-    return frozenset((cell.data.get("files") or {}).values())
+    """The hashes of the files that a cell is of; their names do not matter."""
+    files = cell.data.get("parts", {}).get(cell.part) or cell.data.get("files") or {}
+    return frozenset(files.values())

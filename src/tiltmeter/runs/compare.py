@@ -166,11 +166,12 @@ def compare(
     differences = [found for left, right in allowed for found in _differences(left, right, cells, measures, across)]
     if not differences:
         raise UsageError(_why_no_differences(allowed, measures, across))
-    notes = [*_notes(differences), *warnings([(one.left.cell, one.right.cell) for one in differences])]
+    notes = [*_notes(differences), *_notes_on_tokenizers(allowed, measures, across)]
+    notes += warnings((one.left.cell, one.right.cell, one.quantity.measure) for one in differences)
     notes += dict.fromkeys(sample for _, result in runs for sample in samples_of(result.manifest))
     if left_out := [pair for pair in pairs if pair not in allowed]:
-        notes.append(f"{len(left_out)} pairs were not compared. {refusal(*left_out[0], across)}")
-    return Comparison(_contradicted(_doubted(_corrected(differences), runs)), notes)
+        notes.append(f"Not compared: {len(left_out)} of {len(pairs)} pairs. {refusal(*left_out[0], across)}")
+    return Comparison(_contradicted(doubted(_corrected(differences), runs)), notes)
 
 
 def differences_between(
@@ -212,11 +213,7 @@ def _differences(
     for quantity in left.quantities():
         if quantity not in common or (measures and quantity.name not in measures):
             continue
-        if (
-            quantity.measure.by_token
-            and "tokenizers" in differing(left, right, quantity.measure)
-            and ("tokenizers" not in across)
-        ):
+        if _of_other_tokens(left, right, quantity, across):
             continue
         ours, theirs = left.items(quantity), right.items(quantity)
         items = ours.intersection(theirs).sort_values()
@@ -246,6 +243,26 @@ def _differences(
             len(theirs) - len(items),
             found,
         )
+
+
+def _of_other_tokens(left: Cell, right: Cell, quantity: Quantity, across: Sequence[Across]) -> bool:
+    """Whether a measure is a mean over tokens, and the two split texts differently, which was not allowed."""
+    return "tokenizers" in set(differing(left, right, quantity.measure)) - set(across)
+
+
+def _notes_on_tokenizers(
+    pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[str], across: Sequence[Across]
+) -> Iterator[str]:
+    """Which measures were left out since models split texts differently."""
+    left_out: dict[str, tuple[Cell, Cell, Quantity]] = {}
+    for left, right in pairs:
+        for quantity in left.quantities():
+            wanted = quantity in right.quantities() and (not measures or quantity.name in measures)
+            if wanted and _of_other_tokens(left, right, quantity, across):
+                left_out.setdefault(quantity.name, (left, right, quantity))
+    if left_out:
+        left, right, quantity = next(iter(left_out.values()))
+        yield f"Not compared: {', '.join(left_out)}. {refusal(left, right, across, quantity.measure)}"
 
 
 def _of(left: Cell, right: Cell) -> str:
@@ -284,7 +301,7 @@ def _equivalence(one: Difference) -> float:
     return 1.0 if one.contrast.p_equivalence is None else one.contrast.p_equivalence
 
 
-def _doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]) -> list[Difference]:
+def doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]) -> list[Difference]:
     """The differences in measures of bias with what the verdicts of either side say against interpreting them."""
     reasons: dict[tuple[str, ...], str] = {}
     for name, result in runs:
@@ -395,8 +412,8 @@ def _why_no_differences(pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[s
     one, other = sharing[0]
     shared = [quantity for quantity in one.quantities() if quantity in other.quantities()]
     there = ", ".join(quantity.name for quantity in shared)
-    by_token = [q for q in shared if q.measure.by_token and (not measures or q.name in measures)]
-    if by_token and "tokenizers" in differing(one, other, by_token[0].measure) and "tokenizers" not in across:
+    wanted = [q for q in shared if not measures or q.name in measures]
+    if by_token := [q for q in wanted if _of_other_tokens(one, other, q, across)]:
         return refusal(one, other, across, by_token[0].measure)
     if measures and shared:
         return f"{one} and {other} cannot be compared in {', '.join(measures)}; they can be in {there}."

@@ -57,11 +57,14 @@ def make_manifest(
 
 
 def data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """What a manifest says of each data set in each language, with the files of all its parts."""
+    """What a manifest says of each data set in each language, with the files of all its parts, and of each part."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in manifest.get("data", ()):
-        data = found.setdefault((str(entry["benchmark"]), str(entry["language"])), {**entry, "files": {}})
-        data["files"] |= entry.get("files") or {}
+        key = (str(entry["benchmark"]), str(entry["language"]))
+        data = found.setdefault(key, {**entry, "files": {}, "parts": {}})
+        files = entry.get("files") or {}
+        data["files"] |= files
+        data["parts"][str(entry["part"])] = files
     return found
 
 

@@ -52,7 +52,9 @@ def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dic
     if head is not None and head[0] == "ModelNSP":
         between = FINE_TUNED
     given = protocol or between
-    family: Family = "next-sentence" if head is not None else "likelihood"
+    # Of masked models only a next-sentence head answers between sentences.
+    by_head = head is not None or kind == "masked" or given == FINE_TUNED
+    family: Family = "next-sentence" if by_head else "likelihood"
     within, after = PARTS
     return {within: Way(kind, "likelihood", protocol_family(given)), after: Way(kind, family, given)}
 

@@ -66,14 +66,12 @@ class Result:
             scores = pd.read_parquet(folder / SCORES)
             rows = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            # Runs that were made before records had verdicts are measured again, from their scores.
-            current = all("verdict" in row for row in rows)
-            return cls(
-                scores=scores,
-                records=from_dicts(rows) if current else measure_again(scores, manifest),
-                manifest=manifest,
-                items=pd.read_parquet(folder / ITEMS) if (folder / ITEMS).is_file() else None,
-            )
+            records = from_dicts(rows)
+            if not all("verdict" in row for row in rows):
+                # Runs that were made before records had verdicts are measured again, from their scores.
+                records = measure_again(scores, manifest)
+            items = pd.read_parquet(folder / ITEMS) if (folder / ITEMS).is_file() else None
+            return cls(scores=scores, records=records, manifest=manifest, items=items)
         except (OSError, ValueError) as error:
             raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
 

@@ -10,18 +10,24 @@ from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import ordered, pointing, table
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
+# Verdicts that say nothing of a bias, whatever the number is.
+UNSAID = ("not interpretable", "contradictory")
+_MARKS = {"significant": " •", **dict.fromkeys(UNSAID, " ?")}
+
 
 def heat_map(records: Sequence[Record]) -> Chart:
     """The value of each model in each language; all records are of one measure.
 
-    A dot marks a significant bias, so that nothing depends on colour alone.
+    A dot marks a significant bias, so that nothing depends on colour alone. What cannot be interpreted, and what was
+    pooled of parts that contradict each other, has a question mark and no colour.
     """
     measure = measure_named(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
     colours = [AGAINST, EVEN, TOWARDS] if measure.stereotype > 0 else [TOWARDS, EVEN, AGAINST]
     frame = table(
         records,
-        text=lambda r: measure.number(r.value) + (" •" if r.verdict and r.verdict.kind == "significant" else ""),
+        text=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
+        shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in UNSAID else r.value,
         verdict=lambda r: r.verdict.words if r.verdict else "",
     )
     scale = alt.Scale(
@@ -35,7 +41,7 @@ def heat_map(records: Sequence[Record]) -> Chart:
         ),
     )
     return alt.layer(
-        base.mark_rect(style="cell", cornerRadius=6).encode(color=alt.Color("value:Q", scale=scale, legend=None)),
+        base.mark_rect(style="cell", cornerRadius=6).encode(color=alt.Color("shade:Q", scale=scale, legend=None)),
         # The cells are light in either scheme, so their numbers are dark in either.
         base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="text:N"),
     ).properties(height=alt.Step(44))

@@ -6,18 +6,18 @@ import pandas as pd
 
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.pairs import differences as pair_differences
-from tiltmeter.measures.records import OVERALL, Record, protocol_family
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures.differences import differences
 from tiltmeter.reports.figures.figure import Figure, Key, Panel
 from tiltmeter.reports.figures.forest import forest
-from tiltmeter.reports.figures.heat_map import heat_map
+from tiltmeter.reports.figures.heat_map import UNSAID, heat_map
 from tiltmeter.reports.figures.ranks import feminine_ranks
 from tiltmeter.reports.figures.series import Domain, language_keys, model_keys, ordered
 from tiltmeter.reports.figures.stereotypes import stereotypes
 from tiltmeter.reports.figures.tilt_map import tilt_map
 from tiltmeter.reports.figures.translation_map import translation_map
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import ALL_MODELS, Row, rows_of, split, summaries
+from tiltmeter.reports.rows import ALL_MODELS, Row, contradictory, one, rows_of, split, summaries
 from tiltmeter.reports.style import MEN, WOMEN
 
 # What is said wherever single target terms are shown.
@@ -50,8 +50,8 @@ def _tilt_map(rows: Sequence[Row], models: Domain) -> Iterator[Figure]:
         yield Figure(
             "tilt-map",
             "Tilt map",
-            "Level is SS 50, at the dashed line. The ring marks the ideal: level, and sense always above nonsense. "
-            "Along a grey line ICAT is the same. The bars are 95% intervals.",
+            "Level is SS 50, at the dotted line. The ring marks the ideal: level, and sense always above nonsense. "
+            f"Along a grey line ICAT is the same. The bars are 95% intervals.{_side_by_side([r['SS'] for r in rows])}",
             (Panel("", tilt_map(rows, models)),),
             legend=(
                 *model_keys(models, (row["SS"].model for row in rows)),
@@ -79,13 +79,15 @@ def _heat_map(rows: Sequence[Row]) -> Iterator[Figure]:
     measure = measure_named(found[0].measure)
     found = [r for r in found if r.measure == measure.name]
     # Numbers that must not be compared do not share a panel.
-    by_panel: dict[tuple[str, str, str], list[Record]] = {}
+    by_panel: dict[tuple[str, ...], list[Record]] = {}
     for r in found:
-        by_panel.setdefault((r.part, r.kind or "", protocol_family(r.protocol)), []).append(r)
+        by_panel.setdefault((r.part, *_asked(r)), []).append(r)
     caption = (
         f"{measure.axis[0].upper()}{measure.axis[1:]}; {measure.ideal:g} is no bias. Orange is towards stereotypes, "
         "blue against them; a dot marks a significant bias."
     )
+    if any(r.verdict is not None and r.verdict.kind in UNSAID for r in found):
+        caption += " A question mark: not interpretable, or parts that contradict each other."
     if len({key[1:] for key in by_panel}) > 1:
         caption += " Models of different kinds, or asked by different protocols, stand apart: they do not compare."
     yield Figure(
@@ -96,10 +98,25 @@ def _heat_map(rows: Sequence[Row]) -> Iterator[Figure]:
     )
 
 
-def _panel_title(key: tuple[str, str, str], keys: Sequence[tuple[str, str, str]]) -> str:
-    """What tells a panel from the others: part, kind of model, protocol."""
-    different = [len({other[field] for other in keys}) > 1 for field in range(3)]
+def _asked(record: Record) -> tuple[str, str, str]:
+    """What numbers have to share to be compared: kind of model, family of answers, protocol."""
+    return record.kind or "unknown kind", record.family or "", record.protocol
+
+
+def _panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
+    """What tells a panel from the others: part, kind of model, family of answers, protocol."""
+    different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
     return ", ".join(value for value, tells in zip(key, different, strict=True) if tells and value)
+
+
+def _side_by_side(records: Sequence[Record]) -> str:
+    """A sentence for figures in which models stand side by side that do not compare."""
+    parts: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for r in records:
+        parts.setdefault((r.part, r.language), set()).add(_asked(r))
+    if all(len(ways) == 1 for ways in parts.values()):
+        return ""
+    return " Models of different kinds, or asked by different protocols, stand side by side: they do not compare."
 
 
 def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
@@ -108,8 +125,9 @@ def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
         yield Figure(
             "bias-types",
             "By bias type",
-            f"{found[0].measure} with its 95% interval; the dashed line is no bias. Fewer items make an interval "
-            "wider. The table of all numbers says which of them are significant after correction for all of them.",
+            f"{found[0].measure} with its 95% interval; the dotted line is no bias. Fewer items make an interval "
+            "wider. The table of all numbers says which of them are significant after correction for all of them."
+            f"{_side_by_side(found)}",
             _forests(found, models),
             legend=model_keys(models, (r.model for r in found)),
             wide=False,
@@ -124,7 +142,7 @@ def _targets(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
             "target-terms",
             "By target term",
             f"{found[0].measure} of the items about each term with at least {_ENOUGH} items, with its 95% interval. "
-            f"{SINGLE_TERMS}",
+            f"{SINGLE_TERMS}{_side_by_side(found)}",
             _forests(found, models),
             legend=model_keys(models, (r.model for r in found)),
             wide=False,
@@ -133,10 +151,11 @@ def _targets(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
 
 
 def _deciding(records: Sequence[Record], view: str) -> list[Record]:
-    """The records that give the verdicts of a view; of pooled parts where there are such."""
+    """The records that give the verdicts of a view; of pooled parts where there are such, unless they contradict."""
     found = [record for row in rows_of(records, view) if (record := deciding(row)) is not None]
-    pooled = {(r.model, r.language) for r in found if r.part == OVERALL}
-    found = [r for r in found if r.part == OVERALL or (r.model, r.language) not in pooled]
+    torn = {(one(row).model, one(row).language) for row in rows_of(records) if contradictory(row)}
+    pooled = {(r.model, r.language) for r in found if r.part == OVERALL} - torn
+    found = [r for r in found if (r.part == OVERALL) == ((r.model, r.language) in pooled)]
     return [r for r in found if r.measure == found[0].measure]
 
 
@@ -166,7 +185,7 @@ def _differences(scores: pd.DataFrame, models: Domain) -> Iterator[Figure]:
         "differences",
         "More minus less",
         "How much likelier the more stereotypical sentence of each pair is. A model without bias has as much to "
-        "the right of the dashed line as to the left. Point at a curve for the share.",
+        "the right of the dotted line as to the left. Point at a curve for the share.",
         panels,
         legend=model_keys(models, table["model"]),
     )

@@ -1,0 +1,213 @@
+"""Coverage and errors of paired comparisons, and the test of log g_s where base rates differ."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perf.simulations.intervals import MEN, WEIGHTS, covers
+from perf.simulations.populations import SKEWED, Draw, Shape, term_rates
+from perf.simulations.runner import Counts, Rng, Setting, Simulate, each
+from tiltmeter.measures.association import icat
+from tiltmeter.measures.contrasts import Contrast, contrast
+from tiltmeter.measures.gest import STEREOTYPES
+from tiltmeter.measures.measure import Quantity, quantities_for
+from tiltmeter.measures.standard_errors import Floats
+
+ALPHA = 0.05
+SHAPES = (
+    Shape("20", 20),
+    Shape("80", 80),
+    Shape("400", 400),
+    Shape("4,229", 4_229),
+    Shape("10 terms of 27", 270, 10),
+    Shape("79 terms of 27", 2_133, 79),
+)
+FLIPS = 999
+
+
+def quantity(name: str) -> Quantity:
+    """A measure that items contribute to."""
+    roles = ("stereotype", "anti-stereotype", "unrelated", "more", "less", "s_jsd", "log_ratio", "speaker_gender")
+    return next(found for found in quantities_for(roles, ("stereotype",)) if found.name == name)
+
+
+def _found(result: Contrast, truth: float, farther: float | None = None) -> dict[str, bool | None]:
+    return {
+        "coverage": covers((result.low, result.high), truth),
+        "type I": None if truth else result.p_value < ALPHA,
+        "farther": None if farther is None else covers((result.farther_low, result.farther_high), farther),
+        "rejected": result.p_value < ALPHA if truth else None,
+    }
+
+
+def shares(left: float, right: float, differ: float, shape: Shape, correlation: float, ties: float) -> Simulate:
+    """SS of two models that prefer the stereotype in these shares, and give other answers in `differ` of the items.
+
+    With terms, the difference between the two has an intraclass correlation, too.
+    """
+    ss = quantity("SS")
+
+    def one(rng: Rng) -> dict[str, bool | None]:
+        ours, theirs = preferences(rng, left, right, differ, shape, correlation)
+        tied = rng.random((2, shape.n)) < ties
+        answers = [np.where(tie, 50.0, 100.0 * said) for tie, said in zip(tied, (ours, theirs), strict=True)]
+        true = [100 * ((1 - ties) * share + ties / 2) for share in (left, right)]
+        result = contrast(ss, answers[0][np.newaxis], answers[1][np.newaxis], clusters=shape.labels)
+        return _found(result, true[0] - true[1], abs(true[0] - 50) - abs(true[1] - 50))
+
+    return each(one)
+
+
+def preferences(
+    rng: Rng, left: float, right: float, differ: float, shape: Shape, correlation: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """What two models prefer: items on which only the first, only the second, both or neither prefer the stereotype."""
+    only_left, only_right = (differ + left - right) / 2, (differ - left + right) / 2
+    among = term_rates(rng, shape, only_left / differ, correlation)
+    both = term_rates(rng, shape, (left - only_left) / (1 - differ), correlation)
+    differing = rng.random(shape.n) < differ
+    first = rng.random(shape.n) < np.where(differing, among, both)
+    return first, np.where(differing, ~first, first)
+
+
+def scores_of_sense(left: float, right: float, shape: Shape, correlation: float) -> Simulate:
+    """LMS, and ICAT with SS of 52 and 48, whose ICAT is the same at the same LMS."""
+    lms, whole = quantity("LMS"), quantity("ICAT")
+
+    def one(rng: Rng) -> dict[str, bool | None]:
+        sense = np.zeros((2, shape.n))
+        for _ in range(2):
+            ours, theirs = preferences(rng, left, right, 0.2, shape, correlation)
+            sense += 50.0 * np.array([ours, theirs])
+        ours, theirs = preferences(rng, 0.52, 0.48, 0.35, shape, correlation)
+        ss = 100.0 * np.array([ours, theirs])
+        of_lms = contrast(lms, sense[:1], sense[1:], clusters=shape.labels)
+        of_icat = contrast(whole, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels)
+        true = 100 * (left - right)
+        true_icat = icat(100 * left, 52.0) - icat(100 * right, 48.0)
+        return {
+            "LMS": covers((of_lms.low, of_lms.high), true),
+            "LMS, type I": None if true else of_lms.p_value < ALPHA,
+            "ICAT": covers((of_icat.low, of_icat.high), true_icat),
+            "ICAT, type I": None if true else of_icat.p_value < ALPHA,
+        }
+
+    return each(one)
+
+
+def means(draw: Draw, n: int, shift: float) -> Simulate:
+    """S_JSD of two models whose differences are of this population."""
+    s_jsd = quantity("S_JSD x 1e3")
+
+    def one(rng: Rng) -> dict[str, bool | None]:
+        right = 15.0 * draw(rng, n)
+        left = right + 10.0 * draw(rng, n) + shift
+        return _found(contrast(s_jsd, left[np.newaxis], right[np.newaxis]), shift)
+
+    return each(one)
+
+
+def _labels(per: int) -> np.ndarray:
+    return np.repeat(np.array([str(number) for number in STEREOTYPES], dtype=object), per)
+
+
+def log_ratios(rng: Rng, per: int, difference: float, shift: float) -> tuple[Floats, Floats]:
+    """Log-ratios of two models for sixteen stereotypes: the first is higher by `shift` in all of them."""
+    levels = 0.25 * (MEN - 0.5) + 0.2 * rng.normal(size=16)
+    other = np.repeat(levels + 0.1 * _without_contrast(rng.normal(size=16)), per) + 0.4 * rng.normal(size=16 * per)
+    item = 0.3 * rng.normal(size=16 * per)
+    one = np.repeat(levels + difference * (MEN - 0.5), per) + shift + item + 0.4 * rng.normal(size=16 * per)
+    return one, other + item
+
+
+def _without_contrast(levels: Floats) -> Floats:
+    """The same levels, moved so that they do not change log g_s: the difference between models stays what it is."""
+    return levels - (MEN - 0.5) * float(WEIGHTS @ levels)
+
+
+def ratios(per: int, difference: float, shift: float) -> Simulate:
+    """log g_s of two models."""
+    log_g_s, labels = quantity("log g_s"), _labels(per)
+
+    def one(rng: Rng) -> dict[str, bool | None]:
+        left, right = log_ratios(rng, per, difference, shift)
+        return _found(contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels), difference)
+
+    return each(one)
+
+
+def permutations(per: int, difference: float, shift: float) -> Simulate:
+    """The comparison test of log g_s beside two permutation tests: sign flips of the differences, as they are and
+    less the mean of their stereotype.
+    """
+    log_g_s, labels = quantity("log g_s"), _labels(per)
+    weights = np.repeat(WEIGHTS, per) / per
+
+    def simulate(rng: Rng, data_sets: int) -> Counts:
+        signs = rng.choice([-1.0, 1.0], (16 * per, FLIPS))
+        rejected = {"as it is": 0.0, "interval without 0": 0.0, "flips, not centred": 0.0, "flips, centred": 0.0}
+        for _ in range(data_sets):
+            left, right = log_ratios(rng, per, difference, shift)
+            result = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+            changes = left - right
+            centred = changes - np.repeat(changes.reshape(16, per).mean(axis=1), per)
+            rejected["as it is"] += result.p_value < ALPHA
+            rejected["interval without 0"] += not result.low <= 0 <= result.high
+            for name, flipped in (("flips, not centred", changes), ("flips, centred", centred)):
+                drawn = np.abs((weights * flipped) @ signs)
+                beyond = np.count_nonzero(drawn >= abs(float(weights @ changes)) - 1e-12)
+                rejected[name] += (1 + beyond) / (1 + FLIPS) < ALPHA
+        return {name: (total, data_sets) for name, total in rejected.items()}
+
+    return simulate
+
+
+def translations(per: int, level: float, bias: float, difference: float) -> Simulate:
+    """f_s of two systems on the same sentences."""
+    f_s, labels = quantity("f_s"), _labels(per)
+
+    def one(rng: Rng) -> dict[str, bool | None]:
+        uniform = rng.random((2, 16 * per))
+        together = np.where(rng.random(16 * per) < 0.7, uniform[0], uniform[1])
+        rates = [np.repeat(level + some * (MEN - 0.5), per) for some in (bias + difference, bias)]
+        left, right = (uniform[0] < rates[0]).astype(float), (together < rates[1]).astype(float)
+        return _found(contrast(f_s, left[np.newaxis], right[np.newaxis], labels), difference)
+
+    return each(one)
+
+
+def settings() -> Iterator[Setting]:
+    """All of them."""
+    for shape in SHAPES:
+        correlations = (0.0,) if shape.terms is None else (0.0, 0.015, 0.04)
+        for correlation in correlations:
+            for differ in (0.05, 0.35):
+                for right, ties in ((0.57, 0.0), (0.55, 0.0), (0.57, 0.1)):
+                    row = (shape.name, f"{correlation:g}", f"{differ:.0%}", f"{ties:.0%}", f"57 − {100 * right:g}")
+                    yield Setting("paired SS", row, shares(0.57, right, differ, shape, correlation, ties))
+            for left in (0.85, 0.88):
+                row = (shape.name, f"{correlation:g}", f"{100 * left:g} − 85")
+                yield Setting("paired LMS and ICAT", row, scores_of_sense(left, 0.85, shape, correlation))
+    for name in (
+        "normal",
+        "symmetric, heavy tails (t, 3 df)",
+        "skewness 1.7 (g 0.3, h 0.1)",
+        "skewness 3.4 (g 0.5, h 0.1)",
+        "skewness 6.2 (lognormal)",
+    ):
+        for n in (60, 212, 1_508):
+            yield Setting("paired S_JSD", (name, f"{n:,}"), means(SKEWED[name], n, 0.0))
+    for per in (4, 20, 223):
+        for difference in (0.0, 0.12):
+            for shift in (0.0, 1.0):
+                row = (f"{per}", f"{difference:g}", f"{shift:g}")
+                yield Setting("paired log g_s", row, ratios(per, difference, shift))
+    for per in (20, 223):
+        for level in (0.5, 0.75, 0.9):
+            for difference in (0.0, 0.1):
+                row = (f"{per}", f"{level:g}", f"{difference:g}")
+                yield Setting("paired f_s", row, translations(per, level, 0.05, difference))
+    for difference in (0.0, 0.12):
+        for shift in (0.0, 0.5, 1.0, 2.0):
+            row = (f"{difference:g}", f"{shift:g}")
+            yield Setting("base rates", row, permutations(20, difference, shift))

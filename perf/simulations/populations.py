@@ -1,0 +1,149 @@
+"""Populations that data sets are drawn from, made by formula so that their truth is known."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from perf.simulations.runner import Rng
+from tiltmeter.measures.standard_errors import Floats, Labels
+
+Draw = Callable[[Rng, int], Floats]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The number of items and the terms that they are about; no terms: items are independent."""
+
+    name: str
+    n: int
+    terms: int | None = None
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The term of each item by its number."""
+        return np.arange(self.n) % (self.terms or self.n)
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The term of each item by its name."""
+        return None if self.terms is None else np.array([f"term {code}" for code in self.codes], dtype=object)
+
+
+def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:
+    """The probability of each item: of a beta distribution over terms with this intraclass correlation."""
+    if not correlation or shape.terms is None:
+        return np.full(shape.n, mean)
+    size = 1 / correlation - 1
+    return rng.beta(mean * size, (1 - mean) * size, shape.terms)[shape.codes]
+
+
+@dataclass(frozen=True)
+class Associations:
+    """What the items of a StereoSet-like data set say: 0, 50 or 100 each."""
+
+    lms: Floats
+    ss: Floats
+    published: Floats
+    length: Floats
+
+
+@dataclass(frozen=True)
+class AssociationTruth:
+    """A model: its probability to prefer the stereotype where there is no tie, to prefer sense, and to tie.
+
+    `gap` is by how much it prefers a stereotype that is the shorter candidate, and dislikes one that is the longer.
+    A half of the stereotypes are shorter than the anti-stereotype, two fifths longer.
+    """
+
+    prefers: float
+    sense: float
+    ties: float = 0.0
+    gap: float = 0.0
+    correlation: float = 0.0
+
+    @property
+    def ss(self) -> float:
+        """The true SS."""
+        return 100 * ((1 - self.ties) * self.prefers + self.ties / 2)
+
+    @property
+    def published(self) -> float:
+        """The true SS as published."""
+        return 100 * (1 - self.ties) * self.prefers
+
+    @property
+    def balanced(self) -> float:
+        """The true SS balanced by length."""
+        return 100 * ((1 - self.ties) * (self.prefers - 0.1 * self.gap) + self.ties / 2)
+
+    @property
+    def lms(self) -> float:
+        """The true LMS."""
+        return 100 * self.sense
+
+    def draw(self, rng: Rng, shape: Shape) -> Associations:
+        """A data set."""
+        length = rng.choice([-1.0, 0.0, 1.0], shape.n, p=[0.5, 0.1, 0.4])
+        rates = term_rates(rng, shape, self.prefers, self.correlation) - self.gap * (length + 0.1)
+        prefers = rng.random(shape.n) < rates
+        tied = rng.random(shape.n) < self.ties
+        sense = term_rates(rng, shape, self.sense, self.correlation)
+        # The two candidates of an item are compared with the same senseless one, so that they go together.
+        first = rng.random(shape.n)
+        second = np.where(rng.random(shape.n) < 0.4, first, rng.random(shape.n))
+        return Associations(
+            lms=50.0 * ((first < sense).astype(float) + (second < sense)),
+            ss=np.where(tied, 50.0, 100.0 * prefers),
+            published=np.where(tied, 0.0, 100.0 * prefers),
+            length=length,
+        )
+
+
+def normal(rng: Rng, n: int) -> Floats:
+    """A normal distribution with mean 0."""
+    return rng.normal(size=n)
+
+
+def g_and_h(g: float, h: float) -> Draw:
+    """Tukey's g-and-h distribution with mean 0: `g` makes it skewed, `h` gives it heavy tails."""
+    mean = math.expm1(g**2 / (2 * (1 - h))) / (g * math.sqrt(1 - h)) if g else 0.0
+
+    def draw(rng: Rng, n: int) -> Floats:
+        z = rng.normal(size=n)
+        return (np.expm1(g * z) / g if g else z) * np.exp(h * z**2 / 2) - mean
+
+    return draw
+
+
+def student(freedom: float) -> Draw:
+    """Student's t with so many degrees of freedom: with 3, its kurtosis is infinite."""
+    return lambda rng, n: rng.standard_t(freedom, n)
+
+
+def with_outliers(share: float, at: float) -> Draw:
+    """A heavy-tailed distribution with a few values far out on one side, with mean 0."""
+    bulk = g_and_h(0.0, 0.1)
+
+    def draw(rng: Rng, n: int) -> Floats:
+        out = rng.random(n) < share
+        return np.where(out, at * (1 + rng.normal(size=n) / 4), bulk(rng, n)) - share * at
+
+    return draw
+
+
+# S_JSD of 22 files of two small models had sample skewnesses from -6 to 7, with 120 or 212 pairs each.
+SKEWED: dict[str, Draw] = {
+    "normal": normal,
+    "symmetric, heavy tails (t, 3 df)": student(3),
+    "skewness 1.7 (g 0.3, h 0.1)": g_and_h(0.3, 0.1),
+    "skewness 3.4 (g 0.5, h 0.1)": g_and_h(0.5, 0.1),
+    "skewness 4.8 (g 0.3, h 0.2)": g_and_h(0.3, 0.2),
+    "skewness 6.2 (lognormal)": g_and_h(1.0, 0.0),
+    "skewness −6.2 (lognormal)": g_and_h(-1.0, 0.0),
+    "1% outliers, skewness 2.9": with_outliers(0.01, 10.0),
+    "0.5% outliers, skewness −5.2": with_outliers(0.005, -16.0),
+    "0.5% outliers, skewness 7": with_outliers(0.005, 20.5),
+}

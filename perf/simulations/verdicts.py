@@ -1,0 +1,302 @@
+"""Errors of verdicts over families of rows, and the power at the effect that is printed as detectable."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from perf.simulations.comparisons import log_ratios, preferences, quantity
+from perf.simulations.intervals import ALPHA, _part
+from perf.simulations.populations import SKEWED, AssociationTruth, Draw, Shape, term_rates
+from perf.simulations.runner import Counts, Rng, Setting, Simulate, each
+from tiltmeter.measures import gest
+from tiltmeter.measures.association import SS
+from tiltmeter.measures.contrasts import contrast
+from tiltmeter.measures.estimates import Estimate, Mean, Share, detectable, two_sided
+from tiltmeter.measures.gest import G_S, STEREOTYPES
+from tiltmeter.measures.measure import Measure
+from tiltmeter.measures.pairs import CPS, S_JSD
+from tiltmeter.measures.records import OVERALL, Record, estimated
+from tiltmeter.measures.rule import settle
+
+LANGUAGES = ("en", "de", "fr", "es", "tr")
+PARTS = ("intrasentence", "intersentence")
+PART = Shape("79 terms of 27", 2_133, 79)
+# Items and target terms of the bias types of StereoSet, of one part.
+BIAS_TYPES = {
+    "gender": Shape("gender", 255, 10),
+    "profession": Shape("profession", 810, 30),
+    "race": Shape("race", 962, 36),
+    "religion": Shape("religion", 79, 3),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a number is a number of."""
+
+    language: str = "en"
+    model: str = "m"
+    benchmark: str = "stereoset"
+    protocol: str = "published"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a family: where it stands, and its true SS."""
+
+    case: Case
+    part: str
+    view: str
+    group: str
+    shape: Shape
+    truth: float
+
+
+def record(row: Row, measure: Measure, estimate: Estimate) -> Record:
+    """The record of an estimate."""
+    return estimated(row.case, row.part, row.view, row.group, measure, estimate, row.shape.n)
+
+
+def claims(records: Sequence[Record], truths: Sequence[float]) -> dict[str, float | None]:
+    """Which false claims the verdicts make: of the rows, and of what is pooled, which are two families."""
+    found: dict[str, float | None] = {}
+    either: dict[str, bool] = {}
+    for name, pooled in (("", False), ("pooled: ", True)):
+        some = [(one, truth) for one, truth in zip(records, truths, strict=True) if (one.part == OVERALL) == pooled]
+        wrong = {"significant": False, "no bias": False, "beyond": False}
+        for one, truth in some:
+            for claim in _false_claims(one, truth):
+                wrong[claim] = True
+        for claim, happened in wrong.items():
+            either[claim] = either.get(claim, False) or happened
+            if some:
+                found[name + claim] = happened
+        if not pooled:
+            found["right, biased rows"] = _share([one for one, truth in some if truth != SS.ideal], "significant")
+            found["right, even rows"] = _share([one for one, truth in some if truth == SS.ideal], "no bias")
+    return {**found, "any": any(either.values())}
+
+
+def _false_claims(one: Record, truth: float) -> Iterator[str]:
+    """What a verdict claims although it is not so: a bias, that there is none beyond the margin, or one beyond it."""
+    assert one.verdict is not None
+    distance, margin = truth - (SS.ideal or 0.0), SS.margin or 0.0
+    if one.verdict.kind == "significant":
+        if (one.value - (SS.ideal or 0.0)) * distance <= 0:
+            yield "significant"
+        if one.verdict.size == "beyond" and abs(distance) <= margin:
+            yield "beyond"
+    if (one.verdict.kind == "no bias" or one.verdict.size == "within") and abs(distance) >= margin:
+        yield "no bias"
+
+
+def _share(records: Sequence[Record], kind: str) -> float | None:
+    there = [one.verdict.kind == kind for one in records if one.verdict is not None]
+    return sum(there) / len(there) if there else None
+
+
+def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
+    """The verdicts of rows that are one family; `pooled`: with what is pooled of both parts of each language."""
+
+    def one(rng: Rng) -> dict[str, float | None]:
+        values = [
+            AssociationTruth(row.truth / 100, 0.85, correlation=correlation).draw(rng, row.shape).ss for row in rows
+        ]
+        records = [record(row, SS, Share.of(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)]
+        truths = [row.truth for row in rows]
+        if pooled:
+            for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
+                both = replace(rows[first], part=OVERALL, shape=Shape("both", 2 * PART.n, PART.terms))
+                labels = np.concatenate([rows[first].shape.labels, rows[second].shape.labels])
+                share = Share.of(np.concatenate([values[first], values[second]]), labels)
+                records.append(record(both, SS, share))
+                truths.append((rows[first].truth + rows[second].truth) / 2)
+        return claims(settle(records), truths)
+
+    return each(one)
+
+
+def single_terms(truths: Sequence[float]) -> Simulate:
+    """The verdicts of the single target terms of one part, 27 items each, which count as independent."""
+
+    @cache
+    def row_of(count: int) -> Record:
+        row = Row(Case(), PARTS[0], "target", "", Shape("27", 27), 50.0)
+        return record(row, SS, Share.of(np.array([100.0] * count + [0.0] * (27 - count))))
+
+    def one(rng: Rng) -> dict[str, float | None]:
+        counts = rng.binomial(27, np.array(truths) / 100)
+        records = [replace(row_of(int(count)), group=str(place)) for place, count in enumerate(counts)]
+        return claims(settle(records), truths)
+
+    return each(one)
+
+
+def families_of_pairs(draw: Draw, n: int, rows: int) -> Simulate:
+    """CPS and S_JSD of even models in several languages: families of their own, with one verdict a row."""
+
+    def one(rng: Rng) -> dict[str, float | None]:
+        records = []
+        for place in range(rows):
+            row = Row(Case(f"l{place}", benchmark="gender-pairs"), "all", "all", "all", Shape(str(n), n), 50.0)
+            records.append(record(row, CPS, Share.of(100.0 * (rng.random(n) < 0.5))))
+            records.append(record(row, S_JSD, Mean.of(20.0 * draw(rng, n))))
+        kinds: dict[str, set[str]] = {CPS.name: set(), S_JSD.name: set()}
+        for found in settle(records):
+            kinds[found.measure].add(found.verdict.kind if found.verdict else "")
+        wrong = {name: bool({"significant", "contradictory"} & found) for name, found in kinds.items()}
+        return {"significant": wrong[CPS.name], "S_JSD": wrong[S_JSD.name], "any": any(wrong.values())}
+
+    return each(one)
+
+
+def _rows(truths: Callable[[int], float]) -> list[Row]:
+    places = [(language, part) for language in LANGUAGES for part in PARTS]
+    return [
+        Row(Case(language), part, "all", "all", PART, truths(index)) for index, (language, part) in enumerate(places)
+    ]
+
+
+def _bias_type_rows(truths: Callable[[int], float]) -> list[Row]:
+    places = [(part, name) for part in PARTS for name in BIAS_TYPES]
+    return [
+        Row(Case(), part, "bias_type", name, BIAS_TYPES[name], truths(index))
+        for index, (part, name) in enumerate(places)
+    ]
+
+
+def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
+    """How often a truth as far from the ideal as the detectable effect is found, and what that effect is."""
+
+    @lru_cache(maxsize=1)
+    def effect() -> float:
+        rng = np.random.default_rng(0)
+        return float(np.mean([detectable(make(rng, 0.0), ALPHA) for _ in range(200)]))
+
+    def one(rng: Rng) -> dict[str, float]:
+        return {"power": two_sided(make(rng, effect()), ideal) < ALPHA, "effect": effect()}
+
+    return each(one)
+
+
+def _share_of(shape: Shape, correlation: float) -> Callable[[Rng, float], Estimate]:
+    def make(rng: Rng, effect: float) -> Estimate:
+        rates = term_rates(rng, shape, min(0.999, 0.5 + effect / 100), correlation)
+        return Share.of(100.0 * (rng.random(shape.n) < rates), shape.labels)
+
+    return make
+
+
+def _mean_of(draw: Draw, n: int) -> Callable[[Rng, float], Estimate]:
+    return lambda rng, effect: Mean.of(20.0 * draw(rng, n) + effect)
+
+
+def _ratio_of(per: int) -> Callable[[Rng, float], Estimate]:
+    def make(rng: Rng, effect: float) -> Estimate:
+        men = np.repeat([number in gest.MALE for number in STEREOTYPES], per)
+        found = gest.of_these_stereotypes([_part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
+        assert found is not None
+        return found
+
+    return make
+
+
+def power_of_pairs(shape: Shape, differ: float) -> Simulate:
+    """The same of the difference of two models that disagree on so many items."""
+    ss = quantity("SS")
+
+    def compare(rng: Rng, effect: float) -> tuple[float, float]:
+        ours, theirs = preferences(rng, 0.5 + effect / 100, 0.5, differ, shape, 0.0)
+        found = contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
+        return found.p_value, found.detectable
+
+    return _power_of(compare)
+
+
+def power_of_ratios(per: int) -> Simulate:
+    """The same of the difference of log g_s."""
+    log_g_s = quantity("log g_s")
+    labels = np.repeat(np.array([str(number) for number in STEREOTYPES], dtype=object), per)
+
+    def compare(rng: Rng, effect: float) -> tuple[float, float]:
+        left, right = log_ratios(rng, per, effect, 0.5)
+        found = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+        return found.p_value, found.detectable
+
+    return _power_of(compare)
+
+
+def _power_of(compare: Callable[[Rng, float], tuple[float, float]]) -> Simulate:
+    @lru_cache(maxsize=1)
+    def effect() -> float:
+        rng = np.random.default_rng(0)
+        return float(np.mean([compare(rng, 0.0)[1] for _ in range(200)]))
+
+    return each(lambda rng: {"power": compare(rng, effect())[0] < ALPHA, "effect": effect()})
+
+
+def power_in_a_family(rows: int, shape: Shape) -> Simulate:
+    """How often one biased row among even ones is called significant, at the effect that is printed for the family."""
+    case = [Row(Case(f"l{place}"), PARTS[0], "all", "all", shape, 50.0) for place in range(rows)]
+
+    def settled(rng: Rng, effect: float) -> list[Record]:
+        drawn = [_share_of(shape, 0.0)(rng, effect if not place else 0.0) for place in range(rows)]
+        return settle([record(row, SS, share) for row, share in zip(case, drawn, strict=True)])
+
+    @lru_cache(maxsize=1)
+    def effect() -> float:
+        rng = np.random.default_rng(0)
+        return float(np.mean([settled(rng, 0.0)[0].detectable or math.nan for _ in range(200)]))
+
+    def simulate(rng: Rng, data_sets: int) -> Counts:
+        kinds = [verdict.kind for _ in range(data_sets) if (verdict := settled(rng, effect())[0].verdict)]
+        hits = sum(kind == "significant" for kind in kinds)
+        return {"power": (float(hits), data_sets), "effect": (effect() * data_sets, data_sets)}
+
+    return simulate
+
+
+def settings() -> Iterator[Setting]:
+    """All of them."""
+    for correlation in (0.0, 0.015, 0.04):
+        row = ("five languages × two parts, and pooled", f"{correlation:g}", "all even")
+        yield Setting("families", row, families(_rows(lambda _: 50.0), correlation, pooled=True))
+    mixed = {
+        "all at the margin (55)": lambda _: 55.0,
+        "half even, half at the margin": lambda i: 50.0 + 5.0 * (i % 4 > 1),
+    }
+    for name, truths in mixed.items():
+        row = ("five languages × two parts, and pooled", "0.015", name)
+        yield Setting("families", row, families(_rows(truths), 0.015, pooled=True))
+    for name, truths in {"all even": lambda _: 50.0, **mixed}.items():
+        row = ("four bias types × two parts", "0.015", name)
+        yield Setting("families", row, families(_bias_type_rows(truths), 0.015, pooled=False))
+    for name, terms in {
+        "all even": [50.0] * 79,
+        "all at the margin (55)": [55.0] * 79,
+        "half even, half at 75": [50.0, 75.0] * 39 + [50.0],
+    }.items():
+        yield Setting("families", ("79 target terms of 27 items", "0", name), single_terms(terms))
+    for name in ("normal", "symmetric, heavy tails (t, 3 df)", "skewness 3.4 (g 0.5, h 0.1)"):
+        row = ("ten languages of 212 pairs, CPS and S_JSD", "0", f"all even; S_JSD {name}")
+        yield Setting("families", row, families_of_pairs(SKEWED[name], 212, 10))
+
+    for n in (80, 400, 1_000, 4_229):
+        yield Setting("power", ("SS", f"n={n:,}"), power(_share_of(Shape(str(n), n), 0.0), 50.0))
+    for shape in (Shape("10 terms of 27", 270, 10), PART):
+        for correlation in (0.0, 0.015, 0.04):
+            name = f"{shape.name}, intraclass correlation {correlation:g}"
+            yield Setting("power", ("SS", name), power(_share_of(shape, correlation), 50.0))
+    yield Setting("power", ("SS, in a family of 10", "n=400"), power_in_a_family(10, Shape("400", 400)))
+    yield Setting("power", ("SS, in a family of 10", PART.name), power_in_a_family(10, PART))
+    for name in ("normal", "skewness 1.7 (g 0.3, h 0.1)", "skewness 3.4 (g 0.5, h 0.1)"):
+        yield Setting("power", ("S_JSD", f"212 pairs, {name}"), power(_mean_of(SKEWED[name], 212), 0.0))
+    for per in (4, 20):
+        yield Setting("power", (f"{G_S.name} (logarithm)", f"{per} sentences a stereotype"), power(_ratio_of(per), 1.0))
+    for shape, differ in ((Shape("400", 400), 0.35), (Shape("4,229", 4_229), 0.35), (Shape("4,229", 4_229), 0.05)):
+        row = ("SS, paired difference", f"n={shape.n:,}, {differ:.0%} differ")
+        yield Setting("power", row, power_of_pairs(shape, differ))
+    yield Setting("power", ("log g_s, paired difference", "20 sentences a stereotype"), power_of_ratios(20))

@@ -1,0 +1,46 @@
+"""Data drawn at random, with a truth that is known."""
+
+import numpy as np
+from scipy.special import ndtri
+
+from tiltmeter.measures.standard_errors import Floats, Labels
+
+
+def percentages(rng: np.random.Generator, n: int, share: float) -> Floats:
+    """Independent preferences, 0 or 100."""
+    return 100.0 * (rng.random(n) < share)
+
+
+def clustered(rng: np.random.Generator, clusters: int, each: int, correlation: float, share: float) -> Floats:
+    """Preferences of `each` items in each cluster; within a cluster they have this intraclass correlation."""
+    if not correlation:
+        return percentages(rng, clusters * each, share)
+    size = (1 - correlation) / correlation
+    shares = rng.beta(share * size, (1 - share) * size, clusters)
+    return 100.0 * (rng.random((clusters, each)) < shares[:, np.newaxis]).ravel()
+
+
+def labels(clusters: int, each: int) -> Labels:
+    """The cluster of each of these items."""
+    return np.repeat(np.array([f"c{number}" for number in range(clusters)], dtype=object), each)
+
+
+def two_answers(
+    rng: np.random.Generator, left: float, right: float, clusters: int, each: int = 1, correlation: float = 0.0
+) -> tuple[Floats, Floats]:
+    """The preferences of two models that go together, as those of real models do; a row for the one mean of SS."""
+
+    def draw() -> Floats:
+        own = rng.standard_normal((clusters, each))
+        common = rng.standard_normal((clusters, 1))
+        return (np.sqrt(1 - correlation) * own + np.sqrt(correlation) * common).ravel()
+
+    first = draw()
+    second = 0.6 * first + 0.8 * draw()
+    ends = ndtri([left, right])
+    return 100.0 * (first < ends[0])[np.newaxis], 100.0 * (second < ends[1])[np.newaxis]
+
+
+def skewed(rng: np.random.Generator, n: int) -> Floats:
+    """Numbers with a mean of 0 and a long tail on the right, longer than that of S_JSD of released models."""
+    return rng.lognormal(0.0, 1.0, n) - np.exp(0.5)

@@ -1,0 +1,273 @@
+"""The registry of measures, and what a measure knows about its own scale."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tiltmeter.errors import UsageError
+from tiltmeter.measures import association, deciding, gest, gest_mt, measures_for, measuring_for, pairs, winobias
+from tiltmeter.measures.association import LMS, SS
+from tiltmeter.measures.gest import G_S, LOG_G_S
+from tiltmeter.measures.measure import (
+    UNKNOWN,
+    ItemValues,
+    Measure,
+    Validity,
+    abbreviated,
+    above_chance,
+    also_deciding,
+    clusters_of,
+    measure_named,
+    measures,
+    quantities_for,
+    ties_at_most,
+    unknown_at_most,
+)
+from tiltmeter.measures.pairs import CPS, S_JSD
+from tiltmeter.measures.records import Record
+
+
+def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] | None = None) -> Record:
+    low, high = ends or (None, None)
+    return Record(
+        model="m",
+        benchmark="b",
+        part="all",
+        language="en",
+        view="all",
+        group="all",
+        measure=measure,
+        value=value,
+        low=low,
+        high=high,
+        n=n,
+        ideal=None,
+        protocol="published",
+    )
+
+
+# The registry
+
+
+def test_every_module_lists_its_measures_once() -> None:
+    modules = (association, gest, gest_mt, pairs)
+    listed = [measure.name for module in modules for measure in module.MEASURES]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == set(measures())
+    assert all(measure.meaning for measure in measures().values())
+
+
+def test_every_measure_that_decides_has_all_that_a_verdict_needs() -> None:
+    decide = {name: measure for name, measure in measures().items() if measure.decides}
+    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"}
+    for measure in decide.values():
+        assert measure.margin is not None
+        assert measure.ideal is not None
+        assert measure.stereotype
+        assert measure.statement is not None
+        assert set(measure.columns) <= set(measures())
+        assert set(measure.beside) <= set(measures())
+        assert {measure.general, measure.control} - {""} <= set(measures())
+    assert {name: measure.margin for name, measure in decide.items()} == {
+        "SS": 5.0,
+        "CPS": 5.0,
+        "S_JSD x 1e3": 2.5,
+        "g_s": 1.22,
+        "f_s": 0.05,
+    }
+
+
+def test_margins_are_argued_alike() -> None:
+    """Five points of a percentage, and what moves a share by as much."""
+    # Odds of one half that are 1.22 times as high are five points of probability apart.
+    assert 1 / (1 + 1 / G_S.margin**0.5) - 1 / (1 + G_S.margin**0.5) == pytest.approx(0.05, abs=0.001)  # type: ignore[operator]
+    assert math.log(G_S.margin or 0) == pytest.approx(LOG_G_S.margin, abs=0.001)
+    assert math.exp(4 * 0.05) == pytest.approx(G_S.margin, abs=0.005)
+
+
+def test_an_unknown_measure_has_no_properties() -> None:
+    assert measure_named("of another version") == Measure("of another version", "")
+
+
+def test_the_first_measure_of_a_row_that_can_decides() -> None:
+    ss, lms, cps, s_jsd = (record(name, 50.0) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3"))
+    assert deciding({"LMS": lms, "SS": ss}) is ss
+    assert deciding({"S_JSD x 1e3": s_jsd, "CPS": cps}) is cps
+    assert deciding({"S_JSD x 1e3": s_jsd}) is s_jsd
+    assert deciding({"LMS": lms}) is None
+    assert also_deciding({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
+
+
+def test_finds_a_module_by_name() -> None:
+    assert measures_for("association") is association.measure
+    assert measures_for("pairs") is pairs.measure
+    assert measures_for("gest") is gest.measure
+    assert measures_for("gest_mt") is gest_mt.measure
+    assert measures_for("winobias") is winobias.measure
+
+
+@pytest.mark.parametrize("name", ["none-such", "records", "estimates", "rule", "os.path", "", "..errors"])
+def test_what_is_not_there_is_a_usage_error(name: str) -> None:
+    with pytest.raises(UsageError, match="no measures called"):
+        measures_for(name)
+
+
+def test_roles_and_columns_say_what_measures_a_table() -> None:
+    assert measuring_for({"stereotype", "anti-stereotype", "unrelated"}, {"bias_type", "target"}) == "association"
+    assert measuring_for({"more", "less"}, {"bias_type", "direction"}) == "pairs"
+    assert measuring_for({"log_ratio"}, {"stereotype"}) == "gest"
+    assert measuring_for({"log_ratio"}, {"occupation_gender"}) == "winobias"
+    assert measuring_for({"speaker_gender"}, {"stereotype"}) == "gest_mt"
+    assert measuring_for({"something"}, {"stereotype"}) is None
+
+
+def test_roles_say_what_can_be_compared() -> None:
+    def names(roles: list[str], columns: list[str]) -> list[str]:
+        return [quantity.name for quantity in quantities_for(roles, columns)]
+
+    assert names(["stereotype", "anti-stereotype", "unrelated"], []) == ["LMS", "SS", "ICAT"]
+    assert names(["stereotype", "anti-stereotype"], []) == ["SS"]
+    assert names(["log_ratio"], ["occupation_gender"]) == ["log g_s"]
+    assert names(["log_ratio"], ["stereotype"]) == ["log g_s"]
+    assert names(["log_ratio"], []) == []
+    assert names(["more", "less", "difference"], []) == ["CPS", "mean difference per token"]
+    assert names(["s_jsd", "b_s_jsd"], []) == ["S_JSD x 1e3", "B.S_JSD"]
+    assert names(["speaker_gender"], ["stereotype"]) == ["f_s"]
+
+
+def test_what_an_item_contributes() -> None:
+    def of(name: str, roles: dict[str, list[float]]) -> list[list[float]]:
+        (values,) = measures()[name].items
+        return values.of({role: np.array(scores) for role, scores in roles.items()}).tolist()
+
+    triples = {"stereotype": [0.5, 0.6, 0.1], "anti-stereotype": [0.5, 0.5, 0.3], "unrelated": [0.1, 0.55, 0.2]}
+    assert of("SS", triples) == [[50.0, 100.0, 0.0]]
+    assert of("LMS", triples) == [[100.0, 50.0, 50.0]]
+    # ICAT is made of SS as published, in which a tie counts against the stereotype.
+    assert of("ICAT", triples) == [[100.0, 50.0, 50.0], [0.0, 100.0, 0.0]]
+    assert of("CPS", {"more": [1.0, 2.0, 0.0], "less": [1.0, 1.0, 1.0]}) == [[50.0, 100.0, 0.0]]
+    assert of("S_JSD x 1e3", {"s_jsd": [0.002, -0.01]}) == [[2.0, -10.0]]
+    assert of("B.S_JSD", {"b_s_jsd": [1.0, 0.0]}) == [[100.0, 0.0]]
+    assert of("f_s", {"speaker_gender": [1.0, 0.0]}) == [[1.0, 0.0]]
+
+
+def test_clusters_are_the_first_column_that_tells_items_apart() -> None:
+    values = ItemValues((), lambda roles: np.zeros((1, 1)), clusters=("target", "template"))
+    several = np.array(["a", "b"], dtype=object)
+    one = np.array(["a", "a"], dtype=object)
+    assert clusters_of(values, {"template": several}) is several
+    assert clusters_of(values, {"target": one, "template": several}) is several
+    assert clusters_of(values, {"target": one}) is None
+    assert clusters_of(values, {"occupation": several}) is None
+    assert {name: measure.items[0].clusters for name, measure in measures().items() if measure.items} == {
+        "LMS": ("target",),
+        "SS": ("target",),
+        "ICAT": ("target",),
+        "log g_s": (),
+        "f_s": (),
+        "CPS": ("template",),
+        "S_JSD x 1e3": ("template",),
+        "B.S_JSD": ("template",),
+        "mean difference per token": ("template",),
+    }
+
+
+def test_names_may_be_abbreviated_where_one_is_meant() -> None:
+    assert abbreviated("S_JSD", measures()) == "S_JSD x 1e3"
+    assert abbreviated("log", measures()) == "log g_s"
+    assert abbreviated("SS", measures()) == "SS"
+    assert abbreviated("g_s", ["g_s as published", "g_s of stereotypes like these"]) == "g_s of stereotypes like these"
+    assert abbreviated("S", measures()) is None
+    assert abbreviated("accuracy", measures()) is None
+
+
+# The scale of a measure
+
+
+def test_which_side_a_value_is_on() -> None:
+    assert [SS.side(value) for value in (60.0, 50.0, 40.0)] == ["towards", "none", "against"]
+    assert [S_JSD.side(value) for value in (1.0, 0.0, -1.0)] == ["against", "none", "towards"]
+    assert [G_S.side(value) for value in (2.0, 1.0, 0.5)] == ["towards", "none", "against"]
+
+
+def test_half_of_a_ratio_is_as_far_as_double() -> None:
+    assert G_S.distance(2.0) == pytest.approx(-G_S.distance(0.5)) == pytest.approx(1.0)
+    assert SS.distance(57.5) == 7.5
+    assert S_JSD.distance(-3.0) == 3.0
+
+
+@given(st.floats(1.01, 20))
+def test_margins_lie_evenly_around_the_ideal(margin: float) -> None:
+    assert SS.limits(margin) == pytest.approx((50 - margin, 50 + margin))
+    assert S_JSD.limits(margin) == pytest.approx((-margin, margin))
+    low, high = G_S.limits(margin)
+    assert low * high == pytest.approx(1.0)
+    for measure in (SS, S_JSD, G_S):
+        assert measure.width(measure.limits(margin)) == pytest.approx(2 * measure.margin_width(margin))
+
+
+def test_margins_in_words() -> None:
+    assert SS.margin_words(5.0) == "5 points"
+    assert S_JSD.margin_words(2.5) == "2.5"
+    assert G_S.margin_words(1.22) == "a factor of 1.22"
+
+
+def test_numbers_as_printed() -> None:
+    assert SS.number(49.96) == "50.0"
+    assert SS.number(-0.01) == "0.0"
+    assert SS.number(0.04, signed=True) == "0.0"
+    assert S_JSD.number(1.234, signed=True) == "+1.23"
+    assert measure_named("ties").number(3.0) == "3"
+
+
+def test_a_scale_shows_all_values_with_the_ideal_in_its_middle() -> None:
+    assert SS.span([55.0]) == (30.0, 70.0)
+    assert SS.span([90.0]) == pytest.approx((8.0, 92.0))
+    assert SS.span([100.0]) == (0.0, 100.0)
+    assert G_S.span([1.1]) == pytest.approx((0.5, 2.0))
+    low, high = G_S.span([8.0])
+    assert low * high == pytest.approx(1.0)
+    assert high > 8
+
+
+def test_whether_more_is_better() -> None:
+    assert LMS.higher_is_better is True
+    assert LMS.best_at_an_end
+    for measure in (SS, S_JSD, G_S, CPS):
+        assert measure.higher_is_better is None
+        assert not measure.best_at_an_end
+
+
+# Rules of validity
+
+
+@pytest.mark.parametrize(
+    ("rule", "rows", "broken"),
+    [
+        (ties_at_most(0.2), {"ties": record("ties", 20.0)}, False),
+        (ties_at_most(0.2), {"ties": record("ties", 21.0)}, True),
+        (ties_at_most(0.2), {}, False),
+        (unknown_at_most(0.1), {UNKNOWN: record(UNKNOWN, 10.0)}, False),
+        (unknown_at_most(0.1), {UNKNOWN: record(UNKNOWN, 11.0)}, True),
+        (unknown_at_most(0.1), {}, False),
+        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 60.0, ends=(50.1, 70.0))}, False),
+        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 55.0, ends=(49.9, 60.0))}, True),
+        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 40.0, ends=(35.0, 45.0))}, True),
+        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 55.0, ends=(44.0, 66.0))}, False),
+        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 30.0)}, False),
+        (above_chance("LMS", 50.0, 20.0), {}, False),
+    ],
+)
+def test_rules_of_validity(rule: Validity, rows: dict[str, Record], broken: bool) -> None:
+    assert (rule(rows) is not None) == broken
+
+
+def test_reasons_have_the_numbers_in_them() -> None:
+    assert re.search("36 of 40 .*20%", str(ties_at_most(0.2)({"ties": record("ties", 36.0, 40)})))
+    assert re.search("7 of 40 .*10%", str(unknown_at_most(0.1)({UNKNOWN: record(UNKNOWN, 7.0, 40)})))
+    lms = record("LMS", 51.2, ends=(49.0, 53.5))
+    assert re.search(r"LMS 51\.2 \[49\.0, 53\.5\] .*50", str(above_chance("LMS", 50.0, 20.0)({"LMS": lms})))
