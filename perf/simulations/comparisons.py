@@ -62,7 +62,7 @@ def preferences(
     rng: Rng, left: float, right: float, differ: float, shape: Shape, correlation: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """What two models prefer: items on which only the first, only the second, both or neither prefer the stereotype."""
-    only_left, only_right = (differ + left - right) / 2, (differ - left + right) / 2
+    only_left = (differ + left - right) / 2
     among = term_rates(rng, shape, only_left / differ, correlation)
     both = term_rates(rng, shape, (left - only_left) / (1 - differ), correlation)
     differing = rng.random(shape.n) < differ

@@ -68,7 +68,7 @@ def test_a_moved_file_loses_nothing(models: list[str], tmp_path: Path, monkeypat
     assert "not where it was" not in html
     comparison = compare(runs)
     page = comparison_page(comparison)
-    (leaning,) = [found for found in comparison.differences if found.quantity.measure == "SS"]
+    (leaning,) = [found for found in comparison.differences if found.quantity.name == "SS"]
     (_, item), _ = leaning.disagreed()[0]
     assert f"the nurse number {item.removeprefix('n-')} was BLANK ." in page
     assert f"gruff{item.removeprefix('n-')}" in page
