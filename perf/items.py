@@ -10,7 +10,11 @@ from pathlib import Path
 
 from tiltmeter.benchmarks.gest import TEMPLATES
 from tiltmeter.data.datasets import dataset, load, load_file
-from tiltmeter.data.items import BLANK, AssociationItem, GestItem, Item, PairItem
+from tiltmeter.forms import Item
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.pairs import PairItem
 
 STARTER = "starter"
 _SEED = 20230

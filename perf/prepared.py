@@ -18,9 +18,9 @@ from perf.published_way import PublishedModel
 from perf.tiltmeter_way import score_items
 from perf.workloads import WORKLOADS, Workload
 from tiltmeter.benchmarks.asking import Asked
-from tiltmeter.data.items import Item
+from tiltmeter.forms import Item
 from tiltmeter.models.kinds import AUTO_CLASSES
-from tiltmeter.models.loading import Model, open_model
+from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.questions import Kind, Question
 
 _WARM_UP = 16
@@ -78,7 +78,7 @@ class Prepared:
 
     workload: Workload
     items: Sequence[Item]
-    model: Model
+    model: CheckpointModel
     batch_tokens: int | None
     published_batches: Sequence[int]
     published_gradients: bool

@@ -18,7 +18,7 @@ import torch
 from perf.outcome import Outcome
 from perf.published_way import PublishedModel
 from tiltmeter.benchmarks.gest import TEMPLATES, parts
-from tiltmeter.data.items import GestItem
+from tiltmeter.forms.gest import GestItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import torch
 
 from perf.outcome import Outcome
 from perf.published_way import PublishedModel
-from tiltmeter.data.items import PairItem
+from tiltmeter.forms.pairs import PairItem
 
 
 def pairs_masked(items: Sequence[PairItem], model: PublishedModel, *, everywhere: bool = False) -> Outcome:

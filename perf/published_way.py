@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from perf.outcome import Outcome
-from tiltmeter.data.items import BLANK, AssociationItem, Candidate
+from tiltmeter.forms.association import AssociationItem, Candidate
+from tiltmeter.forms.blank import BLANK
 
 Row = TypeVar("Row")
 

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 from perf.outcome import Outcome
 from perf.workloads import Workload
 from tiltmeter.benchmarks.asking import Score, Trial
-from tiltmeter.benchmarks.stereoset import MeanOfPieces
-from tiltmeter.data.items import Item
+from tiltmeter.benchmarks.association import MeanOfPieces
+from tiltmeter.forms import Item
 from tiltmeter.garbage import uncollected
-from tiltmeter.models.loading import Model
+from tiltmeter.models.loading import CheckpointModel
 from tiltmeter.questions import Answer, Kind, Question, Want
 from tiltmeter.scoring.execute import Progress, answer_all
 from tiltmeter.scoring.store import AnswerStore
@@ -18,7 +18,9 @@ from tiltmeter.scoring.store import AnswerStore
 Answers = Mapping[bytes, Answer]
 
 
-def score_items(workload: Workload, items: Sequence[Item], model: Model, batch_tokens: int | None = None) -> Outcome:
+def score_items(
+    workload: Workload, items: Sequence[Item], model: CheckpointModel, batch_tokens: int | None = None
+) -> Outcome:
     """All scores, from text on, with a store of answers that begins empty. All parts are answered together."""
     outcome = Outcome(logs=True)
     with uncollected():
@@ -65,7 +67,7 @@ def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer])
 
 
 def _answers(
-    questions: Sequence[Question], kind: Kind, model: Model, batch_tokens: int | None, outcome: Outcome
+    questions: Sequence[Question], kind: Kind, model: CheckpointModel, batch_tokens: int | None, outcome: Outcome
 ) -> Answers:
     """The answer to each question, by digest."""
 

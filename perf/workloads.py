@@ -12,10 +12,10 @@ from perf import published_gest, published_pairs, published_way
 from perf.items import STARTER
 from perf.outcome import Outcome
 from perf.published_way import PublishedModel
-from tiltmeter.benchmarks import gest, sentence_pairs, stereoset
+from tiltmeter.benchmarks import association, gest, pairs
 from tiltmeter.benchmarks.asking import Asked, Benchmark, Score, Trial
-from tiltmeter.data.items import Item
-from tiltmeter.models.loading import Model
+from tiltmeter.forms import Item
+from tiltmeter.models.loading import CheckpointModel
 from tiltmeter.questions import Kind
 
 PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
@@ -40,12 +40,10 @@ class Workload:
     candidates: int = 1
     log_scores: bool = False
 
-    def ask(self, items: Sequence[Item], model: Model) -> dict[str | None, Asked]:
+    def ask(self, items: Sequence[Item], model: CheckpointModel) -> dict[str | None, Asked]:
         """Tiltmeter's questions about the items, for each part in which a run asks them."""
         return {
-            part: self.benchmark.ask(
-                part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=self.protocol
-            )
+            part: self.benchmark.ask(part, items, model.text, protocol=self.protocol)
             for part in self.benchmark.parts(model.kind) or (self.part,)
         }
 
@@ -60,7 +58,7 @@ _INTRA = Workload(
     starter=STARTER,
     part="intrasentence",
     protocol="published",
-    benchmark=stereoset.BENCHMARK,
+    benchmark=association.BENCHMARK,
     published={
         "masked": published_way.intrasentence_masked,
         "causal": published_way.intrasentence_causal,
@@ -96,7 +94,7 @@ _PAIRS = Workload(
     starter=f"{STARTER}-pairs",
     part=None,
     protocol="published",
-    benchmark=sentence_pairs.BENCHMARK,
+    benchmark=pairs.BENCHMARK,
     published={"masked": published_pairs.pairs_masked},
     candidates=2,
     log_scores=True,

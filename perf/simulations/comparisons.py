@@ -62,7 +62,7 @@ def preferences(
     rng: Rng, left: float, right: float, differ: float, shape: Shape, correlation: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """What two models prefer: items on which only the first, only the second, both or neither prefer the stereotype."""
-    only_left, only_right = (differ + left - right) / 2, (differ - left + right) / 2
+    only_left = (differ + left - right) / 2
     among = term_rates(rng, shape, only_left / differ, correlation)
     both = term_rates(rng, shape, (left - only_left) / (1 - differ), correlation)
     differing = rng.random(shape.n) < differ
@@ -82,9 +82,7 @@ def scores_of_sense(left: float, right: float, shape: Shape, correlation: float)
         ours, theirs = preferences(rng, 0.52, 0.48, 0.35, shape, correlation)
         ss = 100.0 * np.array([ours, theirs])
         of_lms = contrast(lms, sense[:1], sense[1:], clusters=shape.labels)
-        of_icat = contrast(
-            whole, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels
-        )
+        of_icat = contrast(whole, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels)
         true = 100 * (left - right)
         true_icat = icat(100 * left, 52.0) - icat(100 * right, 48.0)
         return {
@@ -213,5 +211,3 @@ def settings() -> Iterator[Setting]:
         for shift in (0.0, 0.5, 1.0, 2.0):
             row = (f"{difference:g}", f"{shift:g}")
             yield Setting("base rates", row, permutations(20, difference, shift))
-
-

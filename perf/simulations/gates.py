@@ -79,7 +79,10 @@ def _even_stereoset(rng: Rng, languages: Sequence[str]) -> list[Record]:
     for language in languages:
         row = Row(Case(language), OVERALL, "all", "all", WHOLE, 50.0)
         drawn = truth.draw(rng, WHOLE)
-        records += [record(row, LMS, Share.of(drawn.lms, WHOLE.labels)), record(row, SS, Share.of(drawn.ss, WHOLE.labels))]
+        records += [
+            record(row, LMS, Share.of(drawn.lms, WHOLE.labels)),
+            record(row, SS, Share.of(drawn.ss, WHOLE.labels)),
+        ]
         half = Shape("half", 2_106, 79)
         one = replace(row, part=PARTS[0], shape=half)
         records.append(record(one, SS, Share.of(truth.draw(rng, half).ss, half.labels)))
@@ -170,7 +173,12 @@ EXAMPLES: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
     ("max", ("stereoset:en.SS[bias_type=gender] distance 10",), "stereoset", 5),
     ("max", ("stereoset:de.SS[bias_type=gender] distance 15",), "stereoset", 5),
     ("max", ("stereoset.SS[bias_type=*] distance 15",), "stereoset", 5),
-    ("max", ("stereoset.SS[bias_type=profession] distance 8", "stereoset.SS[bias_type=race] distance 8"), "stereoset", 5),
+    (
+        "max",
+        ("stereoset.SS[bias_type=profession] distance 8", "stereoset.SS[bias_type=race] distance 8"),
+        "stereoset",
+        5,
+    ),
     ("max", ("gender-pairs.S_JSD distance 4",), "gender-pairs", 10),
     ("max", ("gender-pairs.S_JSD distance 8",), "gender-pairs", 10),
     ("max", ("gest/template-3.g_s 1.3",), "gest", 1),
@@ -200,13 +208,15 @@ def settings() -> Iterator[Setting]:
         row = (name, "35%", "2", "59 against 57: worse by the margin")
         yield Setting("no worse", row, no_worse(0.59, 0.57, 0.35, shape, 2.0))
     for kind, texts, benchmark, languages in EXAMPLES:
-        row = (" and ".join(f"--{kind} \"{text}\"" for text in texts),)
+        row = (" and ".join(f'--{kind} "{text}"' for text in texts),)
         yield Setting("examples", row, documented(kind, texts, benchmark, languages=languages))
     for spread in (0.3, 0.8):
-        row = (f"--no-worse-than \"gest.log g_s 0.1\", differences of sentences that spread by {spread:g}",)
+        row = (f'--no-worse-than "gest.log g_s 0.1", differences of sentences that spread by {spread:g}',)
         yield Setting("examples", row, no_worse_ratios(spread, 0.1))
-    yield Setting("examples", ('--no-worse-than "stereoset.LMS 3", a fifth of the candidates differ',), no_worse_sense(3.0))
+    yield Setting(
+        "examples", ('--no-worse-than "stereoset.LMS 3", a fifth of the candidates differ',), no_worse_sense(3.0)
+    )
     gender = Shape("gender", 2 * 255, 10)
     for differ, margin in ((0.05, 4.0), (0.35, 4.0)):
-        row = (f"--no-worse-than \"stereoset.SS[bias_type=gender] {margin:g}\", {differ:.0%} of the items differ",)
+        row = (f'--no-worse-than "stereoset.SS[bias_type=gender] {margin:g}", {differ:.0%} of the items differ',)
         yield Setting("examples", row, no_worse(0.57, 0.57, differ, gender, margin))

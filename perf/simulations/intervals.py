@@ -1,13 +1,13 @@
 """Coverage of the 95% intervals that a run prints."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from perf.simulations.populations import SKEWED, AssociationTruth, Draw, Shape, g_and_h, normal, term_rates
-from perf.simulations.runner import Counts, Found, Rng, Setting, Simulate, each, markdown, percent, span
+from perf.simulations.runner import Rng, Setting, Simulate, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import balanced_by_length, icat, icat_interval
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, two_sided
@@ -252,14 +252,14 @@ def settings() -> Iterator[Setting]:
     for per in (4, 20, 223):
         for name, draw in populations.items():
             row = (f"{per}", name, "one", "drawn")
-            yield Setting(
-                "g_s", row, stereotype_rates(draw, per, 0.5, bias=0.25, spread=0.2, templates=1)
-            )
+            yield Setting("g_s", row, stereotype_rates(draw, per, 0.5, bias=0.25, spread=0.2, templates=1))
     yield Setting(
         "g_s", ("20", "normal", "two", "drawn"), stereotype_rates(normal, 20, 0.5, bias=0.25, spread=0.2, templates=2)
     )
     yield Setting(
-        "g_s", ("20", "normal", "one", "all alike"), stereotype_rates(normal, 20, 0.5, bias=0.0, spread=0.0, templates=1)
+        "g_s",
+        ("20", "normal", "one", "all alike"),
+        stereotype_rates(normal, 20, 0.5, bias=0.0, spread=0.0, templates=1),
     )
     for per in (2, 4, 20, 223):
         for name, draw in populations.items():

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -105,9 +105,7 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
         values = [
             AssociationTruth(row.truth / 100, 0.85, correlation=correlation).draw(rng, row.shape).ss for row in rows
         ]
-        records = [
-            record(row, SS, Share.of(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)
-        ]
+        records = [record(row, SS, Share.of(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)]
         truths = [row.truth for row in rows]
         if pooled:
             for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
@@ -124,7 +122,7 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
 def single_terms(truths: Sequence[float]) -> Simulate:
     """The verdicts of the single target terms of one part, 27 items each, which count as independent."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def row_of(count: int) -> Record:
         row = Row(Case(), PARTS[0], "target", "", Shape("27", 27), 50.0)
         return record(row, SS, Share.of(np.array([100.0] * count + [0.0] * (27 - count))))
@@ -266,7 +264,10 @@ def settings() -> Iterator[Setting]:
     for correlation in (0.0, 0.015, 0.04):
         row = ("five languages × two parts, and pooled", f"{correlation:g}", "all even")
         yield Setting("families", row, families(_rows(lambda _: 50.0), correlation, pooled=True))
-    mixed = {"all at the margin (55)": lambda _: 55.0, "half even, half at the margin": lambda i: 50.0 + 5.0 * (i % 4 > 1)}
+    mixed = {
+        "all at the margin (55)": lambda _: 55.0,
+        "half even, half at the margin": lambda i: 50.0 + 5.0 * (i % 4 > 1),
+    }
     for name, truths in mixed.items():
         row = ("five languages × two parts, and pooled", "0.015", name)
         yield Setting("families", row, families(_rows(truths), 0.015, pooled=True))
@@ -299,5 +300,3 @@ def settings() -> Iterator[Setting]:
         row = ("SS, paired difference", f"n={shape.n:,}, {differ:.0%} differ")
         yield Setting("power", row, power_of_pairs(shape, differ))
     yield Setting("power", ("log g_s, paired difference", "20 sentences a stereotype"), power_of_ratios(20))
-
-

@@ -78,10 +78,13 @@ class Encoded(NamedTuple):
 class Text(Protocol):
     """The text side of a model: its tokenizer, and the special tokens that questions are built with.
 
-    A token that the model does not have is None.
+    A token that the model does not have is None. `kind` is the kind of language model; `next_sentence` tells whether it
+    can also be asked questions of the kind "next-sentence". `unknown` stands for what the tokenizer does not know; None
+    where it knows everything, as one over bytes does.
     """
 
     kind: Kind
+    next_sentence: bool
     start: int | None
     mask: int | None
     mask_text: str
@@ -89,7 +92,15 @@ class Text(Protocol):
     sentinel_text: str
     decoder_start: int | None
     pad_text: str
-    has_offsets: bool
+    unknown: int | None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what splits texts into tokens: models with the same one have the same tokens."""
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether the tokenizer knows which characters a token stands for."""
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
         """The texts alone, without any special token."""

@@ -12,12 +12,11 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tiltmeter.benchmarks import gendered
-from tiltmeter.benchmarks import gest as benchmark
 from tiltmeter.benchmarks.asking import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import at_masks, differing
-from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, attributes, parts
-from tiltmeter.data.items import GestItem
+from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.gest import GestItem
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.seq2seq import Seq2seqAnswerer
@@ -52,7 +51,7 @@ def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
 
 
 def put(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
-    return ask(part, ITEMS, text(tokenizer, kind, **config), next_sentence=False, protocol="published")
+    return ask(part, ITEMS, text(tokenizer, kind, **config), protocol="published")
 
 
 def scores(asked: Asked, answerer: Any) -> list[float]:
@@ -231,17 +230,10 @@ def test_what_there_is_not() -> None:
     with pytest.raises(UsageError, match="no part 'all'; its parts are template-1, "):
         put("all", word_piece(SINGLE), "masked")
     with pytest.raises(UsageError, match="'in-context' is not a protocol of GEST; it has only published"):
-        ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="in-context")
+        ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), protocol="in-context")
     german = [GestItem("0", "de", 9, "Ich sang.")]
     with pytest.raises(CannotAsk, match="templates are English"):
-        ask("template-1", german, text(word_piece(SINGLE), "masked"), next_sentence=False, protocol="published")
-
-
-def test_an_item_s_columns() -> None:
-    assert attributes(ITEMS[0]) == {"stereotype": 9, "family_words": False}
-    assert attributes(GestItem("1", "en", 12, "I read to my children."))["family_words"] is True
-    # As in the paper, letters count, not words: this is no family word, but it is one of the paper's 166.
-    assert attributes(GestItem("1", "en", 8, "I was kidding."))["family_words"] is True
+        ask("template-1", german, text(word_piece(SINGLE), "masked"), protocol="published")
 
 
 def test_braces_in_a_sentence_are_left_alone() -> None:
@@ -250,7 +242,6 @@ def test_braces_in_a_sentence_are_left_alone() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    for module in (gendered, benchmark):
-        found = doctest.testmod(module)
-        assert found.attempted
-        assert not found.failed
+    found = doctest.testmod(gendered)
+    assert found.attempted
+    assert not found.failed

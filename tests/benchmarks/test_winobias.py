@@ -11,9 +11,9 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tiltmeter.benchmarks.asking import Asked, CannotAsk
-from tiltmeter.benchmarks.winobias import NOISE, UNREADABLE, ask, attributes
-from tiltmeter.data.items import WinoBiasItem
+from tiltmeter.benchmarks.winobias import NOISE, UNREADABLE, ask
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText
@@ -52,7 +52,7 @@ def tokenizer(single: str = "[CLS] $A [SEP]", **special: str) -> PreTrainedToken
 
 def put(kind: Kind, found: Any, protocol: str = "published") -> Asked:
     text = TokenizerText(found, SimpleNamespace(), kind)
-    return ask("type1-dev", ITEMS, text, next_sentence=False, protocol=protocol)
+    return ask("type1-dev", ITEMS, text, protocol=protocol)
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, float]:
@@ -122,7 +122,3 @@ def test_what_cannot_be_asked() -> None:
         put("seq2seq", tokenizer())
     with pytest.raises(UsageError, match="not a protocol of WinoBias"):
         put("masked", tokenizer(), "in-context")
-
-
-def test_an_item_s_columns() -> None:
-    assert attributes(ITEMS[0]) == {"occupation": "gardener", "occupation_gender": "male"}

@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tiltmeter.cli.data import app
-from tiltmeter.data import DATASETS, PairItem, load, load_file
+from tiltmeter.data import DATASETS, load, load_file
 from tiltmeter.errors import DataError, DownloadError, TiltmeterError, UsageError
+from tiltmeter.forms.pairs import PairItem
 
 GEST = "sentence,stereotype\nI sang.,1\nI swam.,16\n"
 

@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data.items import GestItem, PairItem
 from tiltmeter.data.readers.gest_csv import read_gest_csv
 from tiltmeter.data.readers.pairs_csv import read_crows_csv, read_pairs_csv
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.pairs import PairItem
 
 
 def test_gender_pairs(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data import DATASETS, AssociationItem, GestItem, PairItem, load, load_file, load_spec, parse_spec
+from tiltmeter.data import DATASETS, load, load_file, load_spec, parse_spec
 from tiltmeter.data.datasets import dataset, examine_spec
-from tiltmeter.data.items import Item
 from tiltmeter.data.readers.jsonl import write_jsonl
 from tiltmeter.data.upstream import UpstreamFile
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import Item
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.pairs import PairItem
 
 LANGUAGES = {
     "starter": {"en", "de", "fr", "es", "tr"},

@@ -5,23 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data import GestItem, load_file
+from tiltmeter.data import load_file
 from tiltmeter.data.gendered_pairs import (
-    AGAIN,
     NO_GENDER,
-    NOT_ONE_WORD,
     NOT_PROMPTED,
     NOT_TRANSLATED,
-    OTHER_LETTER,
     build_pairs,
-    fault,
     read_translations,
     said,
 )
-from tiltmeter.data.items import GestPairItem
 from tiltmeter.data.readers.gest_pairs_csv import read_gest_pairs_csv
 from tiltmeter.data.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem, fault
+from tiltmeter.forms.gest import GestItem
 
 RELEASED = """translator,language,original,stereotype,male,female
 DeepL,sk,I was at home.,4,Bol som doma.,Bola som doma.
@@ -35,8 +32,8 @@ def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     path.write_text(RELEASED, encoding="utf-8")
     slovak = read_gest_pairs_csv(path, "sk")
     assert slovak == [
-        GestPairItem("0", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"),
-        GestPairItem("2", "sk", 5, "Spieval som, tiež.", "Spievala som, tiež.", "I sang, too."),
+        GenderedPairItem("0", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"),
+        GenderedPairItem("2", "sk", 5, "Spieval som, tiež.", "Spievala som, tiež.", "I sang, too."),
     ]
     assert [item.id for item in read_gest_pairs_csv(path, "cs")] == ["1"]
     with pytest.raises(DataError, match="not a single item"):
@@ -123,7 +120,7 @@ def test_translations_are_paired_up_and_the_others_counted() -> None:
         ("DeepL-1", 2, "Spieval som.", "Spievala som."),
         ("DeepL-8", 9, "Bol som ospalý.", "Bola som ospalý."),
     ]
-    assert built.pairs[0] == GestPairItem(
+    assert built.pairs[0] == GenderedPairItem(
         "DeepL-0", "sk", 1, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"
     )
     expected = [NO_GENDER, NOT_PROMPTED, NOT_ONE_WORD, OTHER_LETTER, AGAIN, NOT_TRANSLATED]

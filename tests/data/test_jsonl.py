@@ -5,10 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tiltmeter.data.blank import fill
-from tiltmeter.data.items import PARTS, ROLES, AssociationItem, Candidate, GestItem, Item, PairItem
 from tiltmeter.data.readers.jsonl import read_jsonl, to_line, write_jsonl
 from tiltmeter.errors import DataError
+from tiltmeter.forms import Item
+from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
+from tiltmeter.forms.blank import fill
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.pairs import PairItem
 
 LINE = {
     "id": "nurse-1",

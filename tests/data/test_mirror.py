@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.benchmarks.winobias import pronouns
-from tiltmeter.data import DATASETS, AssociationItem, WinoBiasItem, load
+from tiltmeter.data import DATASETS, load
 from tiltmeter.data.dataset import Source
 from tiltmeter.data.fetch import fetch
 from tiltmeter.data.readers.stereoset_json import read_stereoset_json
 from tiltmeter.data.upstream import repositories
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.forms.winobias import WinoBiasItem
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 NOT_MIRRORED = {"moinnadeem/StereoSet/data/dev.json", "kinit-sk/gest/data/gender_variants.csv"}

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data.items import AssociationItem, Candidate, Item
 from tiltmeter.data.readers.stereoset_json import read_stereoset_json
 from tiltmeter.errors import DataError
+from tiltmeter.forms import Item
+from tiltmeter.forms.association import AssociationItem, Candidate
 
 
 def example(part: str, **changes: object) -> dict[str, object]:

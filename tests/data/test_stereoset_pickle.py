@@ -5,11 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tiltmeter.data.items import Candidate
 from tiltmeter.data.readers.frame_pickle import read_columns
 from tiltmeter.data.readers.stereoset_pickle import read_stereoset_pickle
 from tiltmeter.data.records import BrokenFileError
 from tiltmeter.errors import DataError
+from tiltmeter.forms.association import Candidate
 
 ROLES = ("unrelated", "stereotype", "anti-stereotype")
 

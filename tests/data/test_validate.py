@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data.findings import ERRORS, WARNINGS, Finding
+from tiltmeter.data.findings import Finding, errors, warnings
 from tiltmeter.data.readers import Format, examine_file, jsonl
-from tiltmeter.data.records import STEREOTYPES
 from tiltmeter.data.validate import examine
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 
 INTRA = {
     "id": "a",
@@ -208,8 +208,8 @@ def examine_lines(path: Path, lines: list[object]) -> list[Finding]:
 
 
 def test_there_is_a_case_for_every_code() -> None:
-    assert {case[0] for case in (*LINES, *FILES)} == {*ERRORS, *WARNINGS}
-    assert not ERRORS.keys() & WARNINGS.keys()
+    assert {case[0] for case in (*LINES, *FILES)} == {*errors(), *warnings()}
+    assert not errors().keys() & warnings().keys()
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_findings_in_a_line(code: str, field: str, items: list[object], tmp_path
     path = tmp_path / "items.jsonl"
     findings = examine_lines(path, items)
     found = next(finding for finding in findings if finding.code == code)
-    assert found.severity == ("error" if code in ERRORS else "warning")
+    assert found.severity == ("error" if code in errors() else "warning")
     assert (found.file, found.row, found.field) == (str(path), f"line {len(items)}", field)
     assert found.message
     # One fault, one error: no other error comes along with it.
@@ -286,5 +286,5 @@ def test_there_are_sixteen_stereotypes() -> None:
 
 def test_the_documentation_names_every_code() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "data.md").read_text(encoding="utf-8")
-    for code, meaning in (ERRORS | WARNINGS).items():
+    for code, meaning in (errors() | warnings()).items():
         assert f"| `{code}` | {meaning} |" in page

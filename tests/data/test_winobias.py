@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.data.items import WinoBiasItem
 from tiltmeter.data.readers.winobias import read_winobias
 from tiltmeter.errors import DataError
+from tiltmeter.forms.winobias import WinoBiasItem
 
 PRO = "1 [The gardener] met the florist because [he] lost [his] hat.\n2 The gardener met [a florist] and saw [her].\n"
 ANTI = "1 [The gardener] met the florist because [she] lost [her] hat.\n2 The gardener met [a florist] and saw [him].\n"

@@ -11,9 +11,10 @@ import torch
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.asking import Asked
-from tiltmeter.data import GestItem, WinoBiasItem, load
-from tiltmeter.data.items import TEMPLATES
-from tiltmeter.models.loading import Model, open_model
+from tiltmeter.data import load
+from tiltmeter.forms.gest import TEMPLATES, GestItem
+from tiltmeter.forms.winobias import WinoBiasItem
+from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.scoring.execute import answer_all
 from tiltmeter.scoring.store import AnswerStore
 
@@ -30,7 +31,7 @@ def _use_it(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
 
 
-def scores(model: Model, asked: Asked) -> dict[str, float]:
+def scores(model: CheckpointModel, asked: Asked) -> dict[str, float]:
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],
         kind=asked.kind,
@@ -41,8 +42,8 @@ def scores(model: Model, asked: Asked) -> dict[str, float]:
     return {t.item.id: t.score([answers[q.digest] for q in t.questions])[0].score for t in asked.trials}
 
 
-def put(model: Model, form: str, part: str, items: list[Any]) -> Asked:
-    return benchmark_for(form).ask(part, items, model.text, next_sentence=False, protocol="published")
+def put(model: CheckpointModel, form: str, part: str, items: list[Any]) -> Asked:
+    return benchmark_for(form).ask(part, items, model.text, protocol="published")
 
 
 @pytest.mark.parametrize(("template", "name"), FILES)
@@ -59,7 +60,7 @@ def test_scores_equal_those_of_the_released_code(template: int, name: str, fixtu
         assert number == pytest.approx(expected[item], abs=1e-5), item
 
 
-def logits(model: Model, **inputs: list[int]) -> torch.Tensor:
+def logits(model: CheckpointModel, **inputs: list[int]) -> torch.Tensor:
     loaded = model.answerer(model.kind).model  # type: ignore[attr-defined]
     with torch.no_grad():
         found: torch.Tensor = loaded(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits[0].double()

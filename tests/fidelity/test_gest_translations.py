@@ -114,7 +114,7 @@ def test_belarusian_was_counted_too_feminine(found, counts) -> None:
 
 
 def test_the_family_words_are_the_papers(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.benchmarks.gest import has_family_words
+    from tiltmeter.forms.gest import has_family_words
 
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     about_men = [item for item in load("gest-1.0", None, "en") if item.stereotype >= 8]

@@ -15,9 +15,9 @@ import torch
 
 from tiltmeter.benchmarks.asking import Asked
 from tiltmeter.benchmarks.gold_distance import gold_distance
-from tiltmeter.benchmarks.sentence_pairs import ask
+from tiltmeter.benchmarks.pairs import ask
 from tiltmeter.data import load
-from tiltmeter.models.loading import Model, open_model
+from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.questions import Question
 from tiltmeter.scoring.execute import Answerer, answer_all
 from tiltmeter.scoring.store import AnswerStore
@@ -32,9 +32,9 @@ def _use_the_mirror(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
 
 
-def put(model: Model, name: str, language: str, wanted: set[str]) -> Asked:
+def put(model: CheckpointModel, name: str, language: str, wanted: set[str]) -> Asked:
     items: Any = [item for item in load(name, None, language) if item.id in wanted]
-    return ask("all", items, model.text, next_sentence=False, protocol="published")
+    return ask("all", items, model.text, protocol="published")
 
 
 def scores(asked: Asked, answerer: Answerer) -> dict[str, dict[str, float]]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.benchmarks.stereoset import ask
+from tiltmeter.benchmarks.association import ask
 from tiltmeter.data import load
-from tiltmeter.models.loading import Model, open_model
+from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.scoring.execute import answer_all
 from tiltmeter.scoring.store import AnswerStore
 
@@ -21,14 +21,18 @@ FILES = [
     *((f"inter-{case}", "gpt2-tiny", "intersentence", f"published/{case}") for case in CASES),
 ]
 
+# A next-sentence head that is nearly certain leaves a probability of 1e-4, a small difference of large logits. The
+# reference numbers, in float32, are up to 1.0e-5 from double precision there, and so is float32 on another processor
+# (1.2e-5 on an ARM one), so that the two may be 2.2e-5 apart.
+TOLERANCE = {"inter-nsp": 2.5e-5}
 
 items_of = cache(load)
 model_at = cache(open_model)
 
 
-def scores(model: Model, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
+def scores(model: CheckpointModel, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
     items = [item for item in items_of("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
-    asked = ask(part, items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol)  # type: ignore[arg-type]
+    asked = ask(part, items, model.text, protocol=protocol)  # type: ignore[arg-type]
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],
         kind=asked.kind,
@@ -60,4 +64,4 @@ def test_scores_equal_those_of_the_released_code(
     found = scores(model_at(str(fixtures_dir / model)), part, language, protocol, set(expected))
     assert len(found) == len(expected) == 360
     for candidate, number in expected.items():
-        assert found[candidate] == pytest.approx(number, rel=1e-5), candidate
+        assert found[candidate] == pytest.approx(number, rel=TOLERANCE.get(name, 1e-5)), candidate

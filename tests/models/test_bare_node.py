@@ -27,9 +27,11 @@ sys.meta_path.insert(0, Absent())
     "module",
     [
         "tiltmeter.models.loading",
+        "tiltmeter.models.in_memory",
+        "tiltmeter.models.opening",
         "tiltmeter.scoring.execute",
         "tiltmeter.scoring.devices",
-        "tiltmeter.benchmarks.stereoset",
+        "tiltmeter.benchmarks.association",
     ],
 )
 def test_a_bare_node_can_import(module: str) -> None:

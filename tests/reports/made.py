@@ -161,7 +161,7 @@ def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None)
     for model in models:
         for portion in found:
             for part in portion.in_parts(parts):
-                tables.append(score_table(model, part, benchmark_for(portion.form), protocol, rows(part)))
+                tables.append(score_table(model, part, protocol, rows(part)))
     family = benchmark_for(found[0].form).measures
     data = [{**portion.describe(), "available": len(portion.items)} for portion in found]
     kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}

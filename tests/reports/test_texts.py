@@ -1,15 +1,22 @@
+import pandas as pd
+
 from tiltmeter.reports.texts import item_texts
+from tiltmeter.runs import Result
 from tiltmeter.runs.portions import portions
+
+
+def old_run(entries: list[dict[str, object]]) -> Result:
+    return Result(pd.DataFrame(), [], {"data": entries})
 
 
 def test_the_files_of_all_parts_have_to_be_those_of_the_run() -> None:
     entries = [{**portion.label(), "files": dict(portion.files)} for portion in portions("starter:en")]
     assert [entry["part"] for entry in entries] == ["intrasentence", "intersentence"]
-    found, missing = item_texts([{"data": entries}], {})
+    found, missing = item_texts([old_run(entries)], {})
     assert found["starter", "en"]
     assert not missing
     (name,) = entries[1]["files"]
     entries[1]["files"][name] = "0" * 64
-    found, missing = item_texts([{"data": entries}], {})
+    found, missing = item_texts([old_run(entries)], {})
     assert not found
     assert missing == [f"starter: {name} has changed since the run, so its texts are not shown."]

@@ -140,7 +140,7 @@ def test_means_over_tokens_need_one_tokenizer() -> None:
     (note,) = found.notes
     assert note.startswith("Not compared: S_JSD x 1e3. bert on gender-pairs:en and xlm-r on gender-pairs:en are not")
     assert note.endswith("add --across tokenizers.")
-    with pytest.raises(UsageError, match="S_JSD x 1e3 is a mean over different tokens.*add --across tokenizers"):
+    with pytest.raises(UsageError, match=r"S_JSD x 1e3 is a mean over different tokens.*add --across tokenizers"):
         compare(runs, measures=["S_JSD"])
     found = compare(runs, across=["tokenizers"])
     assert [one.quantity.name for one in found.differences] == ["CPS", "S_JSD x 1e3", "B.S_JSD"]

@@ -29,6 +29,7 @@ SCORE_COLUMNS = [
     "score",
     "bias_type",
     "target",
+    "length_difference",
     "protocol",
 ]
 RECORD_COLUMNS = [
@@ -66,7 +67,8 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
     result = evaluate(causal, "starter:en,de", limit=5, out=tmp_path / "run")
-    assert {file.name for file in (tmp_path / "run").iterdir()} == {"manifest.json", "scores.parquet", "measures.json"}
+    files = {"manifest.json", "scores.parquet", "measures.json", "items.parquet"}
+    assert {file.name for file in (tmp_path / "run").iterdir()} == files
     scores = pd.read_parquet(tmp_path / "run/scores.parquet")
     assert list(scores.columns) == SCORE_COLUMNS
     assert len(scores) == 2 * 2 * 5 * 3  # languages, parts, items, candidates

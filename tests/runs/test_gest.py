@@ -8,9 +8,12 @@ import pytest
 
 from tests.benchmarks.test_gest import SINGLE, UNEQUAL, word_piece
 from tests.models.tiny import CAUSAL, MASKED, made
-from tiltmeter.data import GestItem, GestPairItem, WinoBiasItem, load
+from tiltmeter.data import load
 from tiltmeter.data.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.forms.gendered_pairs import GenderedPairItem
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.runs import Result, evaluate, score_predictions
 
 TEMPLATES = [f"template-{number}" for number in (1, 2, 3, 4)]
@@ -79,7 +82,7 @@ def test_words_that_split_unequally_are_reported(odd: str, sentences: Path) -> N
 
 def test_gest_stands_beside_other_benchmarks(masked: str, sentences: Path, tmp_path: Path) -> None:
     pairs, occupations = tmp_path / "pairs.jsonl", tmp_path / "occupations.jsonl"
-    write_jsonl([GestPairItem("1", "en", 3, "he sang well.", "she sang well.")], pairs)
+    write_jsonl([GenderedPairItem("1", "en", 3, "he sang well.", "she sang well.")], pairs)
     about = ("cat", "male", "the cat fed and he sang.", "the cat fed and she sang.")
     write_jsonl([WinoBiasItem("w", "type1-dev", "en", *about)], occupations)
     on = [f"{sentences}/template-3", str(pairs), str(occupations), "starter/intrasentence:en"]

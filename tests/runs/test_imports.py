@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.data.items import AssociationItem, Candidate, Part, Role
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.association import AssociationItem, Candidate, Part, Role
 from tiltmeter.runs.imports import read_predictions
 
 ROLES: tuple[Role, ...] = ("stereotype", "anti-stereotype", "unrelated")
@@ -46,6 +46,7 @@ def test_scores_carry_what_their_items_say(tmp_path: Path) -> None:
         "score": 0.1,
         "bias_type": "profession",
         "target": "nurse",
+        "length_difference": len("stereotype") - len("anti-stereotype"),
         "protocol": "published",
     }
 

@@ -15,8 +15,8 @@ import pytest
 from tests.translators.fake import FakeTranslator
 from tiltmeter.cli import main
 from tiltmeter.data import load
-from tiltmeter.data.items import GestItem
 from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.forms.gest import GestItem
 from tiltmeter.runs import translations as module
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.translations import evaluate_translator, score_translations

@@ -1,19 +1,19 @@
-"""What is asked: one file for each form of benchmark, found by walking this folder."""
+"""What is asked: one file for each form of item, found by walking this folder.
+
+Packages bring others by the entry points `tiltmeter.benchmarks`.
+"""
 
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 
 from tiltmeter.benchmarks.asking import Benchmark
 from tiltmeter.errors import UsageError
+from tiltmeter.registry import by_name, own
 
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
     """All benchmarks, by the form of the items they ask about."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    found = [module.BENCHMARK for module in modules if hasattr(module, "BENCHMARK")]
-    return {benchmark.form: benchmark for benchmark in found}
+    return by_name(own(__name__, "BENCHMARK"), "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
 
 
 def benchmark_for(form: str) -> Benchmark:

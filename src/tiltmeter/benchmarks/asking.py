@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tiltmeter.data.items import Item
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Kind, Question
 
 
@@ -48,6 +48,18 @@ class Asked:
     skipped: list[Skipped] = field(default_factory=list)
 
 
+# How the scores of an item become a preference: by the ratio of the first two, by their difference, or by one number
+# that has a sign already.
+Unit = Literal["ratio", "difference", "signed"]
+
+
+class ShownScores(NamedTuple):
+    """The scores of an item that are shown beside its texts, by their roles, and how they are to be read."""
+
+    roles: tuple[str, ...]
+    unit: Unit
+
+
 def _undivided(_kind: Kind) -> tuple[str, ...]:
     return ()
 
@@ -56,19 +68,19 @@ def _undivided(_kind: Kind) -> tuple[str, ...]:
 class Benchmark:
     """How items of one form are put to models, and which measures their scores go to.
 
-    `ask(part, items, text, next_sentence=…, protocol=…)` makes the trials; `attributes(item)` are the columns that
-    an item adds to the table of scores. `parts(kind)` are the parts in which all items are put to a model of that
-    kind, where it is the benchmark that is divided; where it is the data, or nothing, there are none.
-    `perturbations` are changes of an item, by name, that should not change what is measured.
+    `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which all
+    items are put to a model of that kind, where it is the benchmark that is divided; where it is the data, or nothing,
+    there are none. `perturbations` are changes of an item, by name, that should not change what is measured. `shown`
+    are the scores that a report shows of each item; without it, it shows none.
     """
 
     form: str
     protocols: tuple[str, ...]
     measures: str
     ask: Callable[..., Asked]
-    attributes: Callable[[Any], dict[str, Any]]
     parts: Callable[[Kind], tuple[str, ...]] = _undivided
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    shown: ShownScores | None = None
 
 
 def log_mean(answers: Sequence[Answer]) -> float:

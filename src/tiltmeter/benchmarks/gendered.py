@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltmeter.benchmarks.asking import CannotAsk, Score, Trial
-from tiltmeter.data.items import Item
+from tiltmeter.benchmarks.asking import CannotAsk, Score, ShownScores, Trial
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Question, Text, Want
 
 PROTOCOL = "published"
 ROLE = "log_ratio"
+SHOWN = ShownScores((ROLE,), "signed")
 UNEQUAL = "the two wordings have different numbers of tokens"
 SAME = "the two wordings have the same tokens"
 

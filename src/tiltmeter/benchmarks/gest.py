@@ -16,6 +16,7 @@ from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SAME,
+    SHOWN,
     UNEQUAL,
     after,
     at_masks,
@@ -24,13 +25,10 @@ from tiltmeter.benchmarks.gendered import (
     mask_of,
     refuse_protocol,
 )
-from tiltmeter.data.items import GestItem
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.gest import GestItem
 from tiltmeter.questions import Kind, Text, common_prefix
 
-# The words that the paper takes for the theme of family, so as to see whether a model goes by theme alone. They count
-# as in the paper, wherever their letters occur: that gives the 166 sentences of edition 1.0 that it speaks of.
-FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 SENTINEL = "sentinel"
 
 
@@ -70,7 +68,7 @@ def parts(kind: Kind) -> tuple[str, ...]:
     return _AFTER_THE_SENTENCE if kind == "causal" else tuple(TEMPLATES)
 
 
-def ask(part: str, items: Sequence[GestItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> Asked:
     """Turn the sentences, put into one template, into questions for a model with this text side."""
     refuse_protocol("GEST", protocol)
     if part not in TEMPLATES:
@@ -143,18 +141,11 @@ def _ask_sentinel(template: Template, items: Sequence[GestItem], text: Text) -> 
     return asked
 
 
-def attributes(item: GestItem) -> dict[str, int | bool]:
-    """The columns that an item adds to the table of scores."""
-    return {"stereotype": item.stereotype, "family_words": has_family_words(item.sentence)}
-
-
-def has_family_words(sentence: str) -> bool:
-    """Whether an English sentence has the theme of family.
-
-    >>> has_family_words("I cooked for the whole family.")
-    True
-    """
-    return any(word in sentence for word in FAMILY_WORDS)
-
-
-BENCHMARK = Benchmark(form="gest", protocols=(PROTOCOL,), measures="gest", ask=ask, attributes=attributes, parts=parts)
+BENCHMARK = Benchmark(
+    form="gest",
+    protocols=(PROTOCOL,),
+    measures="gest",
+    ask=ask,
+    parts=parts,
+    shown=SHOWN,
+)

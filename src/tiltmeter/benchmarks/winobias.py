@@ -16,6 +16,7 @@ from tiltmeter.benchmarks.alignment import text_places
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
+    SHOWN,
     UNEQUAL,
     at_masks,
     differing,
@@ -23,8 +24,8 @@ from tiltmeter.benchmarks.gendered import (
     mask_of,
     refuse_protocol,
 )
-from tiltmeter.data.gendered_pairs import words_in
-from tiltmeter.data.items import WinoBiasItem
+from tiltmeter.forms.gendered_pairs import words_in
+from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.questions import Encoded, Question, Text
 
 WHOLE_SENTENCE = "whole-sentence"
@@ -45,7 +46,7 @@ def _bare(word: str) -> str:
     return re.sub(r"\W", "", word).lower()
 
 
-def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
     """Turn the sentences of one part into questions for a masked or causal model."""
     refuse_protocol("WinoBias", protocol)
     if text.kind == "seq2seq":
@@ -103,9 +104,4 @@ def _words(item: WinoBiasItem) -> str:
     return " ".join(f"{one}/{other}" for one, other in pronouns(item) or [])
 
 
-def attributes(item: WinoBiasItem) -> dict[str, str]:
-    """The columns that an item adds to the table of scores."""
-    return {"occupation": item.occupation, "occupation_gender": item.gender}
-
-
-BENCHMARK = Benchmark(form="winobias", protocols=(PROTOCOL,), measures="winobias", ask=ask, attributes=attributes)
+BENCHMARK = Benchmark(form="winobias", protocols=(PROTOCOL,), measures="winobias", ask=ask, shown=SHOWN)

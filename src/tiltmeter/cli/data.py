@@ -10,13 +10,13 @@ import typer
 
 from tiltmeter.cli.output import spell
 from tiltmeter.data.datasets import DATASETS, dataset, examine_spec, load_spec
-from tiltmeter.data.findings import ERRORS, WARNINGS, Finding
-from tiltmeter.data.items import AssociationItem, GestItem, Item, PairItem, WinoBiasItem
+from tiltmeter.data.findings import Finding, errors, warnings
 from tiltmeter.data.readers import FORMATS, examine_file
 from tiltmeter.data.readers.jsonl import write_jsonl
 from tiltmeter.data.spec import Spec, parse_spec
 from tiltmeter.data.validate import Examination
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import Item, form_of
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -101,7 +101,7 @@ def show(
             raise UsageError(f"{spec} has no item with the id {item!r}.")
     shown: defaultdict[tuple[str, ...], int] = defaultdict(int)
     for one in items:
-        group = (one.language, one.part if isinstance(one, AssociationItem | WinoBiasItem) else "")
+        group = (one.language, form_of(one).part_of(one) or "")
         shown[group] += 1
         if item is not None or shown[group] <= limit:
             typer.echo("\n".join(_lines(one)) + "\n")
@@ -206,20 +206,12 @@ def _describe(name: str) -> None:
 
 def _lines(item: Item) -> list[str]:
     """An item, for people to read."""
-    if isinstance(item, AssociationItem):
-        head = " · ".join((item.part, item.language, item.bias_type, item.target_term, item.id))
-        texts = [f"    {candidate.role:<16} {candidate.word or candidate.sentence}" for candidate in item.candidates]
-        return [head, f"  {item.context}", *texts]
-    if isinstance(item, PairItem):
-        head = " · ".join((item.language, item.bias_type, item.direction, item.id))
-        return [head, f"    more  {item.more}", f"    less  {item.less}"]
-    if isinstance(item, GestItem):
-        return [f"{item.language} · stereotype {item.stereotype} · {item.id}", f"    {item.sentence}"]
-    if isinstance(item, WinoBiasItem):
-        head = " · ".join((item.part, item.language, f"{item.occupation} ({item.gender})", item.id))
-    else:
-        head = " · ".join(filter(None, (item.language, f"stereotype {item.stereotype}", item.translator, item.id)))
-    return [head, f"    male    {item.male}", f"    female  {item.female}"]
+    form = form_of(item)
+    text = form.shown(item)
+    head = " · ".join(filter(None, (form.part_of(item), item.language, *form.heading(item), item.id)))
+    width = max(map(len, text.texts), default=0) + 2
+    context = [f"  {text.context}"] if text.context else []
+    return [head, *context, *(f"    {role:<{width}}{said}" for role, said in text.texts.items())]
 
 
 def _report(examination: Examination) -> None:
@@ -227,15 +219,15 @@ def _report(examination: Examination) -> None:
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in examination.findings:
         by_code[finding.code].append(finding)
-    warnings = len(examination.findings) - len(examination.errors)
+    count = len(examination.findings) - len(examination.errors)
     typer.echo(examination.file)
-    typer.echo(f"{len(examination.items)} items, {len(examination.errors)} errors, {warnings} warnings\n")
+    typer.echo(f"{len(examination.items)} items, {len(examination.errors)} errors, {count} warnings\n")
     if by_code:
         typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
     for code, found in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
         # The first of each item: three findings in one item would be poor examples.
         firsts = list({finding.item or finding.row: finding for finding in reversed(found)}.values())[::-1]
-        meaning = ERRORS.get(code) or WARNINGS[code]
+        meaning = errors().get(code) or warnings()[code]
         typer.echo(f"{found[0].severity:<9}{code:<23}{len(found):>6}{len(firsts):>6}  {meaning}")
         for finding in firsts[:EXAMPLES]:
             place = ", ".join(filter(None, (finding.row, finding.field, finding.item and f"item {finding.item}")))

@@ -40,10 +40,11 @@ def build(
 
     `tiltmeter run xlm-roberta-base --on pairs.sk.jsonl`
     """
-    from tiltmeter.data import GestItem, load
+    from tiltmeter.data import load
     from tiltmeter.data.gendered_pairs import build_pairs, read_translations
     from tiltmeter.data.readers.jsonl import write_jsonl
     from tiltmeter.data.spec import of_edition
+    from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} should end in .jsonl, by which a file of items is known.")
@@ -76,12 +77,12 @@ def validity(
 
     `tiltmeter gest validity runs/both`
     """
-    from tiltmeter.data.items import WINOBIAS_PARTS
+    from tiltmeter.forms.winobias import PARTS
     from tiltmeter.measures.winobias import validity as validity_of
     from tiltmeter.runs import Result
 
-    if part not in WINOBIAS_PARTS:
-        raise UsageError(f"WinoBias has no part {part!r}; its parts are {', '.join(WINOBIAS_PARTS)}.")
+    if part not in PARTS:
+        raise UsageError(f"WinoBias has no part {part!r}; its parts are {', '.join(PARTS)}.")
     records = [record for run in runs for record in Result.load(run).records]
     found = validity_of(records, part=part, as_published=as_published)
     width = max(len(model) for model in found.models)

@@ -7,22 +7,6 @@
 
 from tiltmeter.data.dataset import Dataset
 from tiltmeter.data.datasets import DATASETS, load, load_file, load_spec
-from tiltmeter.data.items import AssociationItem, Candidate, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
 from tiltmeter.data.spec import Spec, parse_spec
 
-__all__ = [
-    "DATASETS",
-    "AssociationItem",
-    "Candidate",
-    "Dataset",
-    "GestItem",
-    "GestPairItem",
-    "Item",
-    "PairItem",
-    "Spec",
-    "WinoBiasItem",
-    "load",
-    "load_file",
-    "load_spec",
-    "parse_spec",
-]
+__all__ = ["DATASETS", "Dataset", "Spec", "load", "load_file", "load_spec", "parse_spec"]

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tiltmeter.data.fetch import fetch, is_here
 from tiltmeter.data.readers import Format, examine_file
@@ -11,8 +10,6 @@ from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.data.upstream import UpstreamFile
 from tiltmeter.data.validate import Examination
 from tiltmeter.errors import UsageError
-
-Form = Literal["association", "pairs", "gest", "gest-pairs", "winobias"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Dataset:
     """A data set: what is in it, on what terms, and what it cannot tell."""
 
     name: str
-    form: Form
+    form: str
     description: str
     licence: str
     citation: str

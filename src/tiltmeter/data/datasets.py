@@ -5,12 +5,12 @@ from pathlib import Path
 
 from tiltmeter.data.catalogue import DATASETS
 from tiltmeter.data.dataset import Dataset
-from tiltmeter.data.items import Item, belongs_to
 from tiltmeter.data.readers import jsonl
 from tiltmeter.data.spec import Spec
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.data.validate import Examination, examine
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import Item, form_of
 
 __all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec"]
 
@@ -60,4 +60,4 @@ def examine_spec(spec: Spec) -> list[Examination]:
 
 
 def _of_part(items: Iterable[Item], part: str | None) -> list[Item]:
-    return [item for item in items if part is None or belongs_to(item, part)]
+    return [item for item in items if part is None or form_of(item).belongs_to(item, part)]

@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from tiltmeter.data.cache import cache_dir
 from tiltmeter.data.download import Progress, RefusedError, UnreachableError, download
+from tiltmeter.data.hashing import read_digests
 from tiltmeter.data.progress import terminal_bar
 from tiltmeter.data.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
@@ -111,7 +112,8 @@ def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> No
             f"{file.name} is not in the cache and {url} {error}: set TILTMETER_MIRROR to a folder or an http(s) "
             "address that has it, or unset it to ask GitHub."
         ) from error
-    found = file.pin.of(part)
+    # What has just come is read, whatever was known of an earlier attempt.
+    found = file.pin.among(read_digests(part))
     if found != file.pin:
         part.unlink()
         raise DownloadError(

@@ -9,19 +9,17 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiltmeter.data.items import GestItem, GestPairItem
 from tiltmeter.data.readers.text import read_text
 from tiltmeter.data.records import BrokenFileError
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gendered_pairs import AGAIN, GenderedPairItem, fault
+from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import Gender, speaker_gender
 
-NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
-OTHER_LETTER = "the two forms of the word begin with different letters"
-AGAIN = "an earlier pair is the same"
 NOT_TRANSLATED = "there is no translation of the sentence by itself"
 NO_GENDER = "the translation of the sentence by itself shows no gender"
 NOT_PROMPTED = "there is no translation of it as said by somebody of the other gender"
@@ -35,38 +33,11 @@ _SAID = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](
 _FINAL = (".", "?", "!")
 
 
-def words_in(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """The words that differ between two texts of as many words.
-
-    >>> list(words_in("Som unavený .", "Som unavená ."))
-    [('unavený', 'unavená')]
-    """
-    return ((mine, yours) for mine, yours in zip(one.split(), other.split(), strict=True) if mine != yours)
-
-
-def fault(male: str, female: str) -> str | None:
-    """Why two sentences are not a pair, or None if they are one.
-
-    >>> fault("Bol som doma.", "Bola som doma.")
-    >>> fault("Som rád.", "Som veľmi rada.")
-    'the two sentences do not differ in exactly one word'
-    >>> fault("Rád by som spal.", "Chcela by som spal.")
-    'the two forms of the word begin with different letters'
-    """
-    if len(male.split()) != len(female.split()):
-        return NOT_ONE_WORD
-    words = list(words_in(male, female))
-    if len(words) != 1:
-        return NOT_ONE_WORD
-    ((one, other),) = words
-    return None if one[0] == other[0] else OTHER_LETTER
-
-
 @dataclass(frozen=True, slots=True)
 class Built:
     """The pairs, and how many sentences gave none, by the reason."""
 
-    pairs: list[GestPairItem] = field(default_factory=list)
+    pairs: list[GenderedPairItem] = field(default_factory=list)
     without: Counter[str] = field(default_factory=Counter)
 
 
@@ -101,7 +72,7 @@ def build_pairs(
             seen.add(found)
             identifier = f"{translator}-{item.id}" if translator else item.id
             built.pairs.append(
-                GestPairItem(
+                GenderedPairItem(
                     identifier, language, item.stereotype, *found, original=item.sentence, translator=translator
                 )
             )

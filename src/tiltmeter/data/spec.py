@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.data.items import PARTS, TEMPLATES, WINOBIAS_PARTS
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import forms
 
 # The editions of GEST are two data sets.
 EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
@@ -43,7 +43,7 @@ def parse_spec(text: str) -> Spec:
     if _is_path(name):
         return Spec(name, None, languages, _path(name))
     before, slash, part = name.rpartition("/")
-    if slash and part in (*PARTS, *TEMPLATES, *WINOBIAS_PARTS) and _is_path(before):
+    if slash and any(part in form.parts for form in forms().values()) and _is_path(before):
         return Spec(before, part, languages, _path(before))
     if slash and ("/" in before or before in ("", ".", "..", "~")):
         raise UsageError(f"There is no file {name}.")

@@ -1,12 +1,13 @@
 """The registry of upstream files: what `upstream.toml` pins."""
 
-import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
+
+from tiltmeter.data.hashing import Digests, digests
 
 Algorithm = Literal["sha256", "git-blob", "commit"]
 
@@ -24,23 +25,14 @@ class Pin:
         return self.algorithm != "commit"
 
     def of(self, path: Path) -> "Pin":
-        """The hash the file at `path` has, by the same algorithm.
+        """The hash the file at `path` has, by the same algorithm; each file is read once in a run."""
+        return self.among(digests(path)) if self.is_hash else self
 
-        >>> import tempfile
-        >>> with tempfile.NamedTemporaryFile() as empty:
-        ...     print(Pin("git-blob", "").of(Path(empty.name)))
-        git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
-        """
+    def among(self, found: Digests) -> "Pin":
+        """The one of a file's hashes that is by the same algorithm."""
         if not self.is_hash:
             return self
-        with path.open("rb") as file:
-            if self.algorithm == "sha256":
-                return Pin("sha256", hashlib.file_digest(file, "sha256").hexdigest())
-            # git hashes a header that holds the length, then the content.
-            state = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-            while block := file.read(1 << 20):
-                state.update(block)
-            return Pin("git-blob", state.hexdigest())
+        return Pin(self.algorithm, found.sha256 if self.algorithm == "sha256" else found.git_blob)
 
     def __str__(self) -> str:
         return f"{self.algorithm}:{self.digest}" if self.is_hash else self.algorithm

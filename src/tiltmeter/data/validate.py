@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from tiltmeter.data.blemishes import blemishes
 from tiltmeter.data.findings import Finding, severity_of
-from tiltmeter.data.items import AssociationItem, GestItem, GestPairItem, Item, PairItem, WinoBiasItem
-from tiltmeter.data.records import BrokenFileError, Problem, Record, build
+from tiltmeter.data.oddities import oddities
+from tiltmeter.data.records import BrokenFileError, Record, build
 from tiltmeter.errors import DataError
+from tiltmeter.forms import Form, Item, Problem, Unique, form_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def examine(file: str, records: Iterable[Record]) -> Examination:
                 note(record, problem)
             if item is None:
                 continue
-            for problem in (*blemishes(item), *_repetitions(item, record.row, seen)):
+            form = form_of(item)
+            for problem in (*_blemishes(item, form), *_repetitions(item, form, record.row, seen)):
                 note(record, problem)
             if items and type(item) is not type(items[0]):
                 note(record, Problem("mixed-forms", "", "is of another form than the first item of the file"))
@@ -75,27 +77,18 @@ def examine(file: str, records: Iterable[Record]) -> Examination:
     return Examination(file, items, findings)
 
 
-def _repetitions(item: Item, row: str, seen: dict[object, str]) -> Iterator[Problem]:
-    """What this item has in common with an earlier one, and should not. `seen` says what was met, and where."""
-    for code, field, value in _unique(item):
-        key = (code, item.language, value)
+def _blemishes(item: Item, form: Form[Any]) -> Iterator[Problem]:
+    """What is wrong with an item that can be used all the same, as far as the item alone shows it."""
+    for field, text in form.texts(item):
+        yield from oddities(field, text)
+    yield from form.blemishes(item)
+
+
+def _repetitions(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:
+    """What this item has in common with an earlier one, and should not. `seen` holds what was met, and where."""
+    for unique in (Unique("duplicate-id", "id", item.id), *form.unique(item)):
+        key = (unique.code, item.language, unique.value)
         if key in seen:
-            yield Problem(code, field, f"the same as in {seen[key]}")
+            yield Problem(unique.code, unique.field, f"the same as in {seen[key]}")
         else:
             seen[key] = row
-
-
-def _unique(item: Item) -> Iterator[tuple[str, str, object]]:
-    """What should be there once in a language: the code for when it is not, the field, the value."""
-    yield "duplicate-id", "id", item.id
-    match item:
-        case AssociationItem():
-            yield "duplicate-context", "context", (item.part, item.context)
-            for number, candidate in enumerate(item.candidates):
-                yield "duplicate-candidate-id", f"candidates[{number}].id", candidate.id
-        case PairItem():
-            yield "duplicate-pair", "more", (item.more, item.less)
-        case GestItem():
-            yield "duplicate-sentence", "sentence", item.sentence
-        case GestPairItem() | WinoBiasItem():
-            yield "duplicate-pair", "male", (item.male, item.female)

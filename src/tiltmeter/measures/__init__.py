@@ -4,13 +4,13 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.measure import ENTRY_POINTS, Measure, deciding, measure_named, measures
+from tiltmeter.measures.measure import Measure, deciding, measure_named, measures
 from tiltmeter.measures.records import Record
+from tiltmeter.registry import plugins
 
 __all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for"]
 
@@ -46,5 +46,5 @@ def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | N
 def _modules() -> dict[str, Any]:
     """The modules that measure: those of this folder, and those that other packages bring."""
     found: dict[str, Any] = {m.name: import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)}
-    found |= {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
+    found |= {name: load() for name, load in plugins("measures").items()}
     return {name: module for name, module in found.items() if hasattr(module, "measure")}

@@ -29,8 +29,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tiltmeter.data.items import PARTS, ROLES
 from tiltmeter.errors import DataError
+from tiltmeter.forms.association import PARTS, ROLES
 from tiltmeter.measures.estimates import PERCENT, Estimate, Interval, Least, Mean, Share
 from tiltmeter.measures.measure import (
     MOST_TIES,

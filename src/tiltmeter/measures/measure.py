@@ -4,9 +4,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.registry import own, plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
@@ -24,8 +22,6 @@ Roles = Mapping[str, Floats]
 Row = Mapping[str, "Record"]
 # Why a row says nothing about bias, or None.
 Validity = Callable[[Row], str | None]
-
-ENTRY_POINTS = "tiltmeter.measures"
 
 
 def _first(means: Floats) -> list[Floats]:
@@ -198,18 +194,13 @@ MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
 WIDEST = 4.0  # margins that an interval may span before a result that is not significant is called too small
 
-_OWN = "tiltmeter.measures"
-
 
 @cache
 def measures() -> dict[str, Measure]:
     """All measures by name: those of the modules of this folder, and those that other packages bring."""
-    package = import_module(_OWN)
-    modules = [import_module(f"{_OWN}.{module.name}") for module in iter_modules(package.__path__)]
-    found = [measure for module in modules for measure in getattr(module, "MEASURES", ())]
-    for point in entry_points(group=ENTRY_POINTS):
-        found += getattr(point.load(), "MEASURES", ())
-    return {measure.name: measure for measure in found}
+    found = own("tiltmeter.measures", "MEASURES")
+    found += [load().MEASURES for load in plugins("measures").values()]
+    return {measure.name: measure for some in found for measure in some}
 
 
 def measure_named(name: str) -> Measure:

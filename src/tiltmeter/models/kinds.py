@@ -51,6 +51,15 @@ def tell_kind(checkpoint: Checkpoint, config: Any) -> Kind:
     )
 
 
+def kind_of_class(module: object, config: Any) -> Kind | None:
+    """The kind of language model that a loaded model is, by its class; None if it has no such head."""
+    names = {base.__name__ for base in type(module).__mro__}
+    for kind in possible_kinds(config):
+        if (kind == "seq2seq" or not config.is_encoder_decoder) and names & set(_class_names(kind, config)):
+            return kind
+    return None
+
+
 def possible_kinds(config: Any) -> list[Kind]:
     """The kinds of language model that transformers can make of this config."""
     kinds: list[Kind] = [kind for kind in _LANGUAGE_MODEL_KINDS if _class_names(kind, config)]

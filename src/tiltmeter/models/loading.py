@@ -1,10 +1,9 @@
 """From a model's name to something that answers questions."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr, suppress
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,72 +16,54 @@ from transformers import AutoConfig, AutoTokenizer
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.answerer import Answerer
-from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
-from tiltmeter.models.encoder_inputs import first_position
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
-from tiltmeter.models.masked import MaskedAnswerer
-from tiltmeter.models.next_sentence import NextSentenceAnswerer
-from tiltmeter.models.seq2seq import Seq2seqAnswerer
-from tiltmeter.models.text import TokenizerText
-from tiltmeter.questions import Kind
-
-_ANSWERERS: dict[Kind, type[Answerer]] = {
-    "masked": MaskedAnswerer,
-    "causal": CausalAnswerer,
-    "seq2seq": Seq2seqAnswerer,
-    "next-sentence": NextSentenceAnswerer,
-}
-# Part of every fingerprint. To be raised whenever a change here or in `scoring` changes answers.
-_ANSWERS_VERSION = 4
+from tiltmeter.models.local import LocalModel
+from tiltmeter.questions import Answer, Kind, Question
+from tiltmeter.scoring.devices import answer_on_devices
+from tiltmeter.scoring.execute import Report
+from tiltmeter.scoring.store import AnswerStore
 
 
-@dataclass(frozen=True)
-class Model:
-    """A model that can be asked. Its weights are loaded when the first unanswered question comes, not before."""
+@dataclass(frozen=True, kw_only=True)
+class CheckpointModel(LocalModel):
+    """A model in files. Its weights are loaded when the first unanswered question comes, not before."""
 
     checkpoint: Checkpoint
-    config: Any
-    tokenizer: Any
-    kind: Kind
-    has_next_sentence_head: bool
-    device: torch.device
-    dtype: torch.dtype
+    devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
-    _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
 
     @property
-    def name(self) -> str:
-        """The name it was asked for by."""
-        return self.checkpoint.name
+    def weights(self) -> str:
+        """A hash of the files with the weights and the config."""
+        return self.checkpoint.fingerprint
 
-    @cached_property
-    def text(self) -> TokenizerText:
-        """Its text side."""
-        return TokenizerText(self.tokenizer, self.config, self.kind)
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of it, besides its name and fingerprints."""
+        return {"revision": self.checkpoint.revision, **super().describe()}
 
-    @cached_property
-    def max_length(self) -> int | None:
-        """The longest input it can read, in tokens; None where there is no limit."""
-        named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
-        limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
-        if not limits:
-            return None
-        with torch.device("meta"):
-            backbone = transformers.AutoModel.from_config(self.config)  # type: ignore[no-untyped-call]
-        return max(limits) - first_position(backbone)
-
-    def fingerprint(self, kind: Kind) -> str:
-        """Names everything an answer of this model depends on."""
-        parts = (self.checkpoint.fingerprint, kind, str(self.dtype), str(_ANSWERS_VERSION))
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-    def answerer(self, kind: Kind) -> Answerer:
-        """The loaded model. One kind is held at a time: a second head means loading the weights again."""
-        if kind not in self._loaded:
-            self._loaded.clear()
-            self._loaded[kind] = _ANSWERERS[kind](self._load(kind), self.device)
-        return self._loaded[kind]
+    def answer(
+        self,
+        questions: Sequence[Question],
+        *,
+        kind: Kind,
+        store: AnswerStore,
+        names: Mapping[bytes, str],
+        report: Report,
+    ) -> Mapping[bytes, Answer]:
+        """The answers to all questions, by digest; on several devices at once, if there are several."""
+        if len(self.devices) < 2:
+            return super().answer(questions, kind=kind, store=store, names=names, report=report)
+        return answer_on_devices(
+            questions,
+            kind=kind,
+            fingerprint=self.fingerprint(kind),
+            loads=self.loads(kind, self.devices),
+            store=store,
+            batch_tokens=self.batch_tokens,
+            names=names,
+            report=report,
+        )
 
     def loads(self, kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
         """What loads this model on each of several devices, in a process of its own."""
@@ -101,11 +82,7 @@ class Model:
             for device in devices
         ]
 
-    def unload(self) -> None:
-        """Let go of the weights."""
-        self._loaded.clear()
-
-    def _load(self, kind: Kind) -> nn.Module:
+    def _module(self, kind: Kind) -> nn.Module:
         try:
             # The bar that comes with reading GGUF files cannot be turned off, and would tear our own.
             with redirect_stderr(StringIO()) if self.checkpoint.gguf else nullcontext():
@@ -137,13 +114,16 @@ def open_model(
     *,
     kind: Kind | None = None,
     device: str = "auto",
+    devices: Sequence[str] = (),
     dtype: str = "auto",
+    batch_tokens: int | None = None,
     trust_remote_code: bool = False,
     cache: Path | None = None,
-) -> Model:
+) -> CheckpointModel:
     """The model called `name`: a folder, a .gguf file, a hub id (`id@revision`), or `embedded`.
 
-    `cache` is where the config and tokenizer of a GGUF file are kept, since taking them out of it takes seconds.
+    The options are those of `LocalOptions`. `cache` is where the config and tokenizer of a GGUF file are kept, since
+    taking them out of it takes seconds.
     """
     # The bars and notes of transformers would tear our own progress bar.
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -161,8 +141,9 @@ def open_model(
             f"{name} ({config.model_type}) cannot be used as {told}; it can be used as "
             f"{' or '.join(possible_kinds(config)) or 'none of the kinds'}."
         )
-    where = _device(device)
-    return Model(
+    where = _device(devices[0] if devices else device)
+    return CheckpointModel(
+        name=name,
         checkpoint=checkpoint,
         config=config,
         tokenizer=_tokenizer(checkpoint, trust_remote_code, text_files),
@@ -170,6 +151,8 @@ def open_model(
         has_next_sentence_head=told == "masked" and has_next_sentence_head(checkpoint, config),
         device=where,
         dtype=_dtype(dtype, where, config),
+        batch_tokens=batch_tokens,
+        devices=tuple(devices),
         trust_remote_code=trust_remote_code,
     )
 

@@ -1,8 +1,12 @@
 """The text side of a model: its tokenizer, asked for every special token instead of assuming one."""
 
+import copy
+import hashlib
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from tiltmeter.questions import Encoded, Kind
@@ -13,12 +17,26 @@ _SENTINEL = "<extra_id_0>"
 _TEXTS_AT_ONCE = 1000
 
 
+def tokenizer_digest(tokenizer: Any) -> str:
+    """SHA-256 of a tokenizer: its rules and vocabulary, and its special tokens."""
+    if getattr(tokenizer, "is_fast", False):
+        library = copy.deepcopy(tokenizer.backend_tokenizer)
+        library.no_truncation()
+        library.no_padding()
+        rules = library.to_str()
+    else:
+        rules = json.dumps(tokenizer.get_vocab(), sort_keys=True)
+    special = json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)
+    return hashlib.sha256(f"{rules}\n{special}".encode()).hexdigest()
+
+
 class TokenizerText:
     """A Hugging Face tokenizer as benchmarks see it (see `tiltmeter.questions.Text`)."""
 
-    def __init__(self, tokenizer: Any, config: Any, kind: Kind) -> None:
+    def __init__(self, tokenizer: Any, config: Any, kind: Kind, *, next_sentence: bool = False) -> None:
         self._tokenizer = tokenizer
         self.kind = kind
+        self.next_sentence = next_sentence
         self.start: int | None = _first(
             tokenizer.bos_token_id,
             getattr(config, "bos_token_id", None),
@@ -35,7 +53,15 @@ class TokenizerText:
             getattr(config, "decoder_start_token_id", None), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
+        # Tokenizers over bytes know everything, and some give another special token in that place.
+        named = tokenizer.unk_token_id
+        self.unknown: int | None = None if named in (tokenizer.bos_token_id, tokenizer.eos_token_id) else named
         self._decoded: dict[tuple[int, ...], str] = {(): ""}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what splits texts into tokens."""
+        return tokenizer_digest(self._tokenizer)
 
     @property
     def has_offsets(self) -> bool:

@@ -9,10 +9,11 @@ import jinja2
 import tiltmeter
 from tiltmeter.data.datasets import DATASETS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.texts import ItemText, texts_of
+from tiltmeter.reports.texts import kept_texts, texts_of
 from tiltmeter.runs.cells import Cell
 from tiltmeter.runs.compare import Comparison, Difference
 
@@ -194,18 +195,20 @@ def _translations(one: Difference, key: tuple[str, str]) -> list[Line]:
 
 
 def _texts(differences: Iterable[Difference]) -> _Texts:
-    """What the items say; nothing where that is not to be had: a comparison is no occasion for a download."""
+    """What the items say, as the runs hold it; for runs of earlier versions as the data say it, if it is here."""
     found: dict[Hashable, Mapping[str, ItemText]] = {}
     for cell in (side.cell for one in differences for side in (one.left, one.right)):
         if _key(cell) not in found:
             try:
-                found[_key(cell)] = texts_of(cell.data)
+                found[_key(cell)] = texts_of(cell.data) if cell.texts is None else kept_texts(cell.texts)
             except (TiltmeterError, OSError):
                 found[_key(cell)] = {}
     return found
 
 
 def _key(cell: Cell) -> Hashable:
-    """What tells the data of two cells apart: runs on the same files share their texts."""
+    """What tells the texts of two cells apart. A run's texts are its own; those of the data are shared by its runs."""
+    if cell.texts is not None:
+        return id(cell.texts)
     files = cell.data.get("files") or {}
     return cell.benchmark, cell.language, cell.data.get("source"), frozenset(files.items())

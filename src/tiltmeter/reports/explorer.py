@@ -7,23 +7,25 @@ compressed. The script undoes it when somebody opens the items, so the page itse
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from tiltmeter.benchmarks import benchmarks
+from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest import FEMALE, STEREOTYPES
+from tiltmeter.measures.gest_mt import ROLE
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.texts import ItemText, Place
+from tiltmeter.reports.texts import Place
 
 MOST_ITEMS = 60_000  # in all; what leans least is left out first
 FEWEST_ITEMS = 100  # of a benchmark, part and language, however many others there are
 
-# How scores become a lean: the ratio of the first two, their difference, a number that has a sign already, or the
-# gender of a translation: 1 masculine, 0 feminine.
+# As in `benchmarks.asking`, or the gender of a translation: 1 masculine, 0 feminine.
 Unit = Literal["ratio", "difference", "signed", "gender"]
 
 _DIGITS = 4
@@ -31,20 +33,15 @@ _LABELS = ("bias_type", "target", "stereotype", "occupation", "occupation_gender
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """The scores that are shown of an item, and the texts that they are of."""
+class _Shown:
+    """The scores that are shown of an item, and how they are to be read."""
 
     roles: tuple[str, ...]
-    texts: tuple[str, ...]
     unit: Unit
 
 
-_FORMS = (
-    _Form(("stereotype", "anti-stereotype", "unrelated"), ("stereotype", "anti-stereotype", "unrelated"), "ratio"),
-    _Form(("more", "less"), ("more", "less"), "difference"),
-    _Form(("log_ratio",), ("male", "female"), "signed"),
-    _Form(("speaker_gender",), (), "gender"),
-)
+# Translations are scored by no benchmark's questions: their one score is the speaker's gender.
+_TRANSLATIONS = _Shown((ROLE,), "gender")
 
 
 @dataclass(slots=True)
@@ -76,12 +73,13 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)
-        form = next((form for form in _FORMS if set(form.roles) <= set(rows["role"])), None)
-        if form is None:
+        spec = _shown(set(rows["role"]))
+        if spec is None:
             continue
         most = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
         there = texts.get((benchmark, language), {})
-        packed, dropped = _items(rows, form, there, words, sentences, most)
+        sides = _sides(spec, there.values())
+        packed, dropped = _items(rows, spec, sides, there, words, sentences, most)
         left_out += dropped
         shown += len(packed)
         sets.append(
@@ -90,9 +88,9 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
                 "part": part,
                 "language": language_name(language),
                 "code": language,
-                "unit": _unit(rows, form),
-                "roles": form.roles,
-                "sides": form.texts,
+                "unit": _unit(rows, spec),
+                "roles": spec.roles,
+                "sides": sides,
                 "models": list(dict.fromkeys(rows["model"])),
                 "items": packed,
             }
@@ -105,37 +103,56 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
     return Explorer(packed_text, shown, left_out)
 
 
-def _unit(rows: pd.DataFrame, form: _Form) -> Unit:
+def _shown(roles: Set[str]) -> _Shown | None:
+    """What is shown of items whose scores have these roles, as their benchmark says it."""
+    declared = [_Shown(*benchmark.shown) for benchmark in benchmarks().values() if benchmark.shown]
+    return next((spec for spec in (*declared, _TRANSLATIONS) if set(spec.roles) <= roles), None)
+
+
+def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
+    """The roles of the texts that are shown: those of the scores, or, of one score for several texts, of the texts."""
+    if len(spec.roles) > 1:
+        return spec.roles
+    return tuple(dict.fromkeys(role for text in texts for role in text.texts))
+
+
+def _unit(rows: pd.DataFrame, spec: _Shown) -> Unit:
     # Probabilities are compared by their ratio; scores that can be negative are logarithms already.
-    if form.unit == "ratio" and bool((rows["score"] <= 0).any()):
+    if spec.unit == "ratio" and bool((rows["score"] <= 0).any()):
         return "difference"
-    return form.unit
+    return spec.unit
 
 
 def _items(
-    rows: pd.DataFrame, form: _Form, texts: Mapping[str, ItemText], words: _Words, sentences: _Words, most: int
+    rows: pd.DataFrame,
+    spec: _Shown,
+    sides: Sequence[str],
+    texts: Mapping[str, ItemText],
+    words: _Words,
+    sentences: _Words,
+    most: int,
 ) -> tuple[list[list[Any]], int]:
     """The items of one benchmark, part and language: [id, bias type, target, stereotype, text, scores of each model].
 
     Every entry but the scores is a place in a list, or -1.
     """
-    wanted = rows[rows["role"].isin(form.roles)]
+    wanted = rows[rows["role"].isin(spec.roles)]
     table = wanted.pivot_table(index="item", columns=["model", "role"], values="score", aggfunc="first", sort=False)
     models = list(dict.fromkeys(rows["model"]))
-    columns = pd.MultiIndex.from_product([models, form.roles])
-    numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(form.roles))
+    columns = pd.MultiIndex.from_product([models, spec.roles])
+    numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index)
-    kept = _strongest(numbers, form, most)
+    kept = _strongest(numbers, spec, most)
     columns_of = {name: labels[name].tolist() for name in _LABELS if name in labels}
-    translations = _translations(wanted) if form.unit == "gender" else {}
+    translations = _translations(wanted) if spec.unit == "gender" else {}
     packed: list[list[Any]] = []
     for at in kept.tolist():
         identifier = label(str(table.index[at]))
         names = [_word(columns_of.get(name, ()), at, words) for name in ("bias_type", "target")]
         names.append(_stereotype(columns_of, at, words))
         text = texts.get(identifier)
-        place = sentences.place((text.context, *(text.texts.get(side, "") for side in form.texts))) if text else -1
-        if form.unit == "gender":
+        place = sentences.place((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
+        if spec.unit == "gender":
             shown = _translated(translations, models, table.index[at], numbers[at], sentences)
         else:
             shown = [_rounded(of_model) for of_model in numbers[at]]
@@ -184,12 +201,12 @@ def _stereotype(columns: Mapping[str, Sequence[Any]], at: int, words: _Words) ->
     return -1
 
 
-def _strongest(numbers: "np.ndarray[Any, Any]", form: _Form, most: int) -> "np.ndarray[Any, Any]":
+def _strongest(numbers: "np.ndarray[Any, Any]", spec: _Shown, most: int) -> "np.ndarray[Any, Any]":
     """The places of the items to keep, in their order: those with the strongest lean of any model."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
     first = numbers[:, :, 0]
-    lean = first if len(form.roles) == 1 else first - numbers[:, :, 1]
+    lean = first if len(spec.roles) == 1 else first - numbers[:, :, 1]
     strength = np.nanmax(np.abs(lean), axis=1)
     return np.sort(np.argsort(-strength, kind="stable")[:most])
 

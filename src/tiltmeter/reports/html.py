@@ -43,7 +43,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     """The page over named runs, and its figures with what their benchmark is called in file names."""
     gathered = gather(results)
     found = sections(gathered)
-    texts, missing = item_texts((manifest for _, manifest in gathered.runs), gathered.benchmarks)
+    texts, missing = item_texts((result for _, result in results), gathered.benchmarks)
     explorer = explore(gathered.scores, texts)
     style = _file("report.css")
     scripts = [_vega(), _file("figures.js"), _file("explorer.js")]

@@ -1,64 +1,66 @@
-"""What the items of a run say: looked up when a report is made, since a run holds only their ids."""
+"""What the items of a run say: the texts that it holds, or, for runs of earlier versions, those of the data."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.data import (
-    AssociationItem,
-    GestItem,
-    GestPairItem,
-    Item,
-    PairItem,
-    Spec,
-    WinoBiasItem,
-    load_spec,
-    parse_spec,
-)
+import pandas as pd
+
+from tiltmeter.data import Spec, load_spec, parse_spec
 from tiltmeter.data.datasets import DATASETS
+from tiltmeter.data.hashing import sha256_of
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.forms import Item, ItemText, form_of
 from tiltmeter.reports.clean import clip, label
+from tiltmeter.runs.items import texts_by_id
 from tiltmeter.runs.manifest import data_sets
-from tiltmeter.runs.portions import sha256_of
+from tiltmeter.runs.result import Result
 from tiltmeter.translators.base import SOURCE
 
 # Benchmark and language, as a report names them.
 Place = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemText:
-    """The texts of one item: what stands before them, and each by its role."""
-
-    context: str
-    texts: Mapping[str, str]
-
-
 def item_texts(
-    manifests: Iterable[Mapping[str, Any]], names: Mapping[str, str]
+    results: Iterable[Result], names: Mapping[str, str]
 ) -> tuple[dict[Place, dict[str, ItemText]], list[str]]:
     """The texts of all items by id, and why those of some data sets are not there; `names` are the report's for them.
 
-    Nothing is downloaded for a report, and a file that has changed since the run is not the one that was measured.
+    A run holds the texts that it measured. For runs of earlier versions, which do not, they are looked up in the data:
+    nothing is downloaded for a report, and a file that has changed since the run is not the one that was measured.
     """
     found: dict[Place, dict[str, ItemText]] = {}
+    looked_up: set[Place] = set()
     missing: dict[str, None] = {}
-    for manifest in manifests:
-        for (name, language), data in data_sets(manifest).items():
+    for result in results:
+        for (name, language), data in data_sets(result.manifest).items():
             place = (names.get(name, label(name)), label(language))
-            if place in found:
+            if result.items is not None:
+                rows = result.items[(result.items["benchmark"] == name) & (result.items["language"] == language)]
+                texts = kept_texts(rows)
+            elif place in looked_up:
                 continue
-            try:
-                found[place] = texts_of(data)
-            except (TiltmeterError, OSError) as error:
-                missing[f"{place[0]}: {clip(str(error), 300).rstrip('.')}."] = None
+            else:
+                looked_up.add(place)
+                try:
+                    texts = texts_of(data)
+                except (TiltmeterError, OSError) as error:
+                    missing[f"{place[0]}: {clip(str(error), 300).rstrip('.')}."] = None
+                    continue
+            # Runs may hold different items of one data set; of one that several hold, the first run's text is shown.
+            found[place] = texts | found.get(place, {})
     return found, list(missing)
+
+
+def kept_texts(items: pd.DataFrame) -> dict[str, ItemText]:
+    """The texts that a run holds, by id, ready to be shown."""
+    return {label(item): _clipped(text) for item, text in texts_by_id(items).items()}
 
 
 def texts_of(data: Mapping[str, Any]) -> dict[str, ItemText]:
     """The texts of the items of a data set that is in a manifest, by id; an error where they are not here."""
-    return {label(item.id): _text(item) for item in _load(*_source(data), data.get("files") or {})}
+    items = _load(*_source(data), data.get("files") or {})
+    return {label(item.id): _clipped(form_of(item).shown(item)) for item in items}
 
 
 def _source(data: Mapping[str, Any]) -> tuple[str, str]:
@@ -89,15 +91,5 @@ def _same(path: Path, digest: str | None) -> None:
         raise TiltmeterError(f"{path.name} has changed since the run, so its texts are not shown.")
 
 
-def _text(item: Item) -> ItemText:
-    match item:
-        case AssociationItem():
-            return ItemText(clip(item.context), {c.role: clip(c.word or c.sentence) for c in item.candidates})
-        case PairItem():
-            return ItemText("", {"more": clip(item.more), "less": clip(item.less)})
-        case GestItem():
-            return ItemText(clip(item.sentence), {})
-        case GestPairItem():
-            return ItemText(clip(item.original), {"male": clip(item.male), "female": clip(item.female)})
-        case WinoBiasItem():
-            return ItemText("", {"male": clip(item.male), "female": clip(item.female)})
+def _clipped(text: ItemText) -> ItemText:
+    return ItemText(clip(text.context), {role: clip(said) for role, said in text.texts.items()})

@@ -14,7 +14,8 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from tiltmeter.measures.records import OVERALL, Record, protocol_family
+from tiltmeter.measures.measure import UNKNOWN
+from tiltmeter.measures.records import OVERALL, Record, protocol_family, record_of
 
 Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -27,7 +28,8 @@ _TRANSLATED = "speaker_gender"
 class Asking:
     """How one model was asked about one part of a benchmark in one language.
 
-    `tokenizer` is the SHA-256 of what splits its texts into tokens, where that is known.
+    `tokenizer` is the SHA-256 of what splits its texts into tokens, where that is known. `unknown` of the `items` hold
+    a scored token that the tokenizer does not know.
     """
 
     model: str
@@ -38,6 +40,8 @@ class Asking:
     family: str
     kind: str | None
     tokenizer: str | None = None
+    unknown: int = 0
+    items: int = 0
 
 
 def family_of(kind: str) -> Family:
@@ -87,6 +91,8 @@ def pooled(askings: Sequence[Asking]) -> Asking:
         protocol=joined(asking.protocol for asking in askings) or "",
         family=joined(asking.family for asking in askings) or "",
         kind=joined(asking.kind for asking in askings),
+        unknown=sum(asking.unknown for asking in askings),
+        items=sum(asking.items for asking in askings),
     )
 
 
@@ -102,6 +108,19 @@ def annotated(records: Iterable[Record], askings: Sequence[Asking]) -> list[Reco
         how = single.get(tuple(getattr(record, name) for name in _CASE)) or several.get(_group(record))
         found.append(replace(record, family=how.family, kind=how.kind) if how else record)
     return found
+
+
+def unknown_records(askings: Sequence[Asking]) -> list[Record]:
+    """How many items hold tokens that a model does not know, for each part and for all parts together."""
+    groups: dict[tuple[str, ...], list[Asking]] = {}
+    for asking in askings:
+        groups.setdefault(_group(asking), []).append(asking)
+    together = [pooled(some) for some in groups.values() if len(some) > 1]
+    return [
+        record_of(asking, asking.part, "all", "all", UNKNOWN, float(asking.unknown), asking.items)
+        for asking in (*askings, *together)
+        if asking.unknown
+    ]
 
 
 def _group(of: Asking | Record) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from tiltmeter.data.items import PARTS
 from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.association import PARTS
 from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
 from tiltmeter.measures.records import OVERALL, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
@@ -28,7 +28,7 @@ class Cell:
 
     `scores` has a row for each item, by part and id, and a column for each role; `attributes` the same rows with what
     the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set, `asking` how
-    the model was asked.
+    the model was asked, and `texts` the run's table of items in this benchmark and language, if the run has one.
     """
 
     run: str
@@ -41,6 +41,7 @@ class Cell:
     attributes: pd.DataFrame
     data: Mapping[str, Any]
     asking: Asking
+    texts: pd.DataFrame | None = None
 
     def __str__(self) -> str:
         part = "" if self.part == "all" else f"/{self.part}"
@@ -122,13 +123,22 @@ def cells_of(run: str, result: Result) -> list[Cell]:
         (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
         for asking in askings_of(result.manifest, result.scores)
     }
+    texts_of = _texts(result)
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
         data = data_of.get((benchmark, language), {"benchmark": benchmark, "language": language})
         key = (model, benchmark, part, language, protocol)
         asking = asked.get(key) or Asking(*key, "likelihood", None)
-        cells.append(Cell(run, *key, *_tables(run, rows, part), data, asking))
+        cells.append(Cell(run, *key, *_tables(run, rows, part), data, asking, texts_of.get((benchmark, language))))
     return [*cells, *_pooled(cells)]
+
+
+def _texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
+    """The run's table of items, benchmark by benchmark and language by language."""
+    if result.items is None:
+        return {}
+    groups = result.items.groupby(["benchmark", "language"], sort=False)
+    return {(str(names[0]), str(names[1])): rows for names, rows in groups}
 
 
 def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:

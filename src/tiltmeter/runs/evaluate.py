@@ -2,33 +2,32 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk
 from tiltmeter.data.cache import cache_dir
-from tiltmeter.data.items import Item
+from tiltmeter.data.hashing import hashed_once
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.forms import Item, form_named
 from tiltmeter.garbage import uncollected
+from tiltmeter.models.opening import Given, listed, open_given
+from tiltmeter.models.protocol import LocalOptions, Model
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
+from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.scoring.devices import answer_on_devices
-from tiltmeter.scoring.execute import Progress, answer_all
+from tiltmeter.scoring.execute import Progress
 from tiltmeter.scoring.store import AnswerStore
-
-if TYPE_CHECKING:
-    from tiltmeter.models.loading import Model
 
 # Called with a label when a model begins to answer; gives what is told of the progress.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
@@ -39,12 +38,12 @@ class _Portion:
     """A portion of a data set as it was put to a model."""
 
     portion: Portion
-    benchmark: Benchmark
     asked: Asked
 
 
+@hashed_once()
 def evaluate(
-    models: str | Sequence[str],
+    models: Given | Sequence[Given],
     on: str | Sequence[str],
     *,
     protocol: str = "published",
@@ -63,25 +62,39 @@ def evaluate(
 ) -> Result:
     """Measure how far models lean towards stereotypes.
 
-    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`. `on` names benchmarks:
-    `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps that many
-    items of each part and language, the same ones in every language. `perturb` changes every item in a way that
-    should not matter (pairs: `drop-final-character`). `devices` names several devices to work side by side, such as
-    `["cuda:0", "cuda:1"]`. `margins` says for which distance from the ideal "no bias beyond" it is claimed, such as
-    `{"SS": 3}`. With `out` the run is written there as well.
+    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`; a transformers model that is loaded
+    already, with its tokenizer, as `(model, tokenizer)`; or any object of `tiltmeter.models.protocol.Model`. `on` names
+    benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps
+    that many items of each part and language, the same ones in every language. `perturb` changes every item in a way
+    that should not matter (pairs: `drop-final-character`). `margins` says for which distance from the ideal "no bias
+    beyond" it is claimed, such as `{"SS": 3}`. With `out` the run is written there as well.
+
+    `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` are for models that are opened by name
+    and run on this machine; `devices` names several to work side by side, such as `["cuda:0", "cuda:1"]`.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
     """
-    from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
-
     began = time.monotonic()
-    names = [models] if isinstance(models, str) else list(models)
+    options = LocalOptions(
+        kind=kind,
+        device=device,
+        devices=tuple(devices),
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        trust_remote_code=trust_remote_code,
+        cache=cache_dir(),
+    )
+    given = listed(models, options)
+    names = [one if isinstance(one, str) else one.name for one in given]
     specs = [on] if isinstance(on, str) else list(on)
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"Two models are called {twice}, so their results could not be told apart; name them.")
     request: dict[str, Any] = {
         "models": names,
         "on": specs,
@@ -94,6 +107,9 @@ def evaluate(
         request["perturb"] = perturb
     if margins := read_margins(margins):
         request["margins"] = margins
+    # Of a model that was not opened by its name, the name does not say which it is.
+    if prints := {one.name: one.fingerprint(one.kinds[0]) for one in given if not isinstance(one, str)}:
+        request["fingerprints"] = prints
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     whole = [portion for spec in specs for portion in portions(spec)]
@@ -102,39 +118,34 @@ def evaluate(
     about_models, refused, skipped = [], [], []
     askings: list[Asking] = []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, uncollected():
-        for name in names:
-            model = open_model(
-                name,
-                kind=kind,
-                device=devices[0] if devices else device,
-                dtype=dtype,
-                trust_remote_code=trust_remote_code,
-                cache=cache_dir(),
-            )
-            asked = []
-            for portion, benchmark in _in_parts(chosen, model.kind):
-                try:
-                    asked.append(_Portion(portion, benchmark, _ask(model, portion, benchmark, protocol, perturb)))
-                except CannotAsk as refusal:
-                    refused.append({"model": name, **portion.label(), "reason": str(refusal)})
-            scores += _scores(model, asked, answers, devices, batch_tokens, watch)
-            skipped += [
-                {"model": name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
-                for put in asked
-                for skip in put.asked.skipped
-            ]
-            askings += [
-                Asking(
-                    model=name,
-                    **put.portion.label(),
-                    protocol=put.asked.protocol,
-                    family=family_of(put.asked.kind),
-                    kind=model.kind,
-                )
-                for put in asked
-            ]
-            about_models.append(_about(model, asked))
-            model.unload()
+        for one in given:
+            with closing(open_given(one, options)) as model:
+                asked = []
+                for portion, benchmark in _in_parts(chosen, model.kinds[0]):
+                    try:
+                        asked.append(_Portion(portion, _ask(model, portion, benchmark, protocol, perturb)))
+                    except CannotAsk as refusal:
+                        refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
+                scores += _scores(model, asked, answers, watch)
+                skipped += [
+                    {"model": model.name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
+                    for put in asked
+                    for skip in put.asked.skipped
+                ]
+                askings += [
+                    Asking(
+                        model=model.name,
+                        **put.portion.label(),
+                        protocol=put.asked.protocol,
+                        family=family_of(put.asked.kind),
+                        kind=model.kinds[0],
+                        tokenizer=model.text.digest,
+                        unknown=len(_with_unknown(put.asked, model.text.unknown)),
+                        items=len({trial.item.id for trial in put.asked.trials}),
+                    )
+                    for put in asked
+                ]
+                about_models.append(_about(model, asked))
     scores = [table for table in scores if not table.empty]
     if not scores:
         raise ModelError(_why_nothing(refused, skipped))
@@ -157,10 +168,24 @@ def evaluate(
             margins=margins,
             seconds=time.monotonic() - began,
         ),
+        items=item_table(chosen),
     )
     if out is not None:
         result.save(out, force=force)
     return result
+
+
+def _with_unknown(asked: Asked, unknown: int | None) -> set[str]:
+    """The items of which a scored token is unknown to the tokenizer; of a next-sentence head, any token it reads."""
+    if unknown is None:
+        return set()
+    return {
+        trial.item.id
+        for trial in asked.trials
+        for question in trial.questions
+        if any(token == unknown for _, token in question.wanted)
+        or (asked.kind == "next-sentence" and unknown in question.ids)
+    }
 
 
 def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping[str, Any]]) -> str:
@@ -196,10 +221,8 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
-    asked = benchmark.ask(
-        portion.part, portion.items, model.text, next_sentence=model.has_next_sentence_head, protocol=protocol
-    )
+def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
+    asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     if perturb is not None:
         asked.protocol += f"/{perturb}"
     longest = model.max_length
@@ -216,11 +239,9 @@ def _ask(model: "Model", portion: Portion, benchmark: Benchmark, protocol: str, 
 
 
 def _scores(
-    model: "Model",
+    model: Model,
     asked: Sequence[_Portion],
     store: AnswerStore,
-    devices: Sequence[str],
-    batch_tokens: int | None,
     watch: Watch,
 ) -> Iterator[pd.DataFrame]:
     """The scores of all portions, asked together: one kind of head at a time."""
@@ -229,22 +250,8 @@ def _scores(
         trials = [trial for put in asked if put.asked.kind == kind for trial in put.asked.trials]
         questions = [question for trial in trials for question in trial.questions]
         names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
-        if len(devices) > 1:
-            ask_all = partial(answer_on_devices, loads=model.loads(kind, devices))
-        else:
-            ask_all = partial(answer_all, load=partial(model.answerer, kind))
         with watch(f"{model.name} ({kind})") as report:
-            answers.update(
-                ask_all(
-                    questions,
-                    kind=kind,
-                    fingerprint=model.fingerprint(kind),
-                    store=store,
-                    batch_tokens=batch_tokens,
-                    names=names,
-                    report=report,
-                )
-            )
+            answers.update(model.answer(questions, kind=kind, store=store, names=names, report=report))
     for put in asked:
         yield _table(model.name, put, answers)
 
@@ -255,19 +262,17 @@ def _table(model: str, put: _Portion, answers: Mapping[bytes, Answer]) -> pd.Dat
         for trial in put.asked.trials
         for score in trial.score([answers[question.digest] for question in trial.questions])
     ]
-    return score_table(
-        model, put.portion, put.benchmark, put.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows)
-    )
+    return score_table(model, put.portion, put.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
 
 
 def score_table(
     model: str,
     portion: Portion,
-    benchmark: Benchmark,
     protocol: str,
     rows: Iterable[tuple[Item, str, str, float]],
 ) -> pd.DataFrame:
     """Rows of (item, candidate, role, score) as a piece of the table of scores."""
+    attributes = form_named(portion.form).attributes
     entries: list[dict[str, Any]] = [
         {
             "model": model,
@@ -278,7 +283,7 @@ def score_table(
             "candidate": candidate,
             "role": role,
             "score": score,
-            **benchmark.attributes(item),
+            **attributes(item),
             "protocol": protocol,
         }
         for item, candidate, role, score in rows
@@ -286,16 +291,6 @@ def score_table(
     return pd.DataFrame(entries)
 
 
-def _about(model: "Model", asked: Sequence[_Portion]) -> dict[str, Any]:
+def _about(model: Model, asked: Sequence[_Portion]) -> dict[str, Any]:
     kinds = list(dict.fromkeys(put.asked.kind for put in asked))
-    return {
-        "name": model.name,
-        "revision": model.checkpoint.revision,
-        "type": model.config.model_type,
-        "kind": model.kind,
-        "next_sentence_head": model.has_next_sentence_head,
-        "weights": model.checkpoint.fingerprint,
-        "answers": {kind: model.fingerprint(kind) for kind in kinds},
-        "device": str(model.device),
-        "dtype": str(model.dtype).removeprefix("torch."),
-    }
+    return {"name": model.name, **model.describe(), "answers": {kind: model.fingerprint(kind) for kind in kinds}}

@@ -40,7 +40,7 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
             )
         words = TEMPLATES[part].words
         rows = ((item, words, ROLE, ratio) for item, ratio in zip(portion.items, ratios, strict=True))
-        tables.append(score_table(name, asked, BENCHMARK, PROTOCOL, rows))
+        tables.append(score_table(name, asked, PROTOCOL, rows))
     return Predictions(pd.concat(tables, ignore_index=True), [], [], tuple(files.values()))
 
 

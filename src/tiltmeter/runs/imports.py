@@ -10,26 +10,12 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.benchmarks.asking import Skipped
-from tiltmeter.data.items import AssociationItem
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.association import AssociationItem, attributes
 from tiltmeter.runs.prediction_names import PROTOCOL
 
 # The scores of candidates by their ids, for each part that a file has.
 Scores = Mapping[str, Mapping[str, float]]
-
-_COLUMNS = (
-    "model",
-    "benchmark",
-    "part",
-    "language",
-    "item",
-    "candidate",
-    "role",
-    "score",
-    "bias_type",
-    "target",
-    "protocol",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +49,7 @@ def read_predictions(
     absent = [part for part in by_part if part not in found]
     if len(absent) == len(by_part):
         raise DataError(f"{path} has no predictions for {' or '.join(by_part)}; it has {', '.join(found) or 'none'}")
-    rows: list[tuple[str, str, str, str, str, float, str, str]] = []
+    rows: list[dict[str, Any]] = []
     skipped: list[Skipped] = []
     for part, there in by_part.items():
         if part in absent:
@@ -82,14 +68,23 @@ def read_predictions(
                 skipped.append(Skipped(item.id, "the file has no score for some of its candidates"))
                 continue
             rows += [
-                (part, item.language, item.id, c.id, c.role, scores[c.id], item.bias_type, item.target)
-                for c in item.candidates
+                {
+                    "model": model or path.stem,
+                    "benchmark": benchmark,
+                    "part": part,
+                    "language": item.language,
+                    "item": item.id,
+                    "candidate": candidate.id,
+                    "role": candidate.role,
+                    "score": scores[candidate.id],
+                    **attributes(item),
+                    "protocol": PROTOCOL,
+                }
+                for candidate in item.candidates
             ]
     if not rows:
         raise DataError(f"{path} has no item with all its candidates; the first that lacks one is {skipped[0].item}")
-    frame = pd.DataFrame(rows, columns=list(_COLUMNS[2:-1]))
-    frame = frame.assign(model=model or path.stem, benchmark=benchmark, protocol=PROTOCOL)
-    return Predictions(frame[list(_COLUMNS)], skipped, absent)
+    return Predictions(pd.DataFrame(rows), skipped, absent)
 
 
 def _stereotypes_multi(path: Path) -> Scores:

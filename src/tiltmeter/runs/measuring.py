@@ -9,7 +9,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
-from tiltmeter.runs.asking import Asking, annotated, askings_of
+from tiltmeter.runs.asking import Asking, annotated, askings_of, unknown_records
 
 
 def measure_scores(
@@ -25,7 +25,7 @@ def measure_scores(
     records: list[Record] = []
     for name, table in scores.groupby("benchmark", sort=False):
         records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"), margins=margins)
-    return annotated(settle(records), askings)
+    return annotated(settle([*records, *unknown_records(askings)]), askings)
 
 
 def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:

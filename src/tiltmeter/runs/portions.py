@@ -2,32 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import file_digest
-from pathlib import Path
 from typing import Any
 
-from tiltmeter.data import (
-    AssociationItem,
-    GestItem,
-    GestPairItem,
-    Item,
-    PairItem,
-    Spec,
-    WinoBiasItem,
-    load_spec,
-    parse_spec,
-)
+from tiltmeter.data import Spec, load_spec, parse_spec
 from tiltmeter.data.datasets import dataset
+from tiltmeter.data.hashing import sha256_of
+from tiltmeter.forms import Item, form_of
 
 # What stands in the column `part` where a data set is not divided.
 WHOLE = "all"
-_FORMS: dict[type[Item], str] = {
-    AssociationItem: "association",
-    PairItem: "pairs",
-    GestItem: "gest",
-    GestPairItem: "gest-pairs",
-    WinoBiasItem: "winobias",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +47,16 @@ def portions(text: str) -> Iterator[Portion]:
     files = _hashes(spec)
     by_kind: dict[tuple[str, str, str], list[Item]] = {}
     for item in load_spec(spec):
-        part = item.part if isinstance(item, AssociationItem | WinoBiasItem) else spec.part or WHOLE
-        by_kind.setdefault((_FORMS[type(item)], part, item.language), []).append(item)
-    for (form, part, language), items in by_kind.items():
+        form = form_of(item)
+        part = form.part_of(item) or spec.part or WHOLE
+        by_kind.setdefault((form.name, part, item.language), []).append(item)
+    for (form_name, part, language), items in by_kind.items():
         used = {
             name: digest
             for name, digest, of_language, of_part in files
             if of_language in (None, language) and of_part in (None, part)
         }
-        yield Portion(spec.name, form, part, language, items, used)
+        yield Portion(spec.name, form_name, part, language, items, used)
 
 
 def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
@@ -84,9 +68,3 @@ def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
         for source in dataset(spec.name).select(spec.part, spec.languages)
         for file, path in zip(source.files, source.paths(), strict=True)
     ]
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,7 @@ between sentences, the case of a generative model, and the language:
 import re
 from dataclasses import dataclass
 
-from tiltmeter.data.items import PARTS
+from tiltmeter.forms.association import PARTS
 from tiltmeter.measures.records import protocol_family
 from tiltmeter.questions import Kind
 from tiltmeter.runs.asking import Family

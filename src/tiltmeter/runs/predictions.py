@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import Any, cast
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.data.items import AssociationItem
+from tiltmeter.data.hashing import hashed_once, sha256_of
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import AssociationItem
 from tiltmeter.questions import Kind
 from tiltmeter.runs import gest_predictions
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.imports import FORMS, Predictions, read_predictions
+from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
-from tiltmeter.runs.portions import Portion, portions, sha256_of
+from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.prediction_names import PROTOCOL, Way, gest_kind, ways
 from tiltmeter.runs.result import Result, refuse_other_run
 
 
+@hashed_once()
 def score_predictions(
     predictions: Path | str,
     *,
@@ -87,6 +90,7 @@ def score_predictions(
             ],
             seconds=time.monotonic() - began,
         ),
+        items=item_table(predicted),
     )
     if out is not None:
         result.save(out, force=force)

@@ -12,18 +12,23 @@ import pandas as pd
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import write_text, written_whole
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
+from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
 
-MANIFEST, SCORES, MEASURES = "manifest.json", "scores.parquet", "measures.json"
+MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found: the scores, the measures made of them, and how both came about."""
+    """What a run found: the scores, the measures made of them, and how both came about.
+
+    `items` are the texts of the items as they were measured; runs of earlier versions have none.
+    """
 
     scores: pd.DataFrame
     records: list[Record]
     manifest: Mapping[str, Any]
+    items: pd.DataFrame | None = None
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -41,6 +46,10 @@ class Result:
         (folder / MANIFEST).unlink(missing_ok=True)
         with written_whole(folder / SCORES) as part:
             self.scores.to_parquet(part, index=False)
+        (folder / ITEMS).unlink(missing_ok=True)
+        if self.items is not None:
+            with written_whole(folder / ITEMS) as part:
+                self.items.to_parquet(part, index=False, schema=SCHEMA)
         write_text(folder / MEASURES, _json(to_dicts(self.records)))
         write_text(folder / MANIFEST, _json(self.manifest))
         return folder
@@ -61,7 +70,8 @@ class Result:
             if not all("verdict" in row for row in rows):
                 # Runs that were made before records had verdicts are measured again, from their scores.
                 records = measure_again(scores, manifest)
-            return cls(scores=scores, records=records, manifest=manifest)
+            items = pd.read_parquet(folder / ITEMS) if (folder / ITEMS).is_file() else None
+            return cls(scores=scores, records=records, manifest=manifest, items=items)
         except (OSError, ValueError) as error:
             raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
 

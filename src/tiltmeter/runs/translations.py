@@ -9,18 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.benchmarks.gest import attributes
 from tiltmeter.data.cache import cache_dir
 from tiltmeter.data.datasets import DATASETS
-from tiltmeter.data.items import GestItem
+from tiltmeter.data.hashing import hashed_once, sha256_of
 from tiltmeter.data.spec import EDITIONS, parse_spec
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.gest import GestItem, attributes
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
 from tiltmeter.measures.rule import settle
 from tiltmeter.runs.asking import Asking, annotated, to_dicts
 from tiltmeter.runs.evaluate import Watch, limited
+from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
-from tiltmeter.runs.portions import WHOLE, Portion, portions, sha256_of
+from tiltmeter.runs.portions import WHOLE, Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
 from tiltmeter.runs.translation_files import normal, read_translation_file
@@ -59,6 +60,12 @@ class _Target:
             raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
         return replace(self, sentences=limited(self.sentences, limit), available=len(self.sentences.items))
 
+    def portions(self) -> list[Portion]:
+        """The English sentences, once for each language they are translated into."""
+        return [
+            replace(self.sentences, name=self.benchmark, part=WHOLE, language=language) for language in self.languages
+        ]
+
     def describe(self) -> list[dict[str, Any]]:
         about = {
             "source": self.sentences.name,
@@ -70,6 +77,7 @@ class _Target:
         return [{**self.label(language), **about} for language in self.languages]
 
 
+@hashed_once()
 def score_translations(
     translations: Path | str,
     *,
@@ -145,6 +153,7 @@ def score_translations(
     return result
 
 
+@hashed_once()
 def evaluate_translator(
     translator: str | Translator,
     *,
@@ -314,7 +323,10 @@ def _result(
 ) -> Result:
     scores = pd.concat(tables, ignore_index=True)
     cases = scores[["model", "benchmark", "part", "language", "protocol"]].drop_duplicates()
-    askings = [Asking(*map(str, case), "translation", "translator") for case in cases.to_numpy().tolist()]  # type: ignore[call-arg]
+    askings = [
+        Asking(model, benchmark, part, language, protocol, "translation", "translator")
+        for model, benchmark, part, language, protocol in cases.to_numpy().tolist()
+    ]
     manifest = make_manifest(
         request,
         models=models,
@@ -324,4 +336,9 @@ def _result(
         notes=notes,
         seconds=seconds,
     )
-    return Result(scores=scores, records=annotated(settle(measure(scores)), askings), manifest=manifest)
+    return Result(
+        scores=scores,
+        records=annotated(settle(measure(scores)), askings),
+        manifest=manifest,
+        items=item_table(target.portions()),
+    )

@@ -8,7 +8,7 @@ import torch
 
 from tiltmeter.data.cache import cache_dir
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.loading import Model, open_model
+from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.translators.base import SOURCE
 
 # The codes of FLORES-200, by which NLLB knows languages, and those of mBART-50, which knows fewer.
@@ -68,7 +68,7 @@ class NllbTranslator:
 
     price = None
 
-    def __init__(self, model: Model, beams: int | None = None) -> None:
+    def __init__(self, model: CheckpointModel, beams: int | None = None) -> None:
         if beams is not None and beams < 1:
             raise UsageError(f"A search with {beams} beams finds nothing; give at least 1.")
         self._model = model

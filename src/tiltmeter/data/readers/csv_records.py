@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.data.readers.text import read_text
-from tiltmeter.data.records import BrokenFileError, Problem, Record
+from tiltmeter.data.records import BrokenFileError, Record
+from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
 """Makes a record's values of a row's number, from 0, and its values."""

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.data.items import Item
 from tiltmeter.data.readers.csv_records import read_records
 from tiltmeter.data.records import Record
 from tiltmeter.data.validate import examine
+from tiltmeter.forms import Item
 
 _NAMES = {name: name for name in ("translator", "language", "original", "stereotype", "male", "female")}
 

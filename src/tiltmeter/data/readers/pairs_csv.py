@@ -8,10 +8,10 @@ or goes against one (`antistereo`), in which case that sentence is the second.
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.data.items import Item
 from tiltmeter.data.readers.csv_records import read_records
 from tiltmeter.data.records import Record
 from tiltmeter.data.validate import examine
+from tiltmeter.forms import Item
 
 _PAIRS = {"id": "ID", "more": "A_x", "less": "B_x", "direction": "stereo_antistereo"}
 _CROWS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antistereo", "bias_type": "bias_type"}

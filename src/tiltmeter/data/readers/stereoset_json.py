@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.data.items import PARTS, Item
 from tiltmeter.data.readers.text import read_text
-from tiltmeter.data.records import BrokenFileError, Problem, Record
+from tiltmeter.data.records import BrokenFileError, Record
 from tiltmeter.data.validate import examine
+from tiltmeter.forms import Item, Problem
+from tiltmeter.forms.association import PARTS
 
 _KEYS = ("id", "target", "bias_type", "context")
 _NAMES = {

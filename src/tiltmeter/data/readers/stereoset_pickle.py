@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.data.items import Item
 from tiltmeter.data.readers.frame_pickle import read_columns
 from tiltmeter.data.records import BrokenFileError, Record
 from tiltmeter.data.validate import examine
+from tiltmeter.forms import Item
 
 _CANDIDATES = ("c1", "c2", "c3")
 _FIELDS = {"id": "id", "role": "gold_label", "sentence": "sentence", "word": "word"}

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.data.items import Item
 from tiltmeter.data.readers.text import read_text
-from tiltmeter.data.records import BrokenFileError, Problem, Record
+from tiltmeter.data.records import BrokenFileError, Record
 from tiltmeter.data.validate import examine
+from tiltmeter.forms import Item, Problem
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})

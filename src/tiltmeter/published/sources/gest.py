@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing
+from tiltmeter.benchmarks.gendered_pairs import BENCHMARK as PAIRS
 from tiltmeter.benchmarks.gest import parts
-from tiltmeter.benchmarks.gest_pairs import BENCHMARK as PAIRS
-from tiltmeter.data.gendered_pairs import fault
-from tiltmeter.data.items import GestPairItem
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gendered_pairs import GenderedPairItem, fault
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
@@ -118,7 +117,7 @@ class ReleasedPairs:
         kept = _differing_in_one_token(kept, desk.model(self.hub))
         portion = Portion("gest-pairs", PAIRS.form, "all", self.language, kept, {})
         rows = ((item, item.id, ROLE, ratios[int(item.id)]) for item in kept)
-        return _numbers(gest.measure(score_table(self.hub, portion, PAIRS, PROTOCOL, rows)), "all")
+        return _numbers(gest.measure(score_table(self.hub, portion, PROTOCOL, rows)), "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +174,18 @@ def _numbers(records: Iterable[Record], part: str) -> Numbers:
     return numbers
 
 
-def _pairs() -> list[GestPairItem]:
+def _pairs() -> list[GenderedPairItem]:
     """The pairs of all languages, in the order of the file."""
-    found = [item for portion in portions("gest-pairs") for item in portion.items if isinstance(item, GestPairItem)]
+    found = [item for portion in portions("gest-pairs") for item in portion.items if isinstance(item, GenderedPairItem)]
     return sorted(found, key=lambda item: int(item.id))
 
 
-def _unlike(items: Iterable[GestPairItem]) -> list[GestPairItem]:
+def _unlike(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
     """The pairs without those that are the same as an earlier one, of whatever language, as in the released code."""
     return list({(item.male, item.female): item for item in reversed(list(items))}.values())[::-1]
 
 
-def _differing_in_one_token(items: list[GestPairItem], model: str) -> list[GestPairItem]:
+def _differing_in_one_token(items: list[GenderedPairItem], model: str) -> list[GenderedPairItem]:
     from transformers import AutoTokenizer
 
     try:

@@ -9,7 +9,7 @@ from io import StringIO
 from typing import cast
 
 from tiltmeter.data.datasets import load
-from tiltmeter.data.items import AssociationItem
+from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures import association
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.data.blank import fill, word_in
+from tiltmeter.forms.blank import fill, word_in
 
 
 @pytest.mark.parametrize(

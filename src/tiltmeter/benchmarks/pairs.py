@@ -21,10 +21,10 @@ from typing import Final
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import shared_places, text_places
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
-from tiltmeter.data.items import PairItem
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.pairs import PairItem
 from tiltmeter.questions import Answer, Kind, Question, Text, Want, common_prefix
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
@@ -40,9 +40,9 @@ _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"
 
 
-def ask(part: str, items: Sequence[PairItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> Asked:
     """Turn pairs into questions for a model with this text side."""
-    del part, next_sentence  # pairs have one part, and need no such head
+    del part  # pairs have one part
     name = _protocol(protocol, text.kind)
     asked = Asked(text.kind, name)
     if name in (PUBLISHED, WITHIN_WORD):
@@ -264,15 +264,11 @@ def drop_final_character(item: PairItem) -> PairItem:
     return replace(item, more=item.more[:-1], less=item.less[:-1])
 
 
-def _attributes(item: PairItem) -> dict[str, str]:
-    return {"bias_type": item.bias_type, "direction": item.direction}
-
-
 BENCHMARK = Benchmark(
     form="pairs",
     protocols=PROTOCOLS,
     measures="pairs",
     ask=ask,
-    attributes=_attributes,
+    shown=ShownScores(("more", "less"), "difference"),
     perturbations={"drop-final-character": drop_final_character},
 )

@@ -12,21 +12,20 @@ from collections.abc import Sequence
 from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
+    SHOWN,
     at_masks,
     differing,
     log_ratio,
     mask_of,
     refuse_protocol,
 )
-from tiltmeter.benchmarks.gest import has_family_words
-from tiltmeter.data.gendered_pairs import AGAIN, fault, words_in
-from tiltmeter.data.items import GestPairItem
+from tiltmeter.forms.gendered_pairs import AGAIN, GenderedPairItem, fault, words_in
 from tiltmeter.questions import Text
 
 NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"
 
 
-def ask(part: str, items: Sequence[GestPairItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
     """Turn the pairs that pass the filters into questions for a masked model."""
     refuse_protocol("GEST's pairs", protocol)
     if text.kind != "masked":
@@ -51,18 +50,12 @@ def ask(part: str, items: Sequence[GestPairItem], text: Text, *, next_sentence: 
     return asked
 
 
-def _male(item: GestPairItem) -> str:
+def _male(item: GenderedPairItem) -> str:
     return item.male
 
 
-def _female(item: GestPairItem) -> str:
+def _female(item: GenderedPairItem) -> str:
     return item.female
 
 
-def attributes(item: GestPairItem) -> dict[str, int | bool | str | None]:
-    """The columns that an item adds to the table of scores."""
-    family = has_family_words(item.original) if item.original else None
-    return {"stereotype": item.stereotype, "family_words": family, "translator": item.translator}
-
-
-BENCHMARK = Benchmark(form="gest-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, attributes=attributes)
+BENCHMARK = Benchmark(form="gendered-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, shown=SHOWN)

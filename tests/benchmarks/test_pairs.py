@@ -12,9 +12,9 @@ from scipy.spatial.distance import jensenshannon
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
 from tiltmeter.benchmarks.asking import Asked, CannotAsk
-from tiltmeter.benchmarks.sentence_pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
-from tiltmeter.data.items import PairItem
+from tiltmeter.benchmarks.pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.pairs import PairItem
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.seq2seq import Seq2seqAnswerer
@@ -55,7 +55,7 @@ def seq2seq_text() -> TokenizerText:
 
 
 def put(items: list[PairItem], text: Any, protocol: str = "published") -> Asked:
-    return ask("all", items, text, next_sentence=False, protocol=protocol)
+    return ask("all", items, text, protocol=protocol)
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, dict[str, float]]:
@@ -388,4 +388,3 @@ def test_dropping_the_final_character_leaves_all_else() -> None:
 
 def test_the_benchmark_is_found_by_the_form_of_its_items() -> None:
     assert (BENCHMARK.form, BENCHMARK.measures, BENCHMARK.protocols) == ("pairs", "pairs", PROTOCOLS)
-    assert BENCHMARK.attributes(PAIRS[0]) == {"bias_type": "profession", "direction": "stereo"}

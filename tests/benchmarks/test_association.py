@@ -12,9 +12,9 @@ import transformers as t
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
 from tiltmeter.benchmarks.asking import CannotAsk
-from tiltmeter.benchmarks.stereoset import MeanOfPieces, ask
-from tiltmeter.data.items import AssociationItem, Candidate, Part
+from tiltmeter.benchmarks.association import MeanOfPieces, ask
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import AssociationItem, Candidate, Part
 from tiltmeter.models.causal import CausalAnswerer
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText
@@ -78,7 +78,7 @@ def probabilities(model: Any, ids: list[int]) -> torch.Tensor:
 def test_masked_pieces_are_unmasked_from_left_to_right(bert: Any, protocol: str) -> None:
     tokenizer = word_piece()
     found = scores(
-        ask("intrasentence", [GENTLE], text(tokenizer, "masked"), next_sentence=False, protocol=protocol),
+        ask("intrasentence", [GENTLE], text(tokenizer, "masked"), protocol=protocol),
         MaskedAnswerer(bert, CPU),
     )
     vocabulary = tokenizer.get_vocab()
@@ -104,7 +104,7 @@ def after(model: Any, ids: list[int], places: range) -> list[Any]:
 def test_published_causal_scores_read_the_first_token_after_the_start_token_alone(gpt2: Any) -> None:
     tokenizer = word_level(bos_token="<s>")
     found = scores(
-        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), next_sentence=False, protocol="published"),
+        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), protocol="published"),
         CausalAnswerer(gpt2, CPU),
     )
     for candidate, score in zip(GENTLE.candidates, found, strict=True):
@@ -116,7 +116,7 @@ def test_published_causal_scores_read_the_first_token_after_the_start_token_alon
 def test_in_context_causal_scores_have_the_start_token_in_front(gpt2: Any) -> None:
     tokenizer = word_level(bos_token="<s>")
     found = scores(
-        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), next_sentence=False, protocol="in-context"),
+        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), protocol="in-context"),
         CausalAnswerer(gpt2, CPU),
     )
     for candidate, score in zip(GENTLE.candidates, found, strict=True):
@@ -127,7 +127,7 @@ def test_in_context_causal_scores_have_the_start_token_in_front(gpt2: Any) -> No
 def test_a_model_without_a_start_token_leaves_the_first_token_out(gpt2: Any) -> None:
     tokenizer = word_level()
     found = scores(
-        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), next_sentence=False, protocol="published"),
+        ask("intrasentence", [GENTLE], text(tokenizer, "causal"), protocol="published"),
         CausalAnswerer(gpt2, CPU),
     )
     ids = tokenizer.encode(GENTLE.candidates[0].sentence)
@@ -139,7 +139,7 @@ def test_a_model_without_a_start_token_leaves_the_first_token_out(gpt2: Any) -> 
 def test_the_six_cases(gpt2: Any, case: str, in_context: bool) -> None:
     tokenizer = word_level(bos_token="<s>")
     name = f"{'in-context' if in_context else 'published'}/{case}"
-    asked = ask("intersentence", [NEXT], text(tokenizer, "causal"), next_sentence=False, protocol=name)
+    asked = ask("intersentence", [NEXT], text(tokenizer, "causal"), protocol=name)
     assert asked.protocol == (name.removesuffix("/d"))
     found = scores(asked, CausalAnswerer(gpt2, CPU))
     for candidate, score in zip(NEXT.candidates, found, strict=True):
@@ -178,7 +178,7 @@ def test_in_context_a_word_keeps_the_pieces_it_has_after_a_space() -> None:
 
 def pieces_of(sentence: AssociationItem, masked: TokenizerText, protocol: str) -> list[list[int]]:
     """The tokens that each candidate's score is made of."""
-    (trial,) = ask("intrasentence", [sentence], masked, next_sentence=False, protocol=protocol).trials
+    (trial,) = ask("intrasentence", [sentence], masked, protocol=protocol).trials
     assert isinstance(trial.score, MeanOfPieces)
     return [[trial.questions[a].wanted[b][1] for a, b in places] for places in trial.score.places]
 
@@ -186,7 +186,7 @@ def pieces_of(sentence: AssociationItem, masked: TokenizerText, protocol: str) -
 def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> None:
     tokenizer = byte_level(mask=True)
     sentence = item("the BLANK nurse", "gentle", "rude", "red")
-    asked = ask("intrasentence", [sentence], text(tokenizer, "masked"), next_sentence=False, protocol="in-context")
+    asked = ask("intrasentence", [sentence], text(tokenizer, "masked"), protocol="in-context")
     whole = tokenizer.convert_tokens_to_ids(["the", "Ġ", *"rude", "Ġ", *"nurse"])
     (trial,) = asked.trials
     assert isinstance(trial.score, MeanOfPieces)
@@ -204,7 +204,6 @@ def test_what_is_wanted_of_one_input_is_one_question() -> None:
         "intrasentence",
         [GENTLE, item("the nurse was BLANK .", "kind", "kind", "gruff", id="n3")],
         text(tokenizer, "masked"),
-        next_sentence=False,
         protocol="published",
     ).trials
     vocabulary = tokenizer.get_vocab()
@@ -223,23 +222,32 @@ def test_what_is_wanted_of_one_input_is_one_question() -> None:
 def test_what_a_model_does_not_have_it_is_not_asked() -> None:
     no_mask = text(word_level(), "masked")
     with pytest.raises(CannotAsk, match="no mask token"):
-        ask("intrasentence", [GENTLE], no_mask, next_sentence=False, protocol="published")
+        ask("intrasentence", [GENTLE], no_mask, protocol="published")
     with pytest.raises(CannotAsk, match="no next-sentence head"):
-        ask("intersentence", [NEXT], text(word_piece(), "masked"), next_sentence=False, protocol="published")
+        ask("intersentence", [NEXT], text(word_piece(), "masked"), protocol="published")
     no_sentinel = text(word_level(pad_token="<pad>"), "seq2seq", decoder_start_token_id=1)
     for part, one in (("intrasentence", GENTLE), ("intersentence", NEXT)):
         with pytest.raises(CannotAsk, match="sentinel"):
-            ask(part, [one], no_sentinel, next_sentence=False, protocol="published")
+            ask(part, [one], no_sentinel, protocol="published")
+
+
+def test_a_next_sentence_head_is_asked_about_each_candidate() -> None:
+    tokenizer = word_piece()
+    with_head = TokenizerText(tokenizer, SimpleNamespace(), "masked", next_sentence=True)
+    asked = ask("intersentence", [NEXT], with_head, protocol="published")
+    assert asked.kind == "next-sentence"
+    assert [trial.questions[0].wanted for trial in asked.trials] == [((0, 0),)] * 3
+    assert ask("intrasentence", [GENTLE], with_head, protocol="published").kind == "masked"
 
 
 def test_blank_twice_is_read_at_the_first_place_and_skipped_in_context() -> None:
     twice = item("the BLANK nurse was BLANK .", "kind", "gruff", "wooden", id="twice")
     masked = text(word_piece(), "masked")
-    published = ask("intrasentence", [twice, GENTLE], masked, next_sentence=False, protocol="published")
+    published = ask("intrasentence", [twice, GENTLE], masked, protocol="published")
     assert not published.skipped
     (place, _), *_ = published.trials[0].questions[0].wanted
     assert place == 2
-    in_context = ask("intrasentence", [twice, GENTLE], masked, next_sentence=False, protocol="in-context")
+    in_context = ask("intrasentence", [twice, GENTLE], masked, protocol="in-context")
     assert [skip.item for skip in in_context.skipped] == ["twice"]
     assert {trial.item.id for trial in in_context.trials} == {"n1"}
 
@@ -250,7 +258,7 @@ def test_an_item_with_a_candidate_of_no_tokens_is_skipped_whole_and_named() -> N
     from tokenizers import normalizers
 
     tokenizer.backend_tokenizer.normalizer = normalizers.Replace("\u200b", "")
-    asked = ask("intrasentence", [empty, GENTLE], text(tokenizer, "masked"), next_sentence=False, protocol="published")
+    asked = ask("intrasentence", [empty, GENTLE], text(tokenizer, "masked"), protocol="published")
     assert [(skip.item, skip.reason) for skip in asked.skipped] == [("empty", "a candidate word has no token")]
     assert [trial.item.id for trial in asked.trials] == ["n1"]
 
@@ -259,16 +267,16 @@ def test_unknown_protocols_and_parts_list_the_known_ones() -> None:
     masked = text(word_piece(), "masked")
     for protocol in ("fast", "published/g"):
         with pytest.raises(UsageError, match=r"published.*in-context"):
-            ask("intrasentence", [GENTLE], masked, next_sentence=False, protocol=protocol)
+            ask("intrasentence", [GENTLE], masked, protocol=protocol)
     with pytest.raises(UsageError, match="its parts are intrasentence and intersentence"):
-        ask("between", [GENTLE], masked, next_sentence=False, protocol="published")
+        ask("between", [GENTLE], masked, protocol="published")
 
 
 def test_a_tokenizer_that_knows_no_offsets_cannot_do_in_context(monkeypatch: pytest.MonkeyPatch) -> None:
     masked = text(word_piece(), "masked")
     monkeypatch.setattr(type(masked), "has_offsets", property(lambda self: False))
     with pytest.raises(CannotAsk, match="fast tokenizer"):
-        ask("intrasentence", [GENTLE], masked, next_sentence=False, protocol="in-context")
+        ask("intrasentence", [GENTLE], masked, protocol="in-context")
 
 
 def test_probabilities_far_below_the_smallest_float_keep_their_order(gpt2: Any) -> None:
@@ -276,7 +284,6 @@ def test_probabilities_far_below_the_smallest_float_keep_their_order(gpt2: Any) 
         "intrasentence",
         [GENTLE],
         text(word_level(bos_token="<s>"), "causal"),
-        next_sentence=False,
         protocol="published",
     )
     low = [np.full(5, -200, dtype=np.float32)], [np.full(5, -201, dtype=np.float32)]

@@ -12,10 +12,9 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tiltmeter.benchmarks.asking import Asked, CannotAsk
-from tiltmeter.benchmarks.gest_pairs import NOT_ONE_TOKEN, ask, attributes
-from tiltmeter.data.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER
-from tiltmeter.data.items import GestPairItem
+from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem
 from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
@@ -33,7 +32,7 @@ PAIRS = {
     "other letter": ("Rád by som spal.", "Chcela by som spal."),
     "two tokens": ("vstal som.", "vstala som."),
 }
-ITEMS = [GestPairItem(name, "sk", 1 + n, male, female) for n, (name, (male, female)) in enumerate(PAIRS.items())]
+ITEMS = [GenderedPairItem(name, "sk", 1 + n, male, female) for n, (name, (male, female)) in enumerate(PAIRS.items())]
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
@@ -45,9 +44,9 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=made_of, unk_token="[UNK]", mask_token="[MASK]")
 
 
-def put(items: list[GestPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
+def put(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
     text = TokenizerText(tokenizer(), SimpleNamespace(), kind)
-    return ask("all", items, text, next_sentence=False, protocol=protocol)
+    return ask("all", items, text, protocol=protocol)
 
 
 def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:
@@ -104,9 +103,3 @@ def test_only_masked_models_are_asked(kind: Kind) -> None:
 def test_there_is_one_protocol() -> None:
     with pytest.raises(UsageError, match="not a protocol of GEST's pairs"):
         put(ITEMS, protocol="in-context")
-
-
-def test_an_item_s_columns() -> None:
-    known = GestPairItem("1", "sk", 12, "a", "b", original="I cooked for my family.", translator="DeepL")
-    assert attributes(known) == {"stereotype": 12, "family_words": True, "translator": "DeepL"}
-    assert attributes(ITEMS[0])["family_words"] is None

@@ -18,7 +18,7 @@ _UNSPACED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class WordDifference:
     """The words that two sentences share, those that are changed, and the most that are changed in one stretch."""
 
     shared: int
@@ -26,11 +26,11 @@ class Difference:
     longest: int
 
 
-def difference(one: str, other: str) -> Difference:
+def word_difference(one: str, other: str) -> WordDifference:
     """Count shared and changed words. Where a stretch has more words on one side, those are counted.
 
-    >>> difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
-    Difference(shared=3, changed=3, longest=3)
+    >>> word_difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
+    WordDifference(shared=3, changed=3, longest=3)
     """
     matcher = SequenceMatcher(None, words(one), words(other), autojunk=False)
     shared = 0
@@ -40,7 +40,7 @@ def difference(one: str, other: str) -> Difference:
             shared += last - first
         else:
             changed.append(max(last - first, other_last - other_first))
-    return Difference(shared, sum(changed), max(changed))
+    return WordDifference(shared, sum(changed), max(changed))
 
 
 def words(text: str) -> list[str]:

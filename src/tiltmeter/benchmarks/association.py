@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, log_mean
-from tiltmeter.data.items import BLANK, PARTS, AssociationItem, Candidate
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import PARTS, AssociationItem, Candidate
+from tiltmeter.forms.blank import BLANK
 from tiltmeter.questions import Answer, Encoded, Ids, Question, Text
 
 # The six ways of Öztürk (2022, Table 3.4) to score a candidate sentence after its context with a causal model.
@@ -53,13 +54,13 @@ class AssociationProtocol:
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 
-def ask(part: str, items: Sequence[AssociationItem], text: Text, *, next_sentence: bool, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: str) -> Asked:
     """Turn the items of one part into questions for a model with this text side."""
     chosen = AssociationProtocol.parse(protocol)
     if part not in PARTS:
         raise UsageError(f"StereoSet has no part {part!r}; its parts are {' and '.join(PARTS)}.")
     if part == "intersentence":
-        return _ask_intersentence(items, text, chosen, next_sentence)
+        return _ask_intersentence(items, text, chosen)
     if chosen.in_context:
         _need_offsets(text)
     asked = Asked(text.kind, chosen.name)
@@ -216,11 +217,9 @@ def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
 # Between sentences
 
 
-def _ask_intersentence(
-    items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol, next_sentence: bool
-) -> Asked:
+def _ask_intersentence(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
     if text.kind == "masked":
-        if not next_sentence:
+        if not text.next_sentence:
             raise CannotAsk("The model has no next-sentence head, so it cannot be asked what follows a sentence.")
         asked = Asked("next-sentence", protocol.name)
         _ask_next_sentence(asked, items, text)
@@ -381,8 +380,10 @@ def _keep_whole_items(
             asked.skipped.append(Skipped(item.id, reason))
 
 
-def _attributes(item: AssociationItem) -> dict[str, str]:
-    return {"bias_type": item.bias_type, "target": item.target}
-
-
-BENCHMARK = Benchmark(form="association", protocols=PROTOCOLS, measures="association", ask=ask, attributes=_attributes)
+BENCHMARK = Benchmark(
+    form="association",
+    protocols=PROTOCOLS,
+    measures="association",
+    ask=ask,
+    shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
+)

@@ -3,8 +3,7 @@
 import re
 import string
 
-from tiltmeter.data.items import BLANK
-
+BLANK = "BLANK"
 _EDGES = string.whitespace + string.punctuation + "“”„‘’«»‹›…–—¿¡"
 
 

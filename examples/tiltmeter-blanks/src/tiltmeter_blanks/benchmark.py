@@ -1,0 +1,48 @@
+"""The benchmark: how likely a causal model finds the sentence with either word."""
+
+from collections.abc import Sequence
+
+from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Trial
+from tiltmeter.errors import UsageError
+from tiltmeter.questions import Answer, Question, Text
+from tiltmeter_blanks.form import BlankItem, filled
+
+PROTOCOL = "likelihood"
+ROLES = ("expected", "other")
+
+
+def ask(part: str, items: Sequence[BlankItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
+    """Turn items into questions: the log-probability of every token of the two sentences."""
+    if protocol not in ("published", PROTOCOL):
+        raise UsageError(f"Blanks have no protocol {protocol!r}; there is {PROTOCOL}.")
+    if text.kind != "causal" or text.start is None:
+        raise CannotAsk("A whole sentence is compared with another, which only a causal model can be asked.")
+    asked = Asked("causal", PROTOCOL)
+    for item in items:
+        encoded = text.encode([filled(item, item.expected), filled(item, item.other)])
+        questions = tuple(
+            # Read at position i, the distribution is that of the next token.
+            Question((text.start, *sentence.ids[:-1]), tuple(enumerate(sentence.ids)))
+            for sentence in encoded
+        )
+        asked.trials.append(Trial(item, questions, _scores(item)))
+    return asked
+
+
+def _scores(item: BlankItem):
+    def score(answers: Sequence[Answer]) -> list[Score]:
+        return [
+            Score(f"{item.id}/{role}", role, float(answer.astype(float).sum()))
+            for role, answer in zip(ROLES, answers, strict=True)
+        ]
+
+    return score
+
+
+BENCHMARK = Benchmark(
+    form="blanks",
+    protocols=(PROTOCOL,),
+    measures="blanks",
+    ask=ask,
+    shown=ShownScores(ROLES, "difference"),
+)

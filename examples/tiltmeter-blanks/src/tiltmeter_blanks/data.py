@@ -1,0 +1,17 @@
+"""The data set: a file beside this module."""
+
+from pathlib import Path
+
+from tiltmeter.data import Dataset
+from tiltmeter.data.dataset import Source
+
+DATASET = Dataset(
+    "blanks",
+    "blanks",
+    "Sentences with a blank, an example",
+    "CC0-1.0",
+    "No citation: an example.",
+    "The sentences voice mild stereotypes.",
+    ("Made up, and few.",),
+    (Source("en", None, "jsonl", Path(__file__).with_name("blanks.jsonl")),),
+)

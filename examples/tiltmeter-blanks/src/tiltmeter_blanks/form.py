@@ -1,0 +1,55 @@
+"""The form: a sentence with a blank, and two words for it, one of which a stereotype suggests."""
+
+from dataclasses import dataclass
+
+from tiltmeter.forms import Form, ItemText
+from tiltmeter.forms.fields import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class BlankItem:
+    """A sentence with `_` in it, and two words that may stand there."""
+
+    id: str
+    language: str
+    topic: str
+    sentence: str
+    expected: str
+    other: str
+
+
+def read(fields: Fields) -> BlankItem | None:
+    """Make an item of a line, or note what is wrong with it."""
+    item = BlankItem(
+        fields.text("id"),
+        fields.language(),
+        fields.text("topic"),
+        fields.text("sentence"),
+        fields.text("expected"),
+        fields.text("other"),
+    )
+    if item.sentence.count("_") != 1:
+        fields.note("no-blank", "sentence", "should hold one _, where the words go")
+        return None
+    return item
+
+
+def filled(item: BlankItem, word: str) -> str:
+    """The sentence with a word in it."""
+    return item.sentence.replace("_", word)
+
+
+FORM = Form(
+    name="blanks",
+    item=BlankItem,
+    keys=("id", "language", "topic", "sentence", "expected", "other"),
+    telling=("expected",),
+    read=read,
+    write=lambda item: {name: getattr(item, name) for name in FORM.keys},
+    texts=lambda item: [("sentence", item.sentence), ("expected", item.expected), ("other", item.other)],
+    translatable=lambda item: {"sentence": item.sentence, "expected": item.expected, "other": item.other},
+    attributes=lambda item: {"topic": item.topic},
+    shown=lambda item: ItemText(item.sentence, {"expected": item.expected, "other": item.other}),
+    heading=lambda item: (item.topic,),
+    errors={"no-blank": "a sentence without a blank, or with several"},
+)

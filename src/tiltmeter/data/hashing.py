@@ -1,0 +1,64 @@
+"""Hashes of data files, each read once in a run."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Digests(NamedTuple):
+    """The hashes of a file: SHA-256, and git's own for a blob."""
+
+    sha256: str
+    git_blob: str
+
+
+_known: ContextVar[dict[Path, Digests] | None] = ContextVar("_known", default=None)
+
+
+@contextmanager
+def hashed_once() -> Iterator[None]:
+    """Hash every file at most once inside the block; also a decorator. Outside, a file is read each time."""
+    if _known.get() is not None:
+        yield
+        return
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def digests(path: Path) -> Digests:
+    """The hashes of a file.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as empty:
+    ...     digests(Path(empty.name)).git_blob
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    known = _known.get()
+    if known is None:
+        return read_digests(path)
+    if path not in known:
+        known[path] = read_digests(path)
+    return known[path]
+
+
+def read_digests(path: Path) -> Digests:
+    """The hashes of a file, read now whatever is known of it: for one that may just have been written."""
+    sha256 = hashlib.sha256()
+    # git hashes a header that holds the length, then the content.
+    git_blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            sha256.update(block)
+            git_blob.update(block)
+    return Digests(sha256.hexdigest(), git_blob.hexdigest())
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return digests(path).sha256

@@ -1,0 +1,32 @@
+"""Characters in a text that are probably not meant: spaces at its ends, doubled ones, invisible ones."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from tiltmeter.forms import Problem
+
+_ODD_SPACE = re.compile(r"\s\s|[^\S ]")
+# Two invisible characters that Persian, Hindi and others spell with.
+_JOINERS = "\u200c\u200d"
+
+
+def oddities(field: str, text: str) -> Iterator[Problem]:
+    """What is odd about the characters of a text.
+
+    >>> [problem.code for problem in oddities("sentence", "I  sang. ")]
+    ['outer-space', 'odd-space']
+    """
+    if text != text.strip():
+        yield Problem("outer-space", field, "there is space before or after the text")
+    if text.isprintable() and "  " not in text:
+        return  # Nearly all texts, and looking closer takes its time.
+    if odd := _ODD_SPACE.search(text.strip()):
+        yield Problem("odd-space", field, f"holds the space {_code_points(odd[0])}")
+    invisible = [c for c in text if unicodedata.category(c)[0] == "C" and c not in _JOINERS and not c.isspace()]
+    if invisible:
+        yield Problem("control-character", field, f"holds {_code_points(invisible[0])}")
+
+
+def _code_points(text: str) -> str:
+    return " ".join(f"U+{ord(character):04X}" for character in text)

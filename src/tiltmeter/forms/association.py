@@ -1,0 +1,309 @@
+"""Association items: a context and three candidates, as in StereoSet.
+
+    {"id": "nurse-1", "part": "intrasentence", "language": "en", "bias_type": "profession", "target": "nurse",
+     "context": "The nurse was BLANK.", "candidates": {"stereotype": "gentle", "anti-stereotype": "gruff", …}}
+
+Readers of other formats give the candidates as a list of objects with `role`; in JSONL they stand by role.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tiltmeter.forms.blank import BLANK, fill, word_in
+from tiltmeter.forms.fields import Fields, Problem, json_type
+from tiltmeter.forms.form import Form, ItemText, JsonValues, Unique
+
+Part = Literal["intrasentence", "intersentence"]
+Role = Literal["stereotype", "anti-stereotype", "unrelated"]
+
+PARTS: tuple[Part, ...] = ("intrasentence", "intersentence")
+ROLES: tuple[Role, ...] = ("stereotype", "anti-stereotype", "unrelated")
+
+_JOINT = "['’-]?"
+_ATTACHED = re.compile(rf"\w+{_JOINT}{BLANK}|{BLANK}{_JOINT}\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the three continuations of a context.
+
+    `sentence` is the whole candidate sentence. `word` is what stands in the place of BLANK; it is empty for
+    intersentence candidates.
+    """
+
+    id: str
+    role: Role
+    sentence: str
+    word: str = ""
+
+    @property
+    def text(self) -> str:
+        """What tells it from the other candidates: the word within a sentence, the sentence between sentences."""
+        return self.word or self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class AssociationItem:
+    """A StereoSet context with its three candidates.
+
+    `target` is the group the item is about, by the name that is shared between languages; `target_term` is that
+    name as it stands in this language.
+    """
+
+    id: str
+    part: Part
+    language: str
+    bias_type: str
+    target: str
+    target_term: str
+    context: str
+    candidates: tuple[Candidate, ...]
+
+
+# Reading
+
+
+def _read(fields: Fields) -> AssociationItem | None:
+    id_, language = fields.text("id"), fields.language()
+    bias_type, target = fields.text("bias_type"), fields.text("target")
+    target_term = fields.text("target_term") if "target_term" in fields.values else target
+    named = fields.choice("part", PARTS, "unknown-part")
+    part = next((part for part in PARTS if part == named), None)
+    context = fields.text("context")
+    if part == "intrasentence" and context and BLANK not in context:
+        fields.note("no-blank", "context", f"an intrasentence context needs {BLANK} where the candidate words go")
+    candidates = _candidates(fields, id_, part, context)
+    if part is None:
+        return None
+    return AssociationItem(id_, part, language, bias_type, target, target_term, context, candidates)
+
+
+def _candidates(fields: Fields, item: str, part: Part | None, context: str) -> tuple[Candidate, ...]:
+    raw = fields.values.get("candidates")
+    if not isinstance(raw, Sequence) or isinstance(raw, str):
+        code, message = ("wrong-type", f"is {json_type(raw)}") if raw is not None else ("missing-field", "is missing")
+        fields.note(code, "candidates", f"candidates {message}")
+        return ()
+    candidates: list[Candidate] = []
+    for number, values in enumerate(raw):
+        name = f"candidates[{number}]"
+        if not isinstance(values, Mapping):
+            fields.note("wrong-type", name, f"a candidate is {json_type(values)}")
+            continue
+        role = _role(fields, values, name)
+        id_ = fields.text_in(values, "id", f"{name}.id") if "id" in values else f"{item}/{role}"
+        sentence, word = _sentence_and_word(fields, values, name, part, context)
+        if role is None:
+            continue
+        if any(other.role == role for other in candidates):
+            fields.note("duplicate-role", f"{name}.role", f"there is another candidate with the role {role}")
+        candidates.append(Candidate(id_, role, sentence, word))
+    for role in ROLES:
+        if not any(values.get("role") == role for values in raw if isinstance(values, Mapping)):
+            fields.note("missing-role", "candidates", f"there is no candidate with the role {role}")
+    return tuple(candidates)
+
+
+def _role(fields: Fields, values: Mapping[str, object], name: str) -> Role | None:
+    text = fields.text_in(values, "role", f"{name}.role")
+    for role in ROLES:
+        if text == role:
+            return role
+    if text:
+        fields.note("unknown-role", f"{name}.role", f"should be {', '.join(ROLES)}, and is {text!r}")
+    return None
+
+
+def _sentence_and_word(
+    fields: Fields, values: Mapping[str, object], name: str, part: Part | None, context: str
+) -> tuple[str, str]:
+    """The candidate's sentence and word; within sentences, each can be told from the other and the context."""
+    if part != "intrasentence":
+        return fields.text_in(values, "sentence", f"{name}.sentence"), ""
+    if "sentence" not in values:
+        word = fields.text_in(values, "word", f"{name}.word")
+        return fill(context, word), word
+    sentence = fields.text_in(values, "sentence", f"{name}.sentence")
+    if "word" in values:
+        return sentence, fields.text_in(values, "word", f"{name}.word")
+    if not sentence or BLANK not in context:
+        return sentence, ""
+    found = word_in(context, sentence)
+    if found is None:
+        fields.note("word-not-found", f"{name}.sentence", f"does not show which word stands for {BLANK}")
+    return sentence, found or ""
+
+
+# JSONL
+
+
+def _from_json(values: Mapping[str, object]) -> JsonValues:
+    """Turn the candidates by role into a list."""
+    if "candidates" not in values:
+        return JsonValues(values)
+    by_role = values["candidates"]
+    if not isinstance(by_role, dict):
+        wrong = Problem("wrong-type", "candidates", "should be an object: a candidate for each role")
+        return JsonValues(None, problems=(wrong,))
+    candidates: list[object] = []
+    names: dict[str, str] = {}
+    problems: list[Problem] = []
+    within = values.get("part") == "intrasentence"
+    keys = ("id", "sentence", "word") if within else ("id", "sentence")
+    for number, (role, value) in enumerate(by_role.items()):
+        ours, theirs = f"candidates[{number}]", f"candidates.{role}"
+        names |= {ours: theirs, f"{ours}.role": theirs}
+        if isinstance(value, dict):
+            candidates.append({**value, "role": role})
+            names |= {f"{ours}.{key}": f"{theirs}.{key}" for key in keys}
+            unknown = [key for key in value if key not in keys]
+            problems += [Problem("unknown-field", f"{theirs}.{key}", f"{key!r} has no meaning here") for key in unknown]
+        else:
+            # The short form: the word within a sentence, the whole sentence between sentences.
+            candidates.append({"role": role, "word" if within else "sentence": value})
+            names |= {f"{ours}.{key}": theirs for key in keys}
+    return JsonValues({**values, "candidates": candidates}, names, tuple(problems))
+
+
+def _write(item: AssociationItem) -> dict[str, object]:
+    values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language}
+    values |= {"bias_type": item.bias_type, "target": item.target}
+    if item.target_term != item.target:
+        values["target_term"] = item.target_term
+    return values | {
+        "context": item.context,
+        "candidates": {candidate.role: _write_candidate(candidate, item) for candidate in item.candidates},
+    }
+
+
+def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[str, str]:
+    """The short form where it says all, else the long one."""
+    values = {"id": candidate.id, "sentence": candidate.sentence}
+    if candidate.word:
+        values["word"] = candidate.word
+        if candidate.sentence == fill(item.context, candidate.word):
+            del values["sentence"]
+    if candidate.id == f"{item.id}/{candidate.role}":
+        del values["id"]
+    return next(iter(values.values())) if len(values) == 1 else values
+
+
+# Texts
+
+
+def _texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
+    yield "target_term", item.target_term
+    yield "context", item.context
+    for number, candidate in enumerate(item.candidates):
+        yield f"candidates[{number}].sentence", candidate.sentence
+        if candidate.word:
+            yield f"candidates[{number}].word", candidate.word
+
+
+def _translatable(item: AssociationItem) -> dict[str, str]:
+    """The sentence of an intrasentence candidate is its context with the word, so it is not translated again."""
+    texts = {"target_term": item.target_term, "context": item.context}
+    for number, candidate in enumerate(item.candidates):
+        texts[f"candidates[{number}].{'word' if candidate.word else 'sentence'}"] = candidate.text
+    return texts
+
+
+def _shown(item: AssociationItem) -> ItemText:
+    return ItemText(item.context, {candidate.role: candidate.text for candidate in item.candidates})
+
+
+def attributes(item: AssociationItem) -> dict[str, Any]:
+    """The columns that an item adds to the table of scores.
+
+    `length_difference` is the number of characters of the stereotype less that of the anti-stereotype: of the words
+    within a sentence, of the sentences between sentences.
+    """
+    lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
+    return {
+        "bias_type": item.bias_type,
+        "target": item.target,
+        "length_difference": lengths["stereotype"] - lengths["anti-stereotype"],
+    }
+
+
+# What is odd about an item
+
+
+def _unique(item: AssociationItem) -> Iterator[Unique]:
+    yield Unique("duplicate-context", "context", (item.part, item.context))
+    for number, candidate in enumerate(item.candidates):
+        yield Unique("duplicate-candidate-id", f"candidates[{number}].id", candidate.id)
+
+
+def _blemishes(item: AssociationItem) -> Iterator[Problem]:
+    if item.target_term.casefold() not in item.context.casefold():
+        yield Problem("target-not-in-context", "context", f"the target term {item.target_term!r} does not occur")
+    if item.part == "intrasentence":
+        yield from _blanks(item)
+    elif BLANK in item.context:
+        yield Problem("blank-in-sentence", "context", f"holds {BLANK}")
+    texts: set[str] = set()
+    for number, candidate in enumerate(item.candidates):
+        name = f"candidates[{number}]"
+        if BLANK in candidate.sentence:
+            yield Problem("blank-in-sentence", f"{name}.sentence", f"holds {BLANK}")
+        if candidate.text in texts:
+            field = f"{name}.word" if candidate.word else f"{name}.sentence"
+            yield Problem("identical-candidates", field, "another candidate has the same text")
+        texts.add(candidate.text)
+
+
+def _blanks(item: AssociationItem) -> Iterator[Problem]:
+    if item.context.count(BLANK) > 1:
+        yield Problem("several-blanks", "context", f"holds {BLANK} {item.context.count(BLANK)} times")
+    if attached := _ATTACHED.search(item.context):
+        yield Problem("attached-blank", "context", f"{BLANK} has letters attached to it: {attached[0]!r}")
+    for number, candidate in enumerate(item.candidates):
+        filled, field = fill(item.context, candidate.word), f"candidates[{number}].sentence"
+        if candidate.sentence == filled:
+            continue
+        if candidate.sentence.casefold() == filled.casefold():
+            yield Problem("sentence-case", field, "has other capitals than the context with the word filled in")
+        else:
+            yield Problem("sentence-differs", field, "is not the context with the word filled in")
+
+
+FORM = Form(
+    name="association",
+    item=AssociationItem,
+    keys=("id", "part", "language", "bias_type", "target", "target_term", "context", "candidates"),
+    optional=("target_term",),
+    telling=("context", "candidates", "part"),
+    read=_read,
+    write=_write,
+    from_json=_from_json,
+    texts=_texts,
+    translatable=_translatable,
+    attributes=attributes,
+    shown=_shown,
+    heading=lambda item: (item.bias_type, item.target_term),
+    parts=PARTS,
+    part_of=lambda item: item.part,
+    unique=_unique,
+    blemishes=_blemishes,
+    errors={
+        "duplicate-candidate-id": "two candidates with the same id, in one language",
+        "duplicate-role": "two candidates of an item with the same role",
+        "missing-role": "an item without a stereotype, an anti-stereotype or an unrelated candidate",
+        "no-blank": "an intrasentence context without BLANK",
+        "unknown-role": "a role that is not one of the three",
+        "word-not-found": "a candidate sentence in which the word for BLANK cannot be told",
+    },
+    warnings={
+        "attached-blank": "BLANK with letters attached, which end up attached to the candidate word",
+        "blank-in-sentence": "BLANK in a text that is not an intrasentence context",
+        "duplicate-context": "a context that an earlier item has too",
+        "identical-candidates": "candidates of different roles with the same text: their scores will tie",
+        "sentence-case": "a candidate sentence that differs in its capitals from the context with the word filled in",
+        "sentence-differs": "a candidate sentence that is not the context with the word filled in",
+        "several-blanks": "BLANK more than once; the published protocol fills all and reads the first",
+        "target-not-in-context": "a target term that does not occur in the context",
+    },
+)

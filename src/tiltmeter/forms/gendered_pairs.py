@@ -1,0 +1,111 @@
+"""Gendered pairs: a sentence as a man and as a woman would say it, for one of GEST's stereotypes.
+
+{"id": "s-1", "language": "sk", "stereotype": 4, "male": "Bol som doma.", "female": "Bola som doma.", …}
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.forms.fields import Fields, Problem
+from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.gest import BAD_STEREOTYPE, has_family_words, read_stereotype
+from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
+
+NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
+OTHER_LETTER = "the two forms of the word begin with different letters"
+AGAIN = "an earlier pair is the same"
+
+
+@dataclass(frozen=True, slots=True)
+class GenderedPairItem:
+    """A translation of a GEST sentence, once as a man and once as a woman would say it.
+
+    `original` is the English sentence, `translator` what translated it; both may be unknown.
+    """
+
+    id: str
+    language: str
+    stereotype: int
+    male: str
+    female: str
+    original: str = ""
+    translator: str = ""
+
+
+def words_in(one: str, other: str) -> Iterator[tuple[str, str]]:
+    """The words that differ between two texts of as many words.
+
+    >>> list(words_in("Som unavený .", "Som unavená ."))
+    [('unavený', 'unavená')]
+    """
+    return ((mine, yours) for mine, yours in zip(one.split(), other.split(), strict=True) if mine != yours)
+
+
+def fault(male: str, female: str) -> str | None:
+    """Why two sentences are not a pair by the filters of GEST's authors, or None if they are one.
+
+    >>> fault("Bol som doma.", "Bola som doma.")
+    >>> fault("Som rád.", "Som veľmi rada.")
+    'the two sentences do not differ in exactly one word'
+    >>> fault("Rád by som spal.", "Chcela by som spal.")
+    'the two forms of the word begin with different letters'
+    """
+    if len(male.split()) != len(female.split()):
+        return NOT_ONE_WORD
+    words = list(words_in(male, female))
+    if len(words) != 1:
+        return NOT_ONE_WORD
+    ((one, other),) = words
+    return None if one[0] == other[0] else OTHER_LETTER
+
+
+def identical(male: str, female: str) -> Iterator[Problem]:
+    """The problem of two sentences that are the same."""
+    if male == female:
+        yield Problem("identical-pair", "female", "the two sentences are the same")
+
+
+def _read(fields: Fields) -> GenderedPairItem | None:
+    id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
+    known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
+    stereotype = read_stereotype(fields)
+    return None if stereotype is None else GenderedPairItem(id_, language, stereotype, male, female, **known)
+
+
+def _write(item: GenderedPairItem) -> dict[str, object]:
+    values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
+    values |= {key: text for key in ("translator", "original") if (text := getattr(item, key))}
+    return values | _sentences(item)
+
+
+def _sentences(item: GenderedPairItem) -> dict[str, str]:
+    return {"male": item.male, "female": item.female}
+
+
+def attributes(item: GenderedPairItem) -> dict[str, Any]:
+    """The columns that an item adds to the table of scores."""
+    family = has_family_words(item.original) if item.original else None
+    return {"stereotype": item.stereotype, "family_words": family, "translator": item.translator}
+
+
+FORM = Form(
+    name="gendered-pairs",
+    item=GenderedPairItem,
+    keys=("id", "language", "stereotype", "translator", "original", "male", "female"),
+    optional=("translator", "original"),
+    telling=("male", "female"),
+    read=_read,
+    write=_write,
+    texts=lambda item: _sentences(item).items(),
+    # The two sentences are translations already: another language needs its own, of the original.
+    translatable=lambda item: {"original": item.original} if item.original else {},
+    attributes=attributes,
+    shown=lambda item: ItemText(item.original, _sentences(item)),
+    heading=lambda item: (f"stereotype {item.stereotype}", item.translator),
+    unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
+    blemishes=lambda item: identical(item.male, item.female),
+    errors=BAD_STEREOTYPE,
+    warnings={**DUPLICATE, **IDENTICAL},
+    formerly=("gest-pairs",),
+)

@@ -1,0 +1,83 @@
+"""GEST sentences: in the first person, each for one of sixteen gender stereotypes.
+
+{"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tiltmeter.forms.fields import Fields
+from tiltmeter.forms.form import Form, ItemText, Unique
+
+STEREOTYPES: Final = range(1, 17)
+BAD_STEREOTYPE = {"bad-stereotype": "a GEST stereotype that is not a number from 1 to 16"}
+
+# The ways to ask about a GEST sentence. They divide what is asked, not the data: every sentence belongs to all four.
+TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
+
+# The words that the paper takes for the theme of family, so as to see whether a model goes by theme alone. They count
+# as in the paper, wherever their letters occur: that gives the 166 sentences of edition 1.0 that it speaks of.
+FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
+
+
+@dataclass(frozen=True, slots=True)
+class GestItem:
+    """A first-person sentence that belongs to one of the sixteen gender stereotypes."""
+
+    id: str
+    language: str
+    stereotype: int
+    sentence: str
+
+
+def read_stereotype(fields: Fields) -> int | None:
+    """The number of a stereotype; None, and noted, if there is none."""
+    stereotype = fields.values.get("stereotype")
+    if isinstance(stereotype, int) and not isinstance(stereotype, bool) and stereotype in STEREOTYPES:
+        return stereotype
+    shown = "missing" if stereotype is None else repr(stereotype)
+    fields.note("bad-stereotype", "stereotype", f"the stereotype should be a number from 1 to 16, and is {shown}")
+    return None
+
+
+def has_family_words(sentence: str) -> bool:
+    """Whether an English sentence has the theme of family.
+
+    >>> has_family_words("I cooked for the whole family.")
+    True
+    """
+    return any(word in sentence for word in FAMILY_WORDS)
+
+
+def _read(fields: Fields) -> GestItem | None:
+    id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
+    stereotype = read_stereotype(fields)
+    return None if stereotype is None else GestItem(id_, language, stereotype, sentence)
+
+
+def _write(item: GestItem) -> dict[str, object]:
+    return {"id": item.id, "language": item.language, "stereotype": item.stereotype, "sentence": item.sentence}
+
+
+def attributes(item: GestItem) -> dict[str, Any]:
+    """The columns that an item adds to the table of scores."""
+    return {"stereotype": item.stereotype, "family_words": has_family_words(item.sentence)}
+
+
+FORM = Form(
+    name="gest",
+    item=GestItem,
+    keys=("id", "language", "stereotype", "sentence"),
+    telling=("stereotype", "sentence"),
+    read=_read,
+    write=_write,
+    texts=lambda item: [("sentence", item.sentence)],
+    translatable=lambda item: {"sentence": item.sentence},
+    attributes=attributes,
+    shown=lambda item: ItemText(item.sentence, {}),
+    heading=lambda item: (f"stereotype {item.stereotype}",),
+    parts=TEMPLATES,
+    unique=lambda item: [Unique("duplicate-sentence", "sentence", item.sentence)],
+    errors=BAD_STEREOTYPE,
+    warnings={"duplicate-sentence": "a GEST sentence that an earlier item has too"},
+)

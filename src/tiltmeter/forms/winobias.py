@@ -1,0 +1,76 @@
+"""WinoBias sentences: two occupations, and pronouns for one of them, once masculine and once feminine.
+
+{"id": "w-1", "part": "type1-dev", "language": "en", "occupation": "gardener", "gender": "male",
+ "male": "The gardener lost his hat.", "female": "The gardener lost her hat."}
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltmeter.forms.fields import Fields
+from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.gendered_pairs import identical
+from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
+
+PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
+
+
+@dataclass(frozen=True, slots=True)
+class WinoBiasItem:
+    """A sentence about two occupations, with the pronouns for one of them once masculine and once feminine.
+
+    `occupation` is the one that the pronouns stand for, and `gender` the one that it is stereotypically of.
+    """
+
+    id: str
+    part: str
+    language: str
+    occupation: str
+    gender: Literal["male", "female"]
+    male: str
+    female: str
+
+
+def _read(fields: Fields) -> WinoBiasItem | None:
+    id_, language, occupation = fields.text("id"), fields.language(), fields.text("occupation")
+    male, female = fields.text("male"), fields.text("female")
+    part = fields.choice("part", PARTS, "unknown-part")
+    gender = fields.choice("gender", ("male", "female"), "unknown-gender")
+    if not gender:
+        return None
+    return WinoBiasItem(id_, part, language, occupation, "male" if gender == "male" else "female", male, female)
+
+
+def _write(item: WinoBiasItem) -> dict[str, object]:
+    values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language}
+    return values | {"occupation": item.occupation, "gender": item.gender} | _sentences(item)
+
+
+def _sentences(item: WinoBiasItem) -> dict[str, str]:
+    return {"male": item.male, "female": item.female}
+
+
+def attributes(item: WinoBiasItem) -> dict[str, str]:
+    """The columns that an item adds to the table of scores."""
+    return {"occupation": item.occupation, "occupation_gender": item.gender}
+
+
+FORM = Form(
+    name="winobias",
+    item=WinoBiasItem,
+    keys=("id", "part", "language", "occupation", "gender", "male", "female"),
+    telling=("occupation",),
+    read=_read,
+    write=_write,
+    texts=lambda item: _sentences(item).items(),
+    translatable=_sentences,
+    attributes=attributes,
+    shown=lambda item: ItemText("", _sentences(item)),
+    heading=lambda item: (f"{item.occupation} ({item.gender})",),
+    parts=PARTS,
+    part_of=lambda item: item.part,
+    unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
+    blemishes=lambda item: identical(item.male, item.female),
+    errors={"unknown-gender": "an occupation's gender that is neither male nor female"},
+    warnings={**DUPLICATE, **IDENTICAL},
+)

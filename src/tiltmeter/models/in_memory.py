@@ -1,0 +1,101 @@
+"""A transformers model that is loaded already, with its tokenizer: in a notebook, or during training."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import nn
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.kinds import kind_of_class
+from tiltmeter.models.local import LocalModel
+from tiltmeter.models.text import tokenizer_digest
+from tiltmeter.questions import Kind
+
+# Where a config came from and what saved it, which says nothing about the model.
+_NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InMemoryModel(LocalModel):
+    """A loaded model. It answers where it is, in the precision it has, and is left as it was."""
+
+    module: nn.Module
+
+    @cached_property
+    def weights(self) -> str:
+        """SHA-256 of the parameters and buffers, the config and the tokenizer."""
+        digest = hashlib.sha256()
+        for part in chain(_weights(self.module), _config(self.config), [tokenizer_digest(self.tokenizer).encode()]):
+            digest.update(part)
+        return digest.hexdigest()
+
+    def close(self) -> None:
+        """Let go of the hash too: the model may be trained further before it is asked again."""
+        super().close()
+        self.__dict__.pop("weights", None)
+
+    def _module(self, kind: Kind) -> nn.Module:
+        assert kind == self.kind, "a loaded model has the one head that it was loaded with"
+        # Speed-ups replace some modules: in a copy of the model that shares its tensors.
+        tensors = {id(tensor): tensor for tensor in chain(self.module.parameters(), self.module.buffers())}
+        return copy.deepcopy(self.module, tensors).eval()
+
+
+def in_memory(
+    module: nn.Module,
+    tokenizer: Any,
+    *,
+    name: str | None = None,
+    kind: Kind | None = None,
+    batch_tokens: int | None = None,
+) -> InMemoryModel:
+    """A loaded transformers model as something that can be asked.
+
+    `name` is what results call it; without it, the name that the model was loaded by, or else that of its class.
+    """
+    config = getattr(module, "config", None)
+    called = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
+    told = kind_of_class(module, config) if config is not None else None
+    if told is None:
+        raise ModelError(
+            f"{called} is a {type(module).__name__}, which has no language-model head that Tiltmeter can read; load it "
+            "with AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM."
+        )
+    if kind is not None and kind != told:
+        raise ModelError(f"{called} is a {type(module).__name__}, which is used as {told}, not as {kind}.")
+    devices = {parameter.device for parameter in module.parameters()}
+    if len(devices) != 1:
+        raise ModelError(
+            f"{called} is spread over {', '.join(sorted(map(str, devices))) or 'no device'}; put it on one device, or "
+            "give its name or folder instead."
+        )
+    return InMemoryModel(
+        name=called,
+        module=module,
+        config=config,
+        # Encoding turns truncation and padding off, which should not show in somebody else's tokenizer.
+        tokenizer=copy.deepcopy(tokenizer),
+        kind=told,
+        has_next_sentence_head=False,
+        device=devices.pop(),
+        dtype=next(parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()),
+        batch_tokens=batch_tokens,
+    )
+
+
+def _weights(module: nn.Module) -> Iterator[bytes]:
+    for name, tensor in sorted(module.state_dict().items()):
+        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode()
+        yield tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _config(config: Any) -> Iterator[bytes]:
+    values = {key: value for key, value in config.to_dict().items() if key not in _NOT_OF_THE_MODEL}
+    yield json.dumps(values, sort_keys=True, default=str).encode()

@@ -1,0 +1,125 @@
+"""Models that transformers runs on this machine: what those in files and those in memory have in common."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+
+from tiltmeter.models.answerer import Answerer
+from tiltmeter.models.causal import CausalAnswerer
+from tiltmeter.models.encoder_inputs import first_position
+from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.models.next_sentence import NextSentenceAnswerer
+from tiltmeter.models.seq2seq import Seq2seqAnswerer
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Answer, Kind, Question
+from tiltmeter.scoring.execute import Report, answer_all
+from tiltmeter.scoring.store import AnswerStore
+
+_ANSWERERS: dict[Kind, type[Answerer]] = {
+    "masked": MaskedAnswerer,
+    "causal": CausalAnswerer,
+    "seq2seq": Seq2seqAnswerer,
+    "next-sentence": NextSentenceAnswerer,
+}
+# Part of every fingerprint. To be raised whenever a change here or in `scoring` changes answers.
+_ANSWERS_VERSION = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalModel(ABC):
+    """A transformers model and its tokenizer (see `tiltmeter.models.protocol.Model`)."""
+
+    name: str
+    config: Any
+    tokenizer: Any
+    kind: Kind
+    has_next_sentence_head: bool
+    device: torch.device
+    dtype: torch.dtype
+    batch_tokens: int | None = None
+    _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
+
+    @property
+    @abstractmethod
+    def weights(self) -> str:
+        """A hash of the weights, and of whatever else decides what the model answers."""
+
+    @abstractmethod
+    def _module(self, kind: Kind) -> nn.Module:
+        """The model with the head for this kind of question, on its device, in evaluation mode."""
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of question it can be asked; the first is its kind of language model."""
+        return (self.kind, "next-sentence") if self.has_next_sentence_head else (self.kind,)
+
+    @cached_property
+    def text(self) -> TokenizerText:
+        """Its text side."""
+        return TokenizerText(self.tokenizer, self.config, self.kind, next_sentence=self.has_next_sentence_head)
+
+    @cached_property
+    def max_length(self) -> int | None:
+        """The longest input it can read, in tokens; None where there is no limit."""
+        named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
+        limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
+        if not limits:
+            return None
+        with torch.device("meta"):
+            backbone = transformers.AutoModel.from_config(self.config)  # type: ignore[no-untyped-call]
+        return max(limits) - first_position(backbone)
+
+    def fingerprint(self, kind: Kind) -> str:
+        """Names everything an answer of this model depends on."""
+        parts = (self.weights, kind, str(self.dtype), str(_ANSWERS_VERSION))
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of it, besides its name and fingerprints."""
+        return {
+            "type": self.config.model_type,
+            "kind": self.kind,
+            "next_sentence_head": self.has_next_sentence_head,
+            "weights": self.weights,
+            "device": str(self.device),
+            "dtype": str(self.dtype).removeprefix("torch."),
+        }
+
+    def answerer(self, kind: Kind) -> Answerer:
+        """The model, ready to answer batches. One kind is held at a time: another head means loading weights again."""
+        if kind not in self._loaded:
+            self._loaded.clear()
+            self._loaded[kind] = _ANSWERERS[kind](self._module(kind), self.device)
+        return self._loaded[kind]
+
+    def answer(
+        self,
+        questions: Sequence[Question],
+        *,
+        kind: Kind,
+        store: AnswerStore,
+        names: Mapping[bytes, str],
+        report: Report,
+    ) -> Mapping[bytes, Answer]:
+        """The answers to all questions, by digest. The weights are loaded if one of them is not stored yet."""
+        return answer_all(
+            questions,
+            kind=kind,
+            fingerprint=self.fingerprint(kind),
+            load=partial(self.answerer, kind),
+            store=store,
+            batch_tokens=self.batch_tokens,
+            names=names,
+            report=report,
+        )
+
+    def close(self) -> None:
+        """Let go of the weights."""
+        self._loaded.clear()

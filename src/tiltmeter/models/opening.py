@@ -1,0 +1,89 @@
+"""Whatever a run is given for a model, as a `Model`."""
+
+import os
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import UsageError
+from tiltmeter.models.protocol import LocalOptions, Model
+from tiltmeter.registry import plugins
+
+# A name or path; a loaded transformers model with its tokenizer; or any object of the protocol.
+Given = str | os.PathLike[str] | tuple[Any, Any] | Model
+
+# What a module of this folder calls the function that makes a model of what stands after `scheme:`.
+_OPENER = "open_scheme"
+
+
+def listed(given: Given | Iterable[Given], options: LocalOptions) -> list[str | Model]:
+    """One model or several, as a list of names, which are to be opened in their turn, and of models.
+
+    >>> listed("bert-base-cased", LocalOptions())
+    ['bert-base-cased']
+    """
+    if isinstance(given, str | os.PathLike | Model) or _is_loaded(given):
+        given = [given]  # type: ignore[list-item]
+    if not isinstance(given, Iterable):
+        raise _unknown(given)
+    return [os.fspath(one) if isinstance(one, str | os.PathLike) else open_given(one, options) for one in given]
+
+
+def open_given(given: Given, options: LocalOptions) -> Model:
+    """The model: opened by its name, made of a loaded one, or as it is.
+
+    A name such as `openai:gpt-x` is for the plug-in (or module of this folder) of that scheme; any other is a folder, a
+    .gguf file, a hub id or `embedded`.
+    """
+    if isinstance(given, str | os.PathLike):
+        name = os.fspath(given)
+        scheme, colon, rest = name.partition(":")
+        opener = _opener(scheme) if colon and not Path(name).exists() else None
+        if opener is not None:
+            return opener(rest)
+        from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
+
+        return open_model(
+            name,
+            kind=options.kind,
+            device=options.device,
+            devices=options.devices,
+            dtype=options.dtype,
+            batch_tokens=options.batch_tokens,
+            trust_remote_code=options.trust_remote_code,
+            cache=options.cache,
+        )
+    if _is_loaded(given):
+        from tiltmeter.models.in_memory import in_memory
+
+        module, tokenizer = given  # type: ignore[misc]
+        return in_memory(module, tokenizer, kind=options.kind, batch_tokens=options.batch_tokens)
+    if isinstance(given, Model):
+        return given
+    raise _unknown(given)
+
+
+def _is_loaded(given: object) -> bool:
+    """Whether this is a loaded model with its tokenizer, and not two names."""
+    return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
+
+
+def _opener(scheme: str) -> Callable[[str], Model] | None:
+    brought = plugins("models")
+    if scheme in brought:
+        opener: Callable[[str], Model] = brought[scheme]()
+        return opener
+    module = f"{__package__}.{scheme}"
+    if not scheme.isidentifier() or find_spec(module) is None:
+        return None
+    own: Callable[[str], Model] | None = getattr(import_module(module), _OPENER, None)
+    return own
+
+
+def _unknown(given: object) -> UsageError:
+    return UsageError(
+        f"{type(given).__name__} is no model: give a name, a path, a loaded transformers model with its tokenizer as "
+        "(model, tokenizer), or an object of tiltmeter.models.protocol.Model."
+    )

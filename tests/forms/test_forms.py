@@ -1,0 +1,195 @@
+"""What every form has to give, and what is particular to each. The sentences are ours."""
+
+import ast
+import doctest
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiltmeter.forms
+from tiltmeter.benchmarks import benchmarks
+from tiltmeter.data import DATASETS, load, load_file
+from tiltmeter.data.readers.jsonl import to_line
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import Form, form_by_keys, form_named, form_of, forms
+from tiltmeter.forms.association import AssociationItem, Candidate
+from tiltmeter.forms.gendered_pairs import GenderedPairItem
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.pairs import PairItem
+from tiltmeter.forms.winobias import WinoBiasItem
+
+INTRA = AssociationItem(
+    "a-1",
+    "intrasentence",
+    "en",
+    "profession",
+    "nurse",
+    "nurses",
+    "The nurses were BLANK.",
+    (
+        Candidate("a-1/unrelated", "unrelated", "The nurses were wooden.", "wooden"),
+        Candidate("a-1/stereotype", "stereotype", "The nurses were gentle.", "gentle"),
+        Candidate("a-1/anti-stereotype", "anti-stereotype", "The nurses were rough.", "rough"),
+    ),
+)
+INTER = AssociationItem(
+    "a-2",
+    "intersentence",
+    "en",
+    "profession",
+    "nurse",
+    "nurse",
+    "The nurse came.",
+    (
+        Candidate("a-2/stereotype", "stereotype", "She smiled."),
+        Candidate("a-2/anti-stereotype", "anti-stereotype", "She frowned at him."),
+        Candidate("a-2/unrelated", "unrelated", "Two is even."),
+    ),
+)
+PAIR = PairItem("p-1", "en", "gender", "stereo", "My aunt knits.", "My uncle knits.")
+GEST = GestItem("g-1", "en", 9, "I repaired the radio.")
+GENDERED = GenderedPairItem("s-1", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL")
+WINOBIAS = WinoBiasItem("w-1", "type1-dev", "en", "gardener", "male", "He lost his hat.", "She lost her hat.")
+ITEMS: list[Any] = [INTRA, INTER, PAIR, GEST, GENDERED, WINOBIAS]
+
+MODULES = [f"tiltmeter.forms.{module.name}" for module in pkgutil.iter_modules(tiltmeter.forms.__path__)]
+
+
+@pytest.mark.parametrize("name", ["tiltmeter.forms", "tiltmeter.registry", *MODULES])
+def test_examples_in_docstrings(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_a_form_a_module_and_a_benchmark_have_one_name() -> None:
+    for name in forms():
+        module = name.replace("-", "_")
+        assert importlib.import_module(f"tiltmeter.forms.{module}").FORM is forms()[name]
+        assert importlib.import_module(f"tiltmeter.benchmarks.{module}").BENCHMARK is benchmarks()[name]
+    assert benchmarks().keys() == forms().keys()
+
+
+def test_every_data_set_is_of_a_form_and_has_its_parts() -> None:
+    for data in DATASETS.values():
+        assert set(data.parts) <= set(forms()[data.form].parts)
+    for name in ("starter", "starter-pairs", "starter-gest"):
+        assert {form_of(item).name for item in load(name, None, "en")} == {DATASETS[name].form}
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_an_item_is_written_with_its_keys_in_order_and_read_back(item: Any, tmp_path: Path) -> None:
+    form = form_of(item)
+    written = form.write(item)
+    assert list(written) == [key for key in form.keys if key in written]
+    assert form_by_keys(written) is form
+    (tmp_path / "items.jsonl").write_text(to_line(item), encoding="utf-8")
+    assert load_file(tmp_path / "items.jsonl") == [item]
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_a_line_that_lacks_any_one_key_is_still_known_for_what_it_is(item: Any) -> None:
+    form = form_of(item)
+    for key in form.keys:
+        left = [other for other in form.write(item) if other != key]
+        if set(left) & set(form.telling):
+            assert form_by_keys(left) is form
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_what_a_translator_translates_is_in_the_item(item: Any) -> None:
+    texts = json.dumps(form_of(item).write(item), ensure_ascii=False)
+    assert form_of(item).translatable(item)
+    assert all(text in texts for text in form_of(item).translatable(item).values())
+
+
+def test_what_a_translator_translates() -> None:
+    assert form_of(INTRA).translatable(INTRA) == {
+        "target_term": "nurses",
+        "context": "The nurses were BLANK.",
+        "candidates[0].word": "wooden",
+        "candidates[1].word": "gentle",
+        "candidates[2].word": "rough",
+    }
+    assert form_of(INTER).translatable(INTER)["candidates[1].sentence"] == "She frowned at him."
+    assert form_of(PAIR).translatable(PAIR) == {"more": "My aunt knits.", "less": "My uncle knits."}
+    assert form_of(GEST).translatable(GEST) == {"sentence": "I repaired the radio."}
+    assert form_of(GENDERED).translatable(GENDERED) == {"original": "I was at home."}
+    assert form_of(WINOBIAS).translatable(WINOBIAS) == {"male": "He lost his hat.", "female": "She lost her hat."}
+
+
+def test_what_is_shown() -> None:
+    shown = form_of(INTRA).shown(INTRA)
+    assert shown.context == "The nurses were BLANK."
+    assert shown.texts == {"unrelated": "wooden", "stereotype": "gentle", "anti-stereotype": "rough"}
+    assert form_of(INTER).shown(INTER).texts["stereotype"] == "She smiled."
+    assert (form_of(PAIR).shown(PAIR).context, form_of(GEST).shown(GEST).texts) == ("", {})
+    assert form_of(GEST).shown(GEST).context == "I repaired the radio."
+    assert form_of(GENDERED).shown(GENDERED).context == "I was at home."
+    assert form_of(WINOBIAS).shown(WINOBIAS).texts["female"] == "She lost her hat."
+
+
+def test_the_columns_of_the_table_of_scores() -> None:
+    same = {"bias_type": "profession", "target": "nurse"}
+    assert form_of(INTRA).attributes(INTRA) == {**same, "length_difference": len("gentle") - len("rough")}
+    difference = len("She smiled.") - len("She frowned at him.")
+    assert form_of(INTER).attributes(INTER) == {**same, "length_difference": difference}
+    assert form_of(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo"}
+    assert form_of(WINOBIAS).attributes(WINOBIAS) == {"occupation": "gardener", "occupation_gender": "male"}
+
+
+def test_family_words() -> None:
+    assert form_of(GEST).attributes(GEST) == {"stereotype": 9, "family_words": False}
+    read = GestItem("1", "en", 12, "I read to my children.")
+    assert form_of(read).attributes(read)["family_words"] is True
+    # As in the paper, letters count, not words: this is no family word, but it is one of the paper's 166.
+    kidding = GestItem("1", "en", 8, "I was kidding.")
+    assert form_of(kidding).attributes(kidding)["family_words"] is True
+    known = GenderedPairItem("1", "sk", 12, "a", "b", original="I cooked for my family.", translator="DeepL")
+    assert form_of(known).attributes(known) == {"stereotype": 12, "family_words": True, "translator": "DeepL"}
+    unknown = GenderedPairItem("1", "sk", 12, "a", "b")
+    assert form_of(unknown).attributes(unknown)["family_words"] is None
+
+
+def test_parts() -> None:
+    assert form_of(INTRA).belongs_to(INTRA, "intrasentence")
+    assert not form_of(INTRA).belongs_to(INTRA, "intersentence")
+    assert form_of(GEST).belongs_to(GEST, "template-2")  # every sentence is asked in every template
+    assert not form_of(GEST).belongs_to(GEST, "intrasentence")
+    assert not form_of(PAIR).belongs_to(PAIR, "all")
+
+
+def test_names() -> None:
+    assert form_named("gest-pairs") is form_named("gendered-pairs")
+    with pytest.raises(UsageError, match="no form of items called 'triples'; there are association"):
+        form_named("triples")
+
+
+def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
+    assert form_by_keys(["id", "language"]) is None
+    # A form of somebody else that has a key of another form too is told by the rest.
+    question: Form[Any] = Form(
+        name="questions",
+        item=GestItem,
+        keys=("id", "language", "context", "question", "options"),
+        telling=("question",),
+        read=lambda _fields: None,
+        write=lambda _item: {},
+        texts=lambda _item: (),
+        translatable=lambda _item: {},
+        attributes=lambda _item: {},
+        shown=lambda _item: tiltmeter.forms.ItemText("", {}),
+        heading=lambda _item: (),
+    )
+    assert question.fit(question.keys) == 5
+    assert (form_named("association").fit(question.keys) or 0) < 0
+
+
+def test_forms_import_nothing_of_what_is_built_on_them() -> None:
+    for path in Path(tiltmeter.forms.__file__).parent.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+        ours = {name for name in imported if name.startswith("tiltmeter.") and not name.startswith("tiltmeter.forms")}
+        assert ours <= {"tiltmeter.errors", "tiltmeter.registry"}, path

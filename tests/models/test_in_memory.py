@@ -1,0 +1,100 @@
+"""Loaded transformers models: the numbers of the same model in a folder, and nothing changed about them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as t
+
+from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
+from tests.models.tiny_tokenizers import word_level, word_piece
+from tiltmeter.errors import ModelError
+from tiltmeter.models.in_memory import in_memory
+from tiltmeter.models.loading import open_model
+from tiltmeter.questions import Question
+from tiltmeter.scoring.store import AnswerStore
+
+QUESTIONS = [Question((1, 5, 9, 7), ((1, 4), (2, 3))), Question((1, 5, 9), ((2, 8),))]
+
+
+def answers(model: Any) -> list[list[float]]:
+    with AnswerStore(":memory:") as store:
+        found = model.answer(
+            [q if model.kind != "seq2seq" else Question(q.ids, q.wanted, source=(4, 6)) for q in QUESTIONS],
+            kind=model.kind,
+            store=store,
+            names={},
+            report=lambda _progress: None,
+        )
+    return sorted(answer.tolist() for answer in found.values())
+
+
+# gpt2 has an activation that is replaced for speed, llama norms; t5 has positions of its own.
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
+def test_a_loaded_model_answers_as_the_same_model_in_a_folder_and_is_left_as_it_was(name: str, tmp_path: Path) -> None:
+    module = made({**MASKED, **CAUSAL, **SEQ2SEQ}[name])
+    module.save_pretrained(tmp_path)
+    tokenizer = word_piece()
+    tokenizer.save_pretrained(tmp_path)
+    module.train()
+    before = [(key, type(part), "forward" in vars(part)) for key, part in module.named_modules()]
+    loaded = in_memory(module, tokenizer)
+    assert answers(loaded) == answers(open_model(str(tmp_path)))
+    assert [(key, type(part), "forward" in vars(part)) for key, part in module.named_modules()] == before
+    assert module.training
+    inside = loaded.answerer(loaded.kind).model
+    assert not inside.training
+    ours, theirs = (next(model.parameters()).data_ptr() for model in (inside, module))
+    assert ours == theirs  # no second copy of the weights
+
+
+def test_the_fingerprint_is_that_of_weights_config_and_tokenizer() -> None:
+    module, tokenizer = made(MASKED["bert"]), word_piece()
+    first = in_memory(module, tokenizer).fingerprint("masked")
+    assert in_memory(made(MASKED["bert"]), word_piece(), name="other").fingerprint("masked") == first
+    tokenizer.backend_tokenizer.enable_truncation(4)
+    assert in_memory(module, tokenizer).fingerprint("masked") == first
+    assert tokenizer.backend_tokenizer.truncation["max_length"] == 4  # and stays so for its owner
+    assert in_memory(module, word_level(mask_token="[M]")).fingerprint("masked") != first
+    module.config.hidden_act = "relu"
+    assert in_memory(module, word_piece()).fingerprint("masked") != first
+    module.config.hidden_act = "gelu"
+    with torch.no_grad():
+        module.get_input_embeddings().weight[3, 3] += 1e-3
+    assert in_memory(module, word_piece()).fingerprint("masked") != first
+    half = in_memory(made(MASKED["bert"]).to(torch.bfloat16), word_piece())
+    assert half.fingerprint("masked") != first
+    assert half.dtype == torch.bfloat16
+
+
+def test_a_model_that_was_trained_between_two_runs_has_another_fingerprint() -> None:
+    module = made(CAUSAL["gpt2"])
+    model = in_memory(module, word_level(bos_token="<s>"))
+    first = model.fingerprint("causal")
+    with torch.no_grad():
+        module.get_input_embeddings().weight[3, 3] += 1
+    model.close()
+    assert model.fingerprint("causal") != first
+
+
+def test_names() -> None:
+    module, tokenizer = made(CAUSAL["gpt2"]), word_level(bos_token="<s>")
+    assert in_memory(module, tokenizer).name == "GPT2LMHeadModel"
+    module.config._name_or_path = "my/gpt2"
+    assert in_memory(module, tokenizer).name == "my/gpt2"
+    assert in_memory(module, tokenizer, name="mine").name == "mine"
+
+
+def test_what_cannot_be_asked() -> None:
+    tokenizer = word_piece()
+    bert = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
+    for module in (t.BertModel(bert), t.BertForNextSentencePrediction(bert), torch.nn.Linear(2, 2)):
+        with pytest.raises(ModelError, match=r"has no language-model head.*AutoModelForMaskedLM"):
+            in_memory(module, tokenizer)
+    with pytest.raises(ModelError, match="used as masked, not as causal"):
+        in_memory(made(MASKED["bert"]), tokenizer, kind="causal")
+    spread = made(MASKED["bert"])
+    spread.get_input_embeddings().to("meta")
+    with pytest.raises(ModelError, match="spread over cpu, meta; put it on one device"):
+        in_memory(spread, tokenizer)

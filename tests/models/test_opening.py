@@ -1,0 +1,140 @@
+"""What a run may be given for a model."""
+
+import ast
+import doctest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tiltmeter
+from tests.models.tiny import CAUSAL, made
+from tests.models.tiny_tokenizers import word_level
+from tests.test_registry import install, python
+from tiltmeter.errors import UsageError
+from tiltmeter.models import opening
+from tiltmeter.models.opening import listed, open_given
+from tiltmeter.models.protocol import LocalOptions, Model
+from tiltmeter.models.text import TokenizerText
+
+FAKE = """
+from types import SimpleNamespace
+import numpy as np
+from tests.models.tiny_tokenizers import word_level
+from tiltmeter.models.text import TokenizerText
+
+class Fake:
+    kinds = ("causal",)
+    max_length = None
+    def __init__(self, name):
+        self.name = f"fake:{name}"
+        self.text = TokenizerText(word_level(bos_token="<s>"), SimpleNamespace(), "causal")
+        self.closed = False
+    def fingerprint(self, kind):
+        return f"fake {self.name} {kind}"
+    def describe(self):
+        return {"type": "fake", "kind": "causal"}
+    def answer(self, questions, *, kind, store, names, report):
+        return {q.digest: np.array([-float(token) for _, token in q.wanted], np.float32) for q in questions}
+    def close(self):
+        self.closed = True
+"""
+
+
+@pytest.fixture
+def fake() -> Any:
+    space: dict[str, Any] = {}
+    exec(FAKE, space)
+    return space["Fake"]("one")
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(opening).failed == 0
+
+
+def test_a_run_with_any_object_of_the_protocol(fake: Any, tmp_path: Path) -> None:
+    assert isinstance(fake, Model)
+    result = tiltmeter.evaluate(fake, "starter-pairs:en", limit=3, out=tmp_path / "run")
+    assert set(result.scores["model"]) == {"fake:one"}
+    (about,) = result.manifest["models"]
+    assert about == {
+        "name": "fake:one",
+        "type": "fake",
+        "kind": "causal",
+        "answers": {"causal": "fake fake:one causal"},
+    }
+    assert result.manifest["request"]["fingerprints"] == {"fake:one": "fake fake:one causal"}
+    assert fake.closed
+    # The likelihood of a sentence is the sum over its tokens, whatever answers.
+    first = result.scores[result.scores["role"] == "more"].iloc[0]
+    (item,) = [item for item in tiltmeter.data.load("starter-pairs", None, "en") if item.id == first["item"]]
+    (encoded,) = fake.text.encode([item.more])
+    assert first["score"] == -float(np.sum(encoded.ids))
+
+
+def test_a_run_with_a_loaded_model_and_with_its_folder(tmp_path: Path) -> None:
+    module, tokenizer = made(CAUSAL["gpt2"]), word_level(bos_token="<s>")
+    module.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    result = tiltmeter.evaluate([(module, tokenizer), tmp_path / "model"], "starter:en", limit=4)
+    loaded, stored = (table.drop(columns="model") for _, table in result.scores.groupby("model", sort=False))
+    assert loaded.reset_index(drop=True).equals(stored.reset_index(drop=True))
+    about = {entry["name"]: entry for entry in result.manifest["models"]}
+    assert about["GPT2LMHeadModel"]["weights"] != about[str(tmp_path / "model")]["weights"]
+    assert (about["GPT2LMHeadModel"]["device"], about["GPT2LMHeadModel"]["dtype"]) == ("cpu", "float32")
+
+
+def test_another_loaded_model_does_not_overwrite_a_run(tmp_path: Path) -> None:
+    tokenizer = word_level(bos_token="<s>")
+    for seed in (1, 1):
+        tiltmeter.evaluate((made(CAUSAL["gpt2"], seed), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
+    with pytest.raises(UsageError, match="already holds another run"):
+        tiltmeter.evaluate((made(CAUSAL["gpt2"], 2), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
+
+
+def test_two_models_of_one_name(fake: Any) -> None:
+    with pytest.raises(UsageError, match="Two models are called fake:one"):
+        tiltmeter.evaluate([fake, fake], "starter-pairs:en")
+
+
+def test_what_is_no_model() -> None:
+    for given in (3, [3], ("bert", 3)):
+        with pytest.raises(UsageError, match="int is no model: give a name, a path, a loaded transformers model"):
+            listed(given, LocalOptions())  # type: ignore[arg-type]
+    assert listed(("bert", "gpt2"), LocalOptions()) == ["bert", "gpt2"]  # two names, no model with its tokenizer
+
+
+def test_a_package_brings_a_kind_of_model_by_its_scheme(tmp_path: Path) -> None:
+    install(tmp_path, "faked", FAKE, "[tiltmeter.models]\nfake = faked:Fake")
+    root = str(Path(__file__).parents[2])
+    use = (
+        f"import sys; sys.path.append({root!r})\n"
+        "import tiltmeter\n"
+        "result = tiltmeter.evaluate('fake:two:three', 'starter-pairs:en', limit=2)\n"
+        "print(set(result.scores['model']), result.manifest['request']['models'])"
+    )
+    done = python(tmp_path, "-c", use)
+    assert done.stdout == "{'fake:two:three'} ['fake:two:three']\n", done.stderr
+
+
+def test_a_module_of_the_folder_brings_its_scheme(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
+    from tiltmeter.models import kinds
+
+    assert opening._opener("kinds") is None  # a module, but not of a kind of model
+    monkeypatch.setattr(kinds, "open_scheme", lambda rest: (rest, fake), raising=False)
+    assert open_given("kinds:x", LocalOptions()) == ("x", fake)
+
+
+def test_a_run_knows_the_protocol_and_nothing_behind_it() -> None:
+    tree = ast.parse(Path(tiltmeter.__file__).with_name("runs").joinpath("evaluate.py").read_text(encoding="utf-8"))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    models = {name for name in imported if name.startswith("tiltmeter.models")}
+    assert models == {"tiltmeter.models.opening", "tiltmeter.models.protocol"}
+    assert "tiltmeter.scoring.devices" not in imported
+
+
+def test_the_text_side_tells_of_a_next_sentence_head() -> None:
+    tokenizer = word_level(mask_token="[M]")
+    assert not TokenizerText(tokenizer, None, "masked").next_sentence
+    assert TokenizerText(tokenizer, None, "masked", next_sentence=True).next_sentence

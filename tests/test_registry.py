@@ -1,0 +1,134 @@
+"""Plug-ins: a package that brings a form, a benchmark and a data set, and packages that bring something wrong."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import tiltmeter
+
+FORM = """
+from dataclasses import dataclass
+from pathlib import Path
+from tiltmeter.benchmarks.asking import Asked, Benchmark
+from tiltmeter.data import Dataset
+from tiltmeter.data.dataset import Source
+from tiltmeter.forms import Form, ItemText
+
+@dataclass(frozen=True)
+class RiddleItem:
+    id: str
+    language: str
+    riddle: str
+    answer: str
+
+def read(fields):
+    item = RiddleItem(fields.text("id"), fields.language(), fields.text("riddle"), fields.text("answer"))
+    if not item.riddle.endswith("?"):
+        fields.note("no-question", "riddle", "should end in a question mark")
+    return item
+
+FORM = Form(
+    name="riddles",
+    item=RiddleItem,
+    keys=("id", "language", "riddle", "answer"),
+    telling=("riddle",),
+    read=read,
+    write=lambda item: vars(item),
+    texts=lambda item: [("riddle", item.riddle)],
+    translatable=lambda item: {"riddle": item.riddle},
+    attributes=lambda item: {"letters": len(item.answer)},
+    shown=lambda item: ItemText(item.riddle, {"answer": item.answer}),
+    heading=lambda item: (f"{len(item.answer)} letters",),
+    errors={"no-question": "a riddle that asks nothing"},
+)
+BENCHMARK = Benchmark(form="riddles", protocols=("x",), measures="pairs", ask=lambda *a, **b: Asked("causal", "x"))
+DATASET = Dataset("riddles", "riddles", "Riddles", "CC0", "nobody", "none", (),
+    (Source("en", None, "jsonl", Path(__file__).with_name("riddles.jsonl")),))
+"""
+LINES = """{"id": "r", "language": "en", "riddle": "What has keys and no door?", "answer": "A piano."}
+{"id": "s", "language": "en", "riddle": "A mouth and no teeth", "answer": "A river."}
+"""
+USE = """
+from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.cli import main
+from tiltmeter.data import DATASETS
+from tiltmeter.data.findings import errors
+from tiltmeter.forms import forms
+assert "riddles" in forms() and len(forms()) == 6, forms()
+assert benchmark_for("riddles").form == "riddles"
+assert errors()["no-question"] == "a riddle that asks nothing"
+assert DATASETS["riddles"].form == "riddles"
+import sys
+sys.argv = ["tiltmeter", *sys.argv[1:]]
+main()
+"""
+
+
+def install(folder: Path, name: str, source: str, *entry_points: str) -> None:
+    """Put a module and what pip would write about it into a folder."""
+    (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    about = folder / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("\n".join(entry_points))
+
+
+def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    source = str(Path(tiltmeter.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), source])}
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=environment, cwd=folder
+    )
+
+
+def bring_riddles(folder: Path) -> None:
+    (folder / "riddles.jsonl").write_text(LINES, encoding="utf-8")
+    install(
+        folder,
+        "riddles",
+        FORM,
+        "[tiltmeter.forms]\nriddles = riddles:FORM",
+        "[tiltmeter.benchmarks]\nriddles = riddles:BENCHMARK",
+        "[tiltmeter.datasets]\nriddles = riddles:DATASET",
+    )
+
+
+def test_a_package_brings_a_form_a_benchmark_and_a_data_set(tmp_path: Path) -> None:
+    bring_riddles(tmp_path)
+    checked = python(tmp_path, "-c", USE, "data", "validate", "riddles")
+    assert "1 items, 1 errors, 0 warnings" in checked.stdout, checked.stderr
+    assert "line 2, riddle, item s: should end in a question mark" in checked.stdout
+    assert "a riddle that asks nothing" in checked.stdout
+    (tmp_path / "riddles.jsonl").write_text(LINES.splitlines()[0], encoding="utf-8")
+    shown = python(tmp_path, "-c", USE, "data", "show", "riddles")
+    assert "en · 8 letters · r\n  What has keys and no door?\n    answer  A piano.\n" in shown.stdout, shown.stderr
+
+
+def test_a_plug_in_that_cannot_be_loaded_is_named_with_the_way_out(tmp_path: Path) -> None:
+    install(tmp_path, "broken", "import nowhere", "[tiltmeter.forms]\nx = broken:FORM")
+    done = python(tmp_path, "-c", USE, "data", "list")
+    assert "The plug-in 'x' (tiltmeter.forms) of broken cannot be loaded: ModuleNotFoundError" in done.stderr
+    assert "Repair or uninstall broken." in done.stderr
+
+
+def test_a_plug_in_of_another_type_and_one_whose_name_is_taken(tmp_path: Path) -> None:
+    install(tmp_path, "wrong", "FORM = 3", "[tiltmeter.forms]\nx = wrong:FORM")
+    assert "'x' (tiltmeter.forms) is int; it should be Form" in python(tmp_path, "-c", USE).stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    install(other, "again", "from tiltmeter.forms.pairs import FORM", "[tiltmeter.forms]\nx = again:FORM")
+    assert "'x' (tiltmeter.forms) is for 'pairs', which is there already" in python(other, "-c", USE).stderr
+
+
+def test_no_module_outside_forms_tells_item_classes_apart() -> None:
+    """To do one thing for this form and another for that takes two item classes."""
+    source = Path(tiltmeter.__file__).parent
+    classes = {"AssociationItem", "PairItem", "GestItem", "GenderedPairItem", "WinoBiasItem"}
+    building = {source / "data/gendered_pairs.py"}  # which makes pairs of sentences
+    for path in set(source.rglob("*.py")) - building:
+        if path.parent.name != "forms":
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & classes
+            assert len(used) < 2, f"{path} knows {used}"
