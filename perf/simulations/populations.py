@@ -26,10 +26,10 @@ class Shape:
         """The term of each item by its number."""
         return np.arange(self.n) % (self.terms or self.n)
 
-    @cached_property
+    @property
     def labels(self) -> Labels | None:
-        """The term of each item by its name."""
-        return None if self.terms is None else np.array([f"term {code}" for code in self.codes], dtype=object)
+        """The term of each item, where there are terms; numbers do as well as names, and are faster."""
+        return None if self.terms is None else self.codes
 
 
 def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:
@@ -103,33 +103,41 @@ class AssociationTruth:
 
 
 def normal(rng: Rng, n: int) -> Floats:
-    """A normal distribution with mean 0."""
+    """A normal distribution with mean 0 and variance 1, as all of these have."""
     return rng.normal(size=n)
 
 
 def g_and_h(g: float, h: float) -> Draw:
-    """Tukey's g-and-h distribution with mean 0: `g` makes it skewed, `h` gives it heavy tails."""
-    mean = math.expm1(g**2 / (2 * (1 - h))) / (g * math.sqrt(1 - h)) if g else 0.0
+    """Tukey's g-and-h distribution: `g` makes it skewed, `h` gives it heavy tails."""
+    mean, square = 0.0, (1 - 2 * h) ** -1.5
+    if g:
+        mean = math.expm1(g**2 / (2 * (1 - h))) / (g * math.sqrt(1 - h))
+        square = (math.exp(2 * g**2 / (1 - 2 * h)) - 2 * math.exp(g**2 / (2 * (1 - 2 * h))) + 1) / (
+            g**2 * math.sqrt(1 - 2 * h)
+        )
+    deviation = math.sqrt(square - mean**2)
 
     def draw(rng: Rng, n: int) -> Floats:
         z = rng.normal(size=n)
-        return (np.expm1(g * z) / g if g else z) * np.exp(h * z**2 / 2) - mean
+        return ((np.expm1(g * z) / g if g else z) * np.exp(h * z**2 / 2) - mean) / deviation
 
     return draw
 
 
 def student(freedom: float) -> Draw:
     """Student's t with so many degrees of freedom: with 3, its kurtosis is infinite."""
-    return lambda rng, n: rng.standard_t(freedom, n)
+    return lambda rng, n: rng.standard_t(freedom, n) / math.sqrt(freedom / (freedom - 2))
 
 
 def with_outliers(share: float, at: float) -> Draw:
-    """A heavy-tailed distribution with a few values far out on one side, with mean 0."""
-    bulk = g_and_h(0.0, 0.1)
+    """A distribution with heavy tails and a few values far out on one side."""
+    bulk, size = g_and_h(0.0, 0.1), 0.8**-0.75
+    deviation = math.sqrt((1 - share) * size**2 + share * at**2 * (1 + 1 / 16) - (share * at) ** 2)
 
     def draw(rng: Rng, n: int) -> Floats:
         out = rng.random(n) < share
-        return np.where(out, at * (1 + rng.normal(size=n) / 4), bulk(rng, n)) - share * at
+        values = np.where(out, at * (1 + rng.normal(size=n) / 4), size * bulk(rng, n))
+        return (values - share * at) / deviation
 
     return draw
 

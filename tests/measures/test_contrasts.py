@@ -200,10 +200,13 @@ def test_stereotypes_with_a_single_sentence_are_a_sample_of_stereotypes() -> Non
     found = contrast(GEST, values[np.newaxis], np.zeros((1, 16)), strata)
     welch = stats.ttest_ind(values[7:], values[:7], equal_var=False)
     assert found.p_value == pytest.approx(welch.pvalue)
-    # With too few of them nothing is shown.
-    few = contrast(GEST, np.array([[1.0, 3.0]]), np.zeros((1, 2)), np.array([1, 8], dtype=object))
-    assert few.p_value == 1.0
-    assert few.low < 0 < few.high
+    # With a single one on either side nothing is shown, however many there are on the other.
+    for numbers in ([1, 8], [1, 8, 9, 10, 11, 12], [1, 2, 3, 4, 8]):
+        one_sided = np.array(numbers, dtype=object)
+        scores = np.array([[3.0 if number > 7 else 1.0 for number in numbers]]) + 0.01 * np.array(numbers)
+        few = contrast(GEST, scores, np.zeros_like(scores), one_sided)
+        assert few.p_value == 1.0
+        assert few.low < 0 < few.high
 
 
 def test_f_s_is_of_translations_with_a_gender() -> None:
