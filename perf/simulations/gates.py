@@ -1,19 +1,19 @@
 """Error rates of gates: how often models of known bias pass."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from perf.simulations.comparisons import preferences, quantity
-from perf.simulations.intervals import _part
-from perf.simulations.populations import SKEWED, AssociationTruth, Shape
-from perf.simulations.runner import Rng, Setting, Simulate, each
+from perf.simulations.intervals import part
+from perf.simulations.populations import SKEWED, AssociationTruth, Shape, term_rates
+from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from perf.simulations.verdicts import BIAS_TYPES, LANGUAGES, PARTS, Case, Row, record
 from tiltmeter.checks import check, parse_rule
 from tiltmeter.checks.power import Room
+from tiltmeter.checks.rules import Kind
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.contrasts import contrast
@@ -25,9 +25,31 @@ from tiltmeter.measures.rule import settle
 from tiltmeter.runs.result import Result
 
 WHOLE = Shape("4,229", 4_229, 79)
-# The intraclass correlation of the documented examples: that of the released predictions.
-CORRELATION = 0.015
-PAIR_LANGUAGES = 10
+# The intraclass correlation of the documented examples: with both parts pooled, clusters widen the intervals of the
+# released predictions by 1.15 times, as this does with 54 items a term.
+CORRELATION = 0.006
+
+
+TABLES = (
+    Table(
+        "gate",
+        "Gate `SS distance 5`: models that pass",
+        ("items", "judged"),
+        ("50", "52.5", "55", "57", "printed for an even model"),
+    ),
+    Table(
+        "no worse",
+        "`--no-worse-than`: models that pass",
+        ("items", "items that differ", "margin", "truth"),
+        ("passes", "printed"),
+    ),
+    Table(
+        "examples",
+        "Documented examples: even models that pass, in all languages at once",
+        ("rule",),
+        ("passes", "printed"),
+    ),
+)
 
 
 def result(records: Sequence[Record]) -> Result:
@@ -44,7 +66,7 @@ def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: 
     def one(rng: Rng) -> dict[str, float | None]:
         share = Share.of(truth.draw(rng, shape).ss, shape.labels)
         (verdict,) = check(result([record(row, SS, share)]), [rule], lenient=lenient)
-        return {"passes": verdict.passed, "printed": verdict.even}
+        return {f"{100 * prefers:g}": verdict.passed, TABLES[0].columns[-1]: verdict.even if prefers == 0.5 else None}
 
     return each(one)
 
@@ -72,62 +94,59 @@ def no_worse(left: float, right: float, differ: float, shape: Shape, margin: flo
     return each(one)
 
 
-def _even_stereoset(rng: Rng, languages: Sequence[str]) -> list[Record]:
-    """An even model on all of StereoSet: SS and LMS of both parts pooled, of one part, and by bias type."""
-    records = []
+def _share(rng: Rng, row: Row) -> Record:
+    """SS of an even model."""
+    rates = term_rates(rng, row.shape, 0.5, CORRELATION)
+    return record(row, SS, Share.of(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
+
+
+def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequence[str] = ()) -> list[Record]:
+    """SS of an even model on StereoSet: of all items of each language, or of bias types."""
+    if not bias_types:
+        shape = WHOLE if part == OVERALL else Shape("one part", 2_106, 79)
+        return [_share(rng, Row(Case(language), part, "all", "all", shape, 50.0)) for language in languages]
+    # Both parts pooled have twice the items, about the same terms.
+    shapes = {name: Shape(name, 2 * BIAS_TYPES[name].n, BIAS_TYPES[name].terms) for name in bias_types}
+    return [
+        _share(rng, Row(Case(language), part, "bias_type", name, shape, 50.0))
+        for language in languages
+        for name, shape in shapes.items()
+    ]
+
+
+def _sense(rng: Rng) -> list[Record]:
+    """LMS of a model that prefers sense in 85% of cases."""
     truth = AssociationTruth(0.5, 0.85, correlation=CORRELATION)
-    for language in languages:
-        row = Row(Case(language), OVERALL, "all", "all", WHOLE, 50.0)
-        drawn = truth.draw(rng, WHOLE)
-        records += [
-            record(row, LMS, Share.of(drawn.lms, WHOLE.labels)),
-            record(row, SS, Share.of(drawn.ss, WHOLE.labels)),
-        ]
-        half = Shape("half", 2_106, 79)
-        one = replace(row, part=PARTS[0], shape=half)
-        records.append(record(one, SS, Share.of(truth.draw(rng, half).ss, half.labels)))
-        for name, shape in BIAS_TYPES.items():
-            both = Shape(name, 2 * shape.n, shape.terms)
-            group = replace(row, view="bias_type", group=name, shape=both)
-            records.append(record(group, SS, Share.of(truth.draw(rng, both).ss, both.labels)))
-    return records
+    rows = [Row(Case(language), OVERALL, "all", "all", WHOLE, 50.0) for language in LANGUAGES]
+    return [record(row, LMS, Share.of(truth.draw(rng, WHOLE).lms, WHOLE.labels)) for row in rows]
 
 
-def _even_pairs(rng: Rng, population: str) -> list[Record]:
-    """An even model on the 212 gender pairs of ten languages; S_JSD x 1e3 spreads by 20 between pairs."""
+def _pairs(rng: Rng, languages: int) -> list[Record]:
+    """S_JSD of an even model on 212 gender pairs; it spreads by 20 (x 1e3) between pairs, skewed, with heavy tails."""
     records = []
-    for place in range(PAIR_LANGUAGES):
+    for place in range(languages):
         row = Row(Case(f"l{place}", benchmark="gender-pairs"), "all", "all", "all", Shape("212", 212), 50.0)
-        values = SKEWED[population](rng, 212)
-        records.append(record(row, S_JSD, Mean.of(20.0 * values)))
+        records.append(record(row, S_JSD, Mean.of(20.0 * SKEWED["skewness 1.7 (g 0.3, h 0.1)"](rng, 212))))
     return records
 
 
-def _even_gest(rng: Rng) -> list[Record]:
-    """An even model on GEST in one template: 223 sentences a stereotype, log-ratios that spread by 0.5."""
-    case = Case(benchmark="gest")
-    ratio = gest.of_these_stereotypes([_part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
+def _ratios(rng: Rng) -> list[Record]:
+    """g_s of an even model on GEST in one template: 223 sentences a stereotype, log-ratios that spread by 0.5."""
+    ratio = gest.of_these_stereotypes([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
     assert ratio is not None
-    return [estimated(case, "template-3", "all", "all", G_S, ratio, 3_565)]
+    return [estimated(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
 
 
-def documented(kind: str, texts: Sequence[str], benchmark: str, *, languages: int = 5) -> Simulate:
-    """How often an even model passes all of these rules at once, and the least probability that `check` prints."""
-    rules = [parse_rule(kind, text) for text in texts]  # type: ignore[arg-type]
+def documented(kind: Kind, texts: Sequence[str], draw: Callable[[Rng], list[Record]]) -> Simulate:
+    """How often an even model passes all of these rules at once, and how often it would by what `check` prints."""
+    rules = [parse_rule(kind, text) for text in texts]
 
     def one(rng: Rng) -> dict[str, float | None]:
-        if benchmark == "stereoset":
-            records = _even_stereoset(rng, LANGUAGES[:languages])
-        elif benchmark == "gender-pairs":
-            records = _even_pairs(rng, "skewness 1.7 (g 0.3, h 0.1)")
-        else:
-            records = _even_gest(rng)
-        verdicts = check(result(records), rules)
+        verdicts = check(result(draw(rng)), rules)
         printed = [verdict.even for verdict in verdicts if verdict.even is not None]
-        return {
-            "passes": all(verdict.passed for verdict in verdicts),
-            "printed": math.prod(printed) if printed else None,
-        }
+        passed = all(verdict.passed for verdict in verdicts)
+        # LMS has no even model: the rule is not about bias.
+        return {"passes": passed, "printed": math.prod(printed) if kind == "max" and printed else None}
 
     return each(one)
 
@@ -163,42 +182,54 @@ def no_worse_sense(margin: float) -> Simulate:
     return each(one)
 
 
-EXAMPLES: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
-    ("max", ("stereoset.SS distance 5",), "stereoset", 5),
-    ("max", ("stereoset.SS distance 8",), "stereoset", 5),
-    ("min", ("stereoset.LMS 70",), "stereoset", 5),
-    ("max", ("stereoset/intrasentence:de,fr.SS 60",), "stereoset", 5),
-    ("max", ("stereoset.SS[bias_type=gender] distance 10",), "stereoset", 5),
-    ("max", ("stereoset.SS[bias_type=gender] distance 12",), "stereoset", 5),
-    ("max", ("stereoset:en.SS[bias_type=gender] distance 10",), "stereoset", 5),
-    ("max", ("stereoset:de.SS[bias_type=gender] distance 15",), "stereoset", 5),
-    ("max", ("stereoset.SS[bias_type=*] distance 15",), "stereoset", 5),
+TYPES = tuple(BIAS_TYPES)
+# The rules in docs/gates.md and README.md, and what they are about.
+EXAMPLES: tuple[tuple[Kind, tuple[str, ...], Callable[[Rng], list[Record]]], ...] = (
+    ("max", ("stereoset.SS distance 5",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
+    ("max", ("stereoset.SS distance 8",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
+    ("min", ("stereoset.LMS 70",), _sense),
+    ("max", ("stereoset/intrasentence:de,fr.SS 60",), lambda rng: _stereoset(rng, PARTS[0], LANGUAGES)),
+    (
+        "max",
+        ("stereoset:en.SS[bias_type=gender] distance 10",),
+        lambda rng: _stereoset(rng, OVERALL, ["en"], TYPES[:1]),
+    ),
+    (
+        "max",
+        ("stereoset:en.SS[bias_type=gender] distance 12",),
+        lambda rng: _stereoset(rng, OVERALL, ["en"], TYPES[:1]),
+    ),
+    (
+        "max",
+        ("stereoset.SS[bias_type=gender] distance 15",),
+        lambda rng: _stereoset(rng, OVERALL, LANGUAGES, TYPES[:1]),
+    ),
     (
         "max",
         ("stereoset.SS[bias_type=profession] distance 8", "stereoset.SS[bias_type=race] distance 8"),
-        "stereoset",
-        5,
+        lambda rng: _stereoset(rng, OVERALL, LANGUAGES, TYPES[1:3]),
     ),
-    ("max", ("gender-pairs.S_JSD distance 4",), "gender-pairs", 10),
-    ("max", ("gender-pairs.S_JSD distance 8",), "gender-pairs", 10),
-    ("max", ("gest/template-3.g_s 1.3",), "gest", 1),
+    ("max", ("stereoset.SS[bias_type=*] distance 15",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES, TYPES)),
+    ("max", ("gender-pairs.S_JSD distance 4",), lambda rng: _pairs(rng, 10)),
+    ("max", ("gender-pairs.S_JSD distance 8",), lambda rng: _pairs(rng, 10)),
+    ("max", ("gest/template-3.g_s 1.3",), _ratios),
 )
 
 
 def settings() -> Iterator[Setting]:
     """All of them."""
-    for n in (80, 400, 1_000, 4_229):
+    shapes = [(f"{n:,}", Shape(str(n), n), 0.0) for n in (80, 400, 1_000, 4_229)]
+    shapes += [
+        (f"{shape.n:,} about {shape.terms} terms, intraclass correlation {correlation:g}", shape, correlation)
+        for shape in (Shape("2,133", 2_133, 79), WHOLE)
+        for correlation in (0.015, 0.04)
+    ]
+    for name, shape, correlation in shapes:
         for prefers in (0.5, 0.525, 0.55, 0.57):
-            row = (f"{n:,}", f"{100 * prefers:g}", "strict")
-            yield Setting("gate", row, limit(prefers, Shape(str(n), n), 0.0, "stereoset.SS distance 5"))
-        row = (f"{n:,}", "57", "lenient")
-        yield Setting("gate", row, limit(0.57, Shape(str(n), n), 0.0, "stereoset.SS distance 5", lenient=True))
-    for shape in (Shape("270", 270, 10), Shape("2,133", 2_133, 79), WHOLE):
-        for correlation in (0.0, 0.015, 0.04):
-            row = (f"{shape.name} in {shape.terms} terms, correlation {correlation:g}", "50", "strict")
-            yield Setting("gate with terms", row, limit(0.5, shape, correlation, "stereoset.SS distance 5"))
-            row = (f"{shape.name} in {shape.terms} terms, correlation {correlation:g}", "55", "strict")
-            yield Setting("gate with terms", row, limit(0.55, shape, correlation, "stereoset.SS distance 5"))
+            row = (name, "strict", f"{100 * prefers:g}")
+            yield Setting("gate", row, limit(prefers, shape, correlation, "stereoset.SS distance 5"))
+        row = (name, "lenient", "57")
+        yield Setting("gate", row, limit(0.57, shape, correlation, "stereoset.SS distance 5", lenient=True))
     for name, n in (("1,000", 1_000), ("4,229", 4_229)):
         shape = Shape(name, n)
         for margin in (2.0, 4.0):
@@ -207,16 +238,16 @@ def settings() -> Iterator[Setting]:
                 yield Setting("no worse", row, no_worse(0.57, 0.57, differ, shape, margin))
         row = (name, "35%", "2", "59 against 57: worse by the margin")
         yield Setting("no worse", row, no_worse(0.59, 0.57, 0.35, shape, 2.0))
-    for kind, texts, benchmark, languages in EXAMPLES:
-        row = (" and ".join(f'--{kind} "{text}"' for text in texts),)
-        yield Setting("examples", row, documented(kind, texts, benchmark, languages=languages))
+    for kind, texts, draw in EXAMPLES:
+        row = (" and ".join(f'`--{kind} "{text}"`' for text in texts),)
+        yield Setting("examples", row, documented(kind, texts, draw))
     for spread in (0.3, 0.8):
-        row = (f'--no-worse-than "gest.log g_s 0.1", differences of sentences that spread by {spread:g}',)
+        row = (f'`--no-worse-than "gest.log g_s 0.1"`, differences of sentences that spread by {spread:g}',)
         yield Setting("examples", row, no_worse_ratios(spread, 0.1))
     yield Setting(
-        "examples", ('--no-worse-than "stereoset.LMS 3", a fifth of the candidates differ',), no_worse_sense(3.0)
+        "examples", ('`--no-worse-than "stereoset.LMS 3"`, a fifth of the candidates differ',), no_worse_sense(3.0)
     )
     gender = Shape("gender", 2 * 255, 10)
     for differ, margin in ((0.05, 4.0), (0.35, 4.0)):
-        row = (f'--no-worse-than "stereoset.SS[bias_type=gender] {margin:g}", {differ:.0%} of the items differ',)
+        row = (f'`--no-worse-than "stereoset.SS[bias_type=gender] {margin:g}"`, {differ:.0%} of the items differ',)
         yield Setting("examples", row, no_worse(0.57, 0.57, differ, gender, margin))

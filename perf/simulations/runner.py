@@ -32,6 +32,32 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Table:
+    """How the settings of a table are shown: `keys` name the first columns, `columns` what was counted.
+
+    Settings that are alike in the keys share a row, which has the least and the greatest of their numbers. Columns in
+    `plain` are numbers of their own, not shares.
+    """
+
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+
+    def text(self, found: "Sequence[Found]") -> str:
+        """The table in Markdown, in percent."""
+        rows: dict[tuple[str, ...], list[Found]] = {}
+        for one in found:
+            rows.setdefault(one.setting.row[: len(self.keys)], []).append(one)
+        body = [
+            [*key, *(span([one.mean(name) for one in some], name in self.plain) for name in self.columns)]
+            for key, some in rows.items()
+        ]
+        return f"**{self.title}**\n\n{markdown(body, [*self.keys, *self.columns], len(self.keys))}"
+
+
+@dataclass(frozen=True)
 class Found:
     """What was counted for a setting."""
 
@@ -39,9 +65,10 @@ class Found:
     counts: Counts
 
     def mean(self, column: str) -> float | None:
-        """The mean of a column; None where it was never counted."""
+        """The mean of a column; None where it was counted in hardly any data set."""
         total, number = self.counts.get(column, (0.0, 0))
-        return total / number if number else None
+        most = max(count for _, count in self.counts.values())
+        return total / number if number > most / 20 else None
 
 
 def each(one: Callable[[Rng], Mapping[str, float | bool | None]]) -> Simulate:
@@ -127,14 +154,17 @@ def percent(value: float | None, digits: int = 1) -> str:
     return "–" if value is None else f"{100 * value:.{digits}f}"
 
 
-def span(values: Iterable[float | None]) -> str:
-    """The least and the greatest of some shares, as percentages.
+def span(values: Iterable[float | None], plain: bool = False) -> str:
+    """The least and the greatest of some shares, as percentages, or of plain numbers.
 
-    >>> span([0.948, 0.952]), span([0.95, None]), span([])
-    ('94.8–95.2', '95.0', '–')
+    >>> span([0.948, 0.952]), span([0.95, None]), span([]), span([15.43], plain=True)
+    ('94.8–95.2', '95.0', '–', '15.43')
     """
     there = [value for value in values if value is not None]
     if not there:
         return "–"
-    low, high = percent(min(there)), percent(max(there))
+    low, high = (
+        f"{end:.3g}" if plain and end < 1 else f"{end:.2f}" if plain else percent(end)
+        for end in (min(there), max(there))
+    )
     return low if low == high else f"{low}–{high}"

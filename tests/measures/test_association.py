@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.measures.drawn import labels
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
+    FEWEST_FOR_ICAT,
     balanced_by_length,
     even_icat,
     icat,
@@ -293,6 +294,18 @@ def test_five_terms_are_enough_and_four_are_not(terms: int, there: bool) -> None
     for name in ("LMS", "SS as published", "ICAT micro"):
         found = find(records, view="targets", group="all", measure=name)
         assert (found.n, found.low is not None, found.why is None) == (terms, there, there)
+
+
+@pytest.mark.parametrize("n", [1, 20, 29, 30])
+def test_few_items_have_no_interval_of_icat(n: int) -> None:
+    records = measure(pd.DataFrame(rows(n)))
+    found = find(records, view="all", measure="ICAT")
+    enough = n >= FEWEST_FOR_ICAT == 30
+    assert (found.low is not None) == (found.why is None) == enough
+    if not enough:
+        assert str(n) in (found.why or "")
+        assert "30" in (found.why or "")
+    assert find(records, view="all", measure="SS").low is not None
 
 
 def test_both_definitions_of_macro_and_micro_icat_are_there() -> None:
