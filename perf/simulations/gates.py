@@ -225,11 +225,12 @@ def settings() -> Iterator[Setting]:
         for correlation in (0.015, 0.04)
     ]
     for name, shape, correlation in shapes:
-        for prefers in (0.5, 0.525, 0.55, 0.57):
+        for prefers in (0.5, 0.525, 0.55, 0.57) if shape.terms is None else (0.5, 0.55):
             row = (name, "strict", f"{100 * prefers:g}")
             yield Setting("gate", row, limit(prefers, shape, correlation, "stereoset.SS distance 5"))
-        row = (name, "lenient", "57")
-        yield Setting("gate", row, limit(0.57, shape, correlation, "stereoset.SS distance 5", lenient=True))
+        if shape.terms is None:
+            row = (name, "lenient", "57")
+            yield Setting("gate", row, limit(0.57, shape, correlation, "stereoset.SS distance 5", lenient=True))
     for name, n in (("1,000", 1_000), ("4,229", 4_229)):
         shape = Shape(name, n)
         for margin in (2.0, 4.0):

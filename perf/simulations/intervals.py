@@ -189,16 +189,17 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
             like.append(math.exp(scale * bias))
             male.append(math.exp(scale * float(levels[MEN].mean())))
         ours, theirs = gest.of_these_stereotypes(parts), gest.of_stereotypes_like_these(parts)
-        q_m, q_i = gest.of_these_stereotypes(parts, "q_m"), gest._of_values(parts[0].ratios[8], 1)
+        # With many sentences this takes long, and q_m is made as g_s is.
+        q_m = gest.of_these_stereotypes(parts, "q_m") if per < 100 else None
+        q_i = gest._of_values(parts[0].ratios[8], 1)
         assert isinstance(ours, Ratio)
         assert isinstance(theirs, Ratio)
-        assert isinstance(q_m, Ratio)
         assert isinstance(q_i, Ratio)
         null = not bias and not spread
         return {
             "these stereotypes": covered(ours, float(np.mean(these))),
             "stereotypes like these": covered(theirs, float(np.mean(like))),
-            "q_m": covered(q_m, float(np.mean(male))),
+            "q_m": None if q_m is None else covered(q_m, float(np.mean(male))),
             "q_i": covered(q_i, math.exp(levels[7])),
             "type I, these": rejects(ours, 1.0) if null else None,
             "type I, like these": rejects(theirs, 1.0) if null else None,
@@ -327,9 +328,8 @@ def settings() -> Iterator[Setting]:
             yield Setting("f_s", row, translation_rates(per, level, bias, spread, missing))
     for per in (100, 223):
         for spread in (0.03, 0.1, 0.3):
-            yield Setting("ranks", (f"{per}", f"{spread:g}"), ranks(per, spread))
+            # Sixteen ranks each.
+            yield Setting("ranks", (f"{per}", f"{spread:g}"), ranks(per, spread), most=1_000)
     for per in (4, 10):
         for correlation in (0.0, 0.1, 0.3):
-            for bias in (0.0, 0.3):
-                row = (f"{per}", f"{correlation:g}", f"{bias:g}")
-                yield Setting("WinoBias", row, occupations(per, correlation, bias))
+            yield Setting("WinoBias", (f"{per}", f"{correlation:g}"), occupations(per, correlation, 0.0))

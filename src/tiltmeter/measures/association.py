@@ -107,7 +107,7 @@ SS = Measure(
     beside=("LMS", "ICAT"),
     control="SS balanced by length",
     statement=lambda value: f"the stereotype was preferred in {value:.1f}% of items",
-    validity=(above_chance("LMS", 50.0, 5.0 * WIDEST), ties_at_most(MOST_TIES), unknown_at_most(MOST_UNKNOWN)),
+    validity=(unknown_at_most(MOST_UNKNOWN), above_chance("LMS", 50.0, 5.0 * WIDEST), ties_at_most(MOST_TIES)),
     items=(ItemValues(_MEANINGFUL, _ss, preference=True, clusters=("target",)),),
 )
 SS_PUBLISHED = Measure(
