@@ -35,9 +35,11 @@ def against(
     found = False
     for cell in cells:
         other = _counterpart(cell, _same_place(cell, theirs), ours, rule, across)
+        names = _measures(rule, cell)
+        _refuse_other_tokens(cell, other, names, across)
         for where in _groups(rule, cell):
             left, right = cell.only(where), other.only(where)
-            for one in doubted(differences_between(left, right, _measures(rule, cell), across), runs):
+            for one in doubted(differences_between(left, right, names, across), runs):
                 found = True
                 sample = sample_of(result.manifest, cell.benchmark, cell.part, cell.language)
                 yield _worse(rule, one, where, lenient, sample)
@@ -103,6 +105,13 @@ def _counterpart(
     if not len(alike[0].scores.index.intersection(cell.scores.index)):
         raise UsageError(f"The run and the baseline share no items of {place}; run both with the same --limit.")
     return alike[0]
+
+
+def _refuse_other_tokens(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
+    """Stop where a mean over tokens is asked for of models that split texts differently."""
+    for quantity in cell.quantities():
+        if quantity.name in measures and set(differing(cell, other, quantity.measure)) - set(across):
+            raise UsageError(refusal(cell, other, across, quantity.measure))
 
 
 def _groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:

@@ -20,7 +20,7 @@ def score(
         str | None, typer.Option(help="`masked`, `causal` or `seq2seq`; read from the file's name if not given.")
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="How it was asked, such as `published/d`; read from the name if not given.")
+        str | None, typer.Option(help="How it was asked, such as `published/c`; read from the name if not given.")
     ] = None,
     margin: Annotated[
         list[str] | None, typer.Option(metavar="MEASURE=NUMBER", help="A margin of equivalence: `SS=3`.")

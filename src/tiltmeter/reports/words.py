@@ -150,10 +150,9 @@ def _what_to_do(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]
     ):
         some = [v for v in found if v.verdict.kind in kinds]
         if some:
-            reasons = dict.fromkeys(v.verdict.reason for v in some if v.verdict.reason)
-            first, *others = reasons or {"": None}
-            rest = f" (and {len(others)} more)" if others else ""
-            said.append(f"{_where(some, models)}: {first}{rest}. {words}.")
+            alike = [v for v in some if v.verdict.reason == some[0].verdict.reason]
+            others = " (the others are in the table)" if len(alike) < len(some) else ""
+            said.append(f"{_where(alike, models)}: {some[0].verdict.reason}{others}. {words}.")
     if any(v.verdict.side == "against" for v in found):
         said.append("Against stereotypes means to prefer the opposite of the stereotype, which is a bias, too.")
     return said

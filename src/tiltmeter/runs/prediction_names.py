@@ -4,14 +4,17 @@ The released code of StereoSet and of its translations names a file after the mo
 between sentences, the case of a generative model, and the language:
 
     bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
-    gpt2_GPT2LM_GPT2LM_d_en.json                         causal; case d
+    gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c
     gpt2_GPT2LM_ModelNSP_en.json                         causal; a next-sentence head that was fine-tuned
     predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, the other way round
+
+Case d is the one that a run uses unless another is asked for, so that its protocol has the same name: `published`.
 """
 
 import re
 from dataclasses import dataclass
 
+from tiltmeter.benchmarks.association import DEFAULT_CASE
 from tiltmeter.forms.association import PARTS
 from tiltmeter.measures.records import protocol_family
 from tiltmeter.questions import Kind
@@ -24,6 +27,8 @@ _LANGUAGE_MODEL = re.compile(r"(?P<name>mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Ber
 _HEAD = re.compile(r"BertNextSentence|ModelNSP")
 _CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
 _KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
+# Masked models were asked in four templates, causal ones in two.
+_BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ class Way:
 def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, Way]:
     """How both parts of StereoSet were asked, from the name of a file; what is given is not looked up in it.
 
-    >>> ways("gpt2_GPT2LM_GPT2LM_d_en")["intersentence"]
-    Way(kind='causal', family='likelihood', protocol='published/d')
+    >>> ways("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
+    Way(kind='causal', family='likelihood', protocol='published/c')
     >>> ways("t5-base_T5LM_ModelNSP_en")["intersentence"]
     Way(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
     >>> ways("mine")["intrasentence"]
@@ -51,7 +56,7 @@ def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dic
     between = f"{PROTOCOL}/{case['case']}" if case else PROTOCOL
     if head is not None and head[0] == "ModelNSP":
         between = FINE_TUNED
-    given = protocol or between
+    given = (protocol or between).removesuffix(f"/{DEFAULT_CASE}")
     # Of masked models only a next-sentence head answers between sentences.
     by_head = head is not None or kind == "masked" or given == FINE_TUNED
     family: Family = "next-sentence" if by_head else "likelihood"
@@ -59,13 +64,13 @@ def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dic
     return {within: Way(kind, "likelihood", protocol_family(given)), after: Way(kind, family, given)}
 
 
-def gest_kind(folder: str, templates: int) -> Kind:
+def gest_kind(folder: str, templates: int) -> Kind | None:
     """The kind of a model of GEST: by the folder its scores were released in, else by how many templates it was asked
-    in.
+    in; a single one does not tell.
 
-    >>> gest_kind("english_glm", 2), gest_kind("elsewhere", 4)
-    ('causal', 'masked')
+    >>> gest_kind("english_glm", 1), gest_kind("elsewhere", 4), gest_kind("elsewhere", 1)
+    ('causal', 'masked', None)
     """
-    if folder.endswith("_mlm"):
-        return "masked"
-    return "causal" if folder.endswith("_glm") or templates < 3 else "masked"
+    if folder.endswith("_mlm") or folder.endswith("_glm"):
+        return "masked" if folder.endswith("_mlm") else "causal"
+    return _BY_TEMPLATES.get(templates)

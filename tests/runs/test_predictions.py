@@ -1,0 +1,171 @@
+"""Published predictions: how they were made is read from the name of their file, or given."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.models.tiny import CAUSAL, made
+from tests.models.tiny_tokenizers import word_level
+from tiltmeter.checks import check, parse_rule
+from tiltmeter.data import load
+from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import PARTS
+from tiltmeter.runs import Result, evaluate, score_predictions
+from tiltmeter.runs.compare import compare
+from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, ways
+
+HEAD, LIKELY = "next-sentence", "likelihood"
+
+
+@pytest.mark.parametrize(
+    ("stem", "kind", "family", "protocol"),
+    [
+        ("bert-base-cased_BertLM_BertNextSentence_en", "masked", HEAD, "published"),
+        ("dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de", "masked", HEAD, "published"),
+        ("flaubert_flaubert_base_cased_BertLM_BertNextSentence_fr", "masked", HEAD, "published"),
+        ("predictions_bert-base-cased_BertNextSentence_BertLM", "masked", HEAD, "published"),
+        ("predictions_roberta-base_ModelNSP_RoBERTaLM", "masked", HEAD, FINE_TUNED),
+        ("gpt2_GPT2LM_GPT2LM_d_en", "causal", LIKELY, "published"),
+        ("dbmdz_german-gpt2_GPT2LM_GPT2LM_d_de", "causal", LIKELY, "published"),
+        ("PlanTL-GOB-ES_gpt2-base-bne_GPT2LM_GPT2LM_d_es", "causal", LIKELY, "published"),
+        ("gpt2_GPT2LM_GPT2LM_c_en", "causal", LIKELY, "published/c"),
+        ("gpt2__GPT2LM_orig_en", "causal", LIKELY, "published/orig"),
+        ("gpt2__GPT2LM_e_en", "causal", LIKELY, "published/e"),
+        ("THUMT_mGPT__GPT2LM_orig_de", "causal", LIKELY, "published/orig"),
+        ("gpt2_GPT2LM_ModelNSP_en", "causal", HEAD, FINE_TUNED),
+        ("predictions_gpt2_ModelNSP_GPT2LM", "causal", HEAD, FINE_TUNED),
+        ("THUMT_mGPT_GPT2LM_ModelNSP_de", "causal", HEAD, FINE_TUNED),
+        ("t5-base_T5LM_ModelNSP_en", "seq2seq", HEAD, FINE_TUNED),
+        ("google_mt5-base_mT5LM_ModelNSP_es", "seq2seq", HEAD, FINE_TUNED),
+        ("t5-base_T5LM_T5LM_en", "seq2seq", LIKELY, "published"),
+        ("google_mt5-base_mT5LM_mT5LM_de", "seq2seq", LIKELY, "published"),
+        ("predictions_xlnet-base-cased_ModelNSP_XLNetLM", None, HEAD, FINE_TUNED),
+        ("my-own-gpt2", None, LIKELY, "published"),
+        ("results_d_en", None, LIKELY, "published"),
+    ],
+)
+def test_the_name_of_a_file_tells_how_it_was_made(stem: str, kind: str | None, family: str, protocol: str) -> None:
+    found = ways(stem)
+    within, between = (found[part] for part in PARTS)
+    assert (between.kind, between.family, between.protocol) == (kind, family, protocol)
+    # Within a sentence all kinds are asked for likelihoods, and the case makes no difference.
+    assert (within.kind, within.family, within.protocol) == (kind, LIKELY, "published")
+
+
+def test_what_is_given_is_not_looked_up_in_the_name() -> None:
+    found = ways("gpt2_GPT2LM_GPT2LM_c_en", "seq2seq", "in-context/e")
+    assert [(way.kind, way.protocol) for way in found.values()] == [
+        ("seq2seq", "in-context"),
+        ("seq2seq", "in-context/e"),
+    ]
+    assert ways("mine", "masked")["intersentence"].family == HEAD
+    assert ways("mine", "causal", FINE_TUNED)["intersentence"].family == HEAD
+    assert ways("mine", "causal")["intersentence"].family == LIKELY
+
+
+@pytest.mark.parametrize(
+    ("folder", "templates", "kind"),
+    [
+        ("english_mlm", 1, "masked"),
+        ("slavic_mlm", 1, "masked"),
+        ("english_glm", 1, "causal"),
+        ("elsewhere", 4, "masked"),
+        ("elsewhere", 2, "causal"),
+        ("elsewhere", 1, None),
+    ],
+)
+def test_the_kinds_of_gest(folder: str, templates: int, kind: str | None) -> None:
+    assert gest_kind(folder, templates) == kind
+
+
+def predictions(folder: Path, stem: str, seed: int = 0) -> Path:
+    """A file of made predictions for the starter set, in the released layout."""
+    rng = np.random.default_rng(seed)
+    content = {
+        part: [
+            {"id": candidate.id, "score": float(rng.uniform())}
+            for item in load("starter", part, "en")
+            for candidate in item.candidates  # type: ignore[union-attr]
+        ]
+        for part in PARTS
+    }
+    path = folder / f"{stem}.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def scored(folder: Path, stem: str, seed: int = 0, on: str = "starter:en", **given: str) -> Result:
+    path = predictions(folder, stem, seed)
+    return score_predictions(path, form="stereotypes-multi", on=on, **given)  # type: ignore[arg-type]
+
+
+def test_what_was_read_is_in_scores_records_and_manifest_and_is_shown(tmp_path: Path) -> None:
+    result = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_c_en")
+    assert result.scores.groupby("part")["protocol"].unique().map(list).to_dict() == {
+        "intrasentence": ["published"],
+        "intersentence": ["published/c"],
+    }
+    assert {(entry["part"], entry["kind"], entry["family"]) for entry in result.manifest["asked"]} == {
+        ("intrasentence", "causal", "likelihood"),
+        ("intersentence", "causal", "likelihood"),
+    }
+    assert {record.kind for record in result.records} == {"causal"}
+    assert result.manifest["notes"] == [
+        "Read from the name gpt2_GPT2LM_GPT2LM_c_en.json, or as given: intrasentence: causal model, likelihood, "
+        "protocol published; intersentence: causal model, likelihood, protocol published/c."
+    ]
+
+
+def test_a_name_that_does_not_tell_is_told(tmp_path: Path) -> None:
+    result = scored(tmp_path, "mine")
+    assert any("name it with --kind" in note for note in result.manifest["notes"])
+    assert "unknown model" in result.manifest["notes"][0]
+    given = scored(tmp_path, "mine", kind="masked", protocol="in-context")
+    assert len(given.manifest["notes"]) == 1
+    assert (given.manifest["request"]["kind"], given.manifest["request"]["protocol"]) == ("masked", "in-context")
+    assert {(entry["kind"], entry["protocol"]) for entry in given.manifest["asked"]} == {("masked", "in-context")}
+
+
+def test_a_head_is_not_compared_with_case_d_unless_asked_for(tmp_path: Path) -> None:
+    head, case = (
+        (stem, scored(tmp_path, stem, seed))
+        for seed, stem in enumerate(("THUMT_mGPT_GPT2LM_ModelNSP_en", "THUMT_mGPT_GPT2LM_GPT2LM_d_en"))
+    )
+    # Within sentences both were asked alike; between them, and pooled, they were not.
+    found = compare([head, case], measures=["SS"])
+    assert [one.part for one in found.differences] == ["intrasentence"]
+    (note,) = found.notes
+    assert note.startswith("Not compared: 2 of 3 pairs.")
+    assert "published/fine-tuned-head, next-sentence; published, likelihood" in note
+    assert note.endswith("add --across protocols.")
+    allowed = compare([head, case], measures=["SS"], across=["protocols"])
+    assert [one.part for one in allowed.differences] == ["intrasentence", "intersentence", "overall"]
+    assert any(note.startswith("Compared across protocols: ") for note in allowed.notes)
+    rules = [parse_rule("no-worse-than", "60")]
+    with pytest.raises(UsageError, match="add --across protocols"):
+        check(head[1], rules, baseline=case[1])
+    assert len(check(head[1], rules, baseline=case[1], across=["protocols"])) == 1
+
+
+def test_between_sentences_alone_nothing_is_left_to_compare(tmp_path: Path) -> None:
+    head, case = (
+        (stem, scored(tmp_path, stem, seed, "starter/intersentence:en"))
+        for seed, stem in enumerate(("mGPT_GPT2LM_ModelNSP_en", "mGPT_GPT2LM_GPT2LM_d_en"))
+    )
+    with pytest.raises(UsageError, match=r"asked in different ways .*add --across protocols\.$"):
+        compare([head, case])
+
+
+def test_predictions_are_compared_with_a_run_that_was_asked_alike(tmp_path: Path) -> None:
+    made(CAUSAL["gpt2"]).save_pretrained(tmp_path / "model")
+    word_level(bos_token="<s>").save_pretrained(tmp_path / "model")
+    run = evaluate(str(tmp_path / "model"), "starter:en", limit=5)
+    theirs = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_d_en")
+    found = compare([("ours", run), ("theirs", theirs)], measures=["SS"])
+    assert [one.part for one in found.differences] == ["intrasentence", "intersentence", "overall"]
+    assert not any("ompared" in note for note in found.notes)
+    other = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_c_en")
+    found = compare([("ours", run), ("other", other)], measures=["SS"])
+    assert [one.part for one in found.differences] == ["intrasentence"]
