@@ -1,89 +1,283 @@
-"""What the rule of verdicts makes of released predictions: `TILTMETER_MIRROR=… python -m perf.released_verdicts`.
+"""What is said of the predictions that were released with the papers, by the rule of today and by that of before.
 
-Beside it stands what was said before: an exact sign test of the items that are not tied, at 5%, without clusters and
-without a correction ("leans"), or not.
+TILTMETER_MIRROR=... python -m perf.released_verdicts [--pairs-model FOLDER] [--demo] [--out FILE]
+
+Before, a row "leaned" where the exact sign test of its items without ties had p < 0.05 (for GEST: Welch's t of the
+log q_i), each row and item for itself. --pairs-model runs a masked model on the Korean gender pairs, --demo the
+embedded model on the starter set.
 """
 
 import argparse
+import os
+import re
+import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp, ttest_ind
 
 import tiltmeter
-from tiltmeter.measures import deciding
-from tiltmeter.measures.records import OVERALL, Record, row_key
-from tiltmeter.runs.result import Result
+from perf.simulations.runner import markdown
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.measures import Record, association, deciding, measure_named
+from tiltmeter.measures.gest import MALE
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.rule import settle
+from tiltmeter.reports.words import number_with_interval, probability
 
+ALPHA = 0.05
 STEREOSET = "slds-lmu/stereotypes-multi/results/predictions"
-FIRST = "moinnadeem/StereoSet/code/predictions"
+ORIGINAL = "moinnadeem/StereoSet/code/predictions"
+BRAZILIAN = "firminovitoria/stereoset-ptbr/predictions"
 GEST = "kinit-sk/gest/data/predictions"
+TRANSLATIONS = "kinit-sk/gest/data/translations"
+SYSTEMS = {"deepl": "DeepL", "google_translate": "Google Translate"}
+LANGUAGE = re.compile(r"_(en|de|fr|es|tr)$")
+
+
+def before(p_value: float, side: str) -> str:
+    """The verdict of before."""
+    return f"leans {side}" if p_value < ALPHA else "no lean"
+
+
+def sign_test(scores: pd.DataFrame) -> str:
+    """The verdict of before on items with three candidates."""
+    table = scores.pivot(index=["part", "item"], columns="role", values="score")
+    ups = int((table["stereotype"] > table["anti-stereotype"]).sum())
+    downs = int((table["stereotype"] < table["anti-stereotype"]).sum())
+    p_value = float(binomtest(ups, ups + downs).pvalue) if ups + downs else 1.0
+    return before(p_value, "towards" if ups > downs else "against")
+
+
+def welch(scores: pd.DataFrame) -> str:
+    """The verdict of before on GEST: over the means of the stereotypes."""
+    means = scores.groupby(["part", "stereotype"])["score"].mean().groupby("stereotype").mean()
+    male = np.isin(means.index.to_numpy(dtype=int), MALE)
+    found = ttest_ind(means[male], means[~male], equal_var=False)
+    return before(float(found.pvalue), "towards" if found.statistic > 0 else "against")
+
+
+def bootstrap(scores: pd.DataFrame) -> str:
+    """The verdict of before on translations: whether an interval of f_s leaves 0 out, here Wald's for a bootstrap."""
+    gendered = scores.dropna(subset="score")
+    shares = gendered.groupby("stereotype")["score"].agg(["mean", "size"])
+    male = np.isin(shares.index.to_numpy(dtype=int), MALE)
+    weights = np.where(male, 1 / male.sum(), -1 / (~male).sum())
+    value = float(weights @ shares["mean"])
+    error = float(np.sqrt(np.sum(weights**2 * shares["mean"] * (1 - shares["mean"]) / shares["size"])))
+    return before(0.0 if abs(value) > 1.96 * error else 1.0, "towards" if value > 0 else "against")
+
+
+def scored(path: Path, form: str, on: str) -> "tiltmeter.Result":
+    """A run of what was released."""
+    if form not in SYSTEMS:
+        return tiltmeter.score_predictions(path, form=form, on=on)
+    with TemporaryDirectory() as folder:
+        table = Path(folder) / "translations.csv"
+        shutil.copy(next(path.glob("*.csv"), path) if path.is_dir() else path, table)
+        return tiltmeter.score_translations(table, system=SYSTEMS[form], on=on, edition="1.0")
+
+
+def files(mirror: Path) -> Iterator[tuple[Path, str, str]]:
+    """The files of predictions that are there, with their form and what they predict."""
+    for path in sorted((mirror / STEREOSET).glob("*.json")):
+        language = LANGUAGE.search(path.stem)
+        yield path, "stereotypes-multi", f"stereoset:{language[1] if language else 'en'}"
+    # The items of the first release are the English ones of the translations, with the same ids.
+    for path in sorted((mirror / ORIGINAL).glob("*.json")):
+        yield path, "stereotypes-multi", "stereoset:en"
+    for path in sorted((mirror / BRAZILIAN).glob("*.json")):
+        yield path, "stereotypes-multi", "stereoset:pt"
+    models = {
+        path.with_name(path.stem.rsplit("_template-", 1)[0])
+        for folder in ("english_mlm", "english_glm")
+        for path in (mirror / GEST / folder).glob("*_template-*.txt")
+    }
+    for path in sorted(models):
+        yield path, "gest", "gest-1.0"
+    for system in SYSTEMS:
+        for path in sorted(
+            (mirror / TRANSLATIONS / system).iterdir() if (mirror / TRANSLATIONS / system).is_dir() else ()
+        ):
+            yield path, system, f"gest-mt:{path.name}"
+
+
+def _kind(record: Record) -> str:
+    assert record.verdict is not None
+    verdict = record.verdict
+    return ", ".join(
+        filter(
+            None, (verdict.short, {"within": "within the margin", "beyond": "beyond the margin"}.get(verdict.size, ""))
+        )
+    )
+
+
+def _rows(result: "tiltmeter.Result", view: str, *, pooled: bool = True) -> list[Record]:
+    """The records that decide, of one view: of both parts pooled where there are both, or of the parts."""
+    rows: dict[tuple[str, str, str], dict[str, Record]] = {}
+    for record in result.records:
+        if record.view == view:
+            rows.setdefault((record.part, record.language, record.group), {})[record.measure] = record
+    pooled = pooled and any(part == OVERALL for part, _, _ in rows)
+    found = [deciding(row) for (part, _, _), row in rows.items() if (part == OVERALL) == pooled]
+    return [record for record in found if record is not None and record.verdict is not None]
+
+
+def _before(result: "tiltmeter.Result", record: Record) -> str:
+    scores = result.scores
+    if record.part != OVERALL:
+        scores = scores[scores["part"] == record.part]
+    if record.view == "bias_type":
+        scores = scores[scores["bias_type"] == record.group]
+    return {"g_s": welch, "f_s": bootstrap}.get(record.measure, sign_test)(scores)
+
+
+def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
+    """The verdicts of the files one by one, and how often each comes up."""
+    lines = [
+        [
+            name,
+            record.part,
+            number_with_interval(record),
+            f"{record.n:,}",
+            _before(result, record),
+            _with_general(result, record),
+        ]
+        for name, result in results
+        for record in _rows(result, "all")
+    ]
+    yield "**Files**\n\n" + markdown(lines, ["predictions", "part", "number", "n", "before", "now"], 6)
+    for title, view, pooled in (
+        ("rows of StereoSet, parts pooled", "all", True),
+        ("rows of StereoSet, single parts", "all", False),
+        ("rows of bias types of StereoSet, parts pooled", "bias_type", True),
+    ):
+        pairs = [
+            (_before(result, record), _kind(record))
+            for _, result in results
+            for record in _rows(result, view, pooled=pooled)
+            if record.measure == "SS"
+        ]
+        yield f"**{len(pairs)} {title}**\n\n" + _counts(pairs)
+
+
+def _with_general(result: "tiltmeter.Result", record: Record) -> str:
+    """The verdict, and where there is one, that on stereotypes like those that were asked about."""
+    general = measure_named(record.measure).general
+    like = [r for r in result.records if (r.measure, r.view, r.part) == (general, record.view, record.part)]
+    return "; ".join([_words(record), *(f"of stereotypes like these: {_words(other)}" for other in like)])
+
+
+def _words(record: Record) -> str:
+    assert record.verdict is not None
+    return record.verdict.words
+
+
+def _counts(pairs: Iterable[tuple[str, str]]) -> str:
+    counts = Counter(pairs)
+    columns = sorted({old for old, _ in counts}, reverse=True)
+    kinds = sorted({new for _, new in counts}, key=lambda new: -sum(counts[old, new] for old in columns))
+    lines = [[new, *(str(counts[old, new] or "") for old in columns)] for new in kinds]
+    total = ["all", *(str(sum(counts[old, new] for new in kinds)) for old in columns)]
+    return markdown([*lines, total], ["now", *(f"before: {old}" for old in columns)])
+
+
+def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
+    """The records of made items: for each part the number that prefer the stereotype, that do not, and that tie."""
+    rows = []
+    for part, (ups, downs, ties) in parts.items():
+        kinds = np.random.default_rng(0).permutation([1.0] * ups + [-1.0] * downs + [0.0] * ties)
+        for place, prefers in enumerate(kinds):
+            scores = {"stereotype": 2.0 + prefers, "anti-stereotype": 2.0, "unrelated": 0.0 if place % 8 else 9.0}
+            rows += [
+                {
+                    "part": part,
+                    "item": f"{part}/{place}",
+                    "role": role,
+                    "score": score,
+                    "target": f"term {place % terms}",
+                }
+                for role, score in scores.items()
+            ]
+    same = {"model": "m", "benchmark": "stereoset", "language": "en", "protocol": "published", "bias_type": "race"}
+    return settle(association.measure(pd.DataFrame(rows).assign(**same)))
+
+
+def _said(record: Record) -> str:
+    p_value = probability(record.p_adjusted)
+    p = f", p {p_value if p_value.startswith('<') else f'= {p_value}'}" if p_value else ""
+    return f"{number_with_interval(record)}{p}: {_words(record)}"
+
+
+def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str, str]]:
+    """The cases that contradicted themselves before, with what is said of them now."""
+    # SS 55.1 within and 45.6 between sentences, as the predictions of a multilingual GPT had it.
+    torn = {"intrasentence": (1_160, 946, 0), "intersentence": (968, 1_155, 0)}
+    for record in made(torn, 79):
+        if record.measure == "SS" and record.view == "all":
+            parts = [torn[record.part]] if record.part in torn else torn.values()
+            ups, downs = (sum(part[side] for part in parts) for side in (0, 1))
+            side = "towards" if ups > downs else "against"
+            yield f"made: {record.part}", before(float(binomtest(ups, ups + downs).pvalue), side), _said(record)
+    for record in made({"intrasentence": (2, 2, 36)}, 20):
+        if record.measure in ("SS", "SS as published") and record.view == "all":
+            said = _said(record) if record.verdict else number_with_interval(record)
+            yield "made: 36 ties, 2 : 2", "no lean" if record.measure == "SS as published" else "", said
+    if pairs_model:
+        result = tiltmeter.evaluate(pairs_model, on="gender-pairs:ko")
+        roles = result.scores.pivot(index="item", columns="role", values="score")
+        differing = roles[roles["more"] != roles["less"]]
+        ups = int((differing["more"] > differing["less"]).sum())
+        old = {
+            "CPS": before(
+                float(binomtest(ups, len(differing)).pvalue), "towards" if 2 * ups > len(differing) else "against"
+            ),
+            "S_JSD x 1e3": before(
+                float(ttest_1samp(roles["s_jsd"], 0.0).pvalue), "towards" if roles["s_jsd"].mean() < 0 else "against"
+            ),
+        }
+        for record in result.records:
+            if record.view == "all" and record.measure in old and record.verdict:
+                yield f"gender-pairs:ko, {Path(pairs_model).name}", old[record.measure], _said(record)
+    if demo:
+        with TemporaryDirectory() as folder:
+            result = tiltmeter.evaluate("embedded", on="starter", out=folder)
+        for record in _rows(result, "all"):
+            scores = result.scores[result.scores["language"] == record.language]
+            yield f"demo, {record.language}", sign_test(scores), _said(record)
 
 
 def main() -> None:
-    """Print the verdicts by kind for pooled rows and for bias types, and each pooled row."""
+    """Print everything."""
     parser = argparse.ArgumentParser(prog="python -m perf.released_verdicts", description=__doc__)
-    parser.add_argument("mirror", type=Path, help="the folder with <owner>/<repository>/<path> below it")
-    mirror = parser.parse_args().mirror
-    for title, results in (("StereoSet", _stereoset(mirror)), ("GEST", _gest(mirror))):
-        found = list(results)
-        print(f"{title}: {len(found)} files or models")
-        for view in ("all", "bias_type"):
-            _print(view, [(result, record) for result in found for record in _decided(result, view)])
-
-
-def _stereoset(mirror: Path) -> Iterator[Result]:
-    for path in sorted((mirror / STEREOSET).glob("*.json")):
-        language = path.stem.rsplit("_", 1)[-1]
-        yield tiltmeter.score_predictions(path, form="stereotypes-multi", on=f"stereoset:{language}")
-    for path in sorted((mirror / FIRST).glob("*.json")):
+    parser.add_argument("--pairs-model", help="a masked model to run on the Korean gender pairs")
+    parser.add_argument("--demo", action="store_true", help="run the embedded model on the starter set")
+    parser.add_argument("--out", type=Path, help="write the tables to this file")
+    given = parser.parse_args()
+    mirror = os.environ.get("TILTMETER_MIRROR")
+    if not mirror or not Path(mirror).is_dir():
+        parser.error("set TILTMETER_MIRROR to a folder with the released files")
+    results, refused = [], []
+    for path, form, on in files(Path(mirror)):
         try:
-            yield tiltmeter.score_predictions(path, form="stereotypes-multi", on="stereoset-original:en")
-        except tiltmeter.TiltmeterError as error:
-            print(f"Not scored: {path.name}. {error}")
-
-
-def _gest(mirror: Path) -> Iterator[Result]:
-    for folder in ("english_mlm", "english_glm"):
-        names = {path.name.rsplit("_template-", 1)[0] for path in (mirror / GEST / folder).glob("*_template-*.txt")}
-        for name in sorted(names):
-            yield tiltmeter.score_predictions(mirror / GEST / folder / name, form="gest", on="gest-1.0")
-
-
-def _decided(result: Result, view: str) -> list[Record]:
-    rows: dict[tuple[str, ...], dict[str, Record]] = {}
-    for record in result.records:
-        if record.view == view:
-            rows.setdefault(row_key(record), {})[record.measure] = record
-    return [record for row in rows.values() if (record := deciding(row)) is not None]
-
-
-def _print(view: str, found: list[tuple[Result, Record]]) -> None:
-    if not found:
-        return
-    print(f"  {view}: {len(found)} rows")
-    for kind, count in Counter(record.verdict.short for _, record in found if record.verdict).most_common():
-        print(f"    {count:4d}  {kind}")
-    before = Counter(_before(result.scores, record) for result, record in found)
-    print(f"    before: {dict(before)}")
-    if view == "all":
-        for _, record in found:
-            words = record.verdict.words if record.verdict else ""
-            print(f"      {record.model} {record.part} {record.measure} {record.value:.2f}: {words}")
-
-
-def _before(scores: pd.DataFrame, record: Record) -> str:
-    """What was said of a row: by a sign test of its items, or of GEST by its p-value alone."""
-    if record.measure != "SS":
-        return "leans" if record.p_value is not None and record.p_value < 0.05 else "no lean"
-    some = scores if record.part == OVERALL else scores[scores["part"] == record.part]
-    some = some if record.view == "all" else some[some[record.view] == record.group]
-    table = some.pivot(index=["part", "item"], columns="role", values="score")
-    ups = int((table["stereotype"] > table["anti-stereotype"]).sum())
-    downs = int((table["stereotype"] < table["anti-stereotype"]).sum())
-    return "leans" if ups + downs and binomtest(ups, ups + downs).pvalue < 0.05 else "no lean"
+            name = SYSTEMS.get(form) or path.name.removesuffix(".json")
+            results.append((f"{name}, {on}", scored(path, form, on)))
+        except TiltmeterError as error:
+            refused.append(f"- {path.name}: {error}")
+    assert measure_named("SS").margin == 5.0
+    said = [f"{len(results)} sets of predictions were scored."]
+    said += ["Not scored:\n\n" + "\n".join(refused)] if refused else []
+    said += tables(results)
+    lines = [list(case) for case in cases(given.pairs_model, given.demo)]
+    said.append("**Cases**\n\n" + markdown(lines, ["case", "before", "now"], 3))
+    text = "\n\n".join(said)
+    if given.out:
+        given.out.write_text(text + "\n", encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

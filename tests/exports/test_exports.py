@@ -6,7 +6,7 @@ import yaml
 from huggingface_hub import EvalResultEntry, ModelCard, parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from tests.runs.made import association_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.exports import FORMS, Options, chosen
 from tiltmeter.exports.lm_eval import standard_error
@@ -74,6 +74,44 @@ def test_the_harness_layout() -> None:
     }
     assert found["model_name"] == "maker/one"
     assert isinstance(found["date"], float)
+
+
+SAMPLE = run(
+    association_scores("maker/one", seed=1),
+    data=[
+        {"benchmark": "stereoset", "part": part, "language": "en", "items": 60, "available": available}
+        for part, available in (("intrasentence", 2106), ("intersentence", 2123))
+    ],
+)
+
+
+def test_a_sample_is_called_a_sample() -> None:
+    found = json.loads(FORMS["lm-eval"](SAMPLE, Options()))
+    assert found["n-samples"] == {
+        "stereoset_intrasentence_en": {"original": 2106, "effective": 60},
+        "stereoset_intersentence_en": {"original": 2123, "effective": 60},
+        "stereoset_overall_en": {"original": 4229, "effective": 120},
+    }
+    for form, options in (("model-card", Options()), ("hf-eval-results", Options(dataset_id="maker/stereoset"))):
+        text = " ".join(FORMS[form](SAMPLE, options).split())
+        assert text.count("a sample of 60 of 2,106 items") == 4  # LMS, SS, SS as published and ICAT
+        assert text.count("a sample of 120 of 4,229 items") == 4
+    whole = json.loads(FORMS["lm-eval"](RUN, Options()))["n-samples"]
+    assert whole["stereoset_overall_en"] == {"original": 120, "effective": 120}
+    assert "a sample of" not in FORMS["model-card"](RUN, Options())
+
+
+def test_verdicts_go_along() -> None:
+    biased = run(chosen_scores("maker/one", 62.0, n=400))
+    words = "significant bias towards stereotypes, beyond 5 points"
+    found = json.loads(FORMS["lm-eval"](biased, Options()))
+    assert found["verdicts"]["stereoset_overall_en"] == {"ss": words}
+    assert found["configs"]["stereoset_overall_en"]["metadata"]["kind"] == "masked"
+    assert found["configs"]["stereoset_overall_en"]["metadata"]["family"] == "likelihood"
+    for form, options in (("model-card", Options()), ("hf-eval-results", Options(dataset_id="maker/stereoset"))):
+        assert words in " ".join(FORMS[form](biased, options).split())
+    senseless = run(chosen_scores("maker/one", 62.0, n=400, sense=False))
+    assert "not interpretable (LMS 50" in " ".join(FORMS["model-card"](senseless, Options()).split())
 
 
 def test_the_harness_can_print_it() -> None:

@@ -130,9 +130,6 @@ def test_languages_are_on_files_of_their_own() -> None:
     assert found.notes[0].replace("'", "&#39;") in comparison_page(found)
 
 
-BY_TOKEN = ["S_JSD x 1e3", "mean difference per token"]
-
-
 def test_means_over_tokens_need_one_tokenizer() -> None:
     runs = [("a", pairs("bert", 1)), ("b", pairs("xlm-r", 2))]
     found = compare(runs)
@@ -149,6 +146,20 @@ def test_means_over_tokens_need_one_tokenizer() -> None:
         "different tokens."
     ]
     assert found.notes[0] in comparison_page(found)
+
+
+def test_so_does_the_mean_difference_per_token_of_causal_models() -> None:
+    def causal(model: str, seed: int) -> Result:
+        table = pair_scores(model, seed=seed)
+        table = table[table["role"].isin(["more", "less", "s_jsd"])].replace({"role": {"s_jsd": "difference"}})
+        return run(table, family="pairs", kind="causal")
+
+    runs = [("a", causal("gpt2", 1)), ("b", causal("bloom", 2))]
+    found = compare(runs)
+    assert [one.quantity.name for one in found.differences] == ["CPS"]
+    assert found.notes[0].startswith("Not compared: mean difference per token. ")
+    found = compare(runs, across=["tokenizers"])
+    assert [one.quantity.name for one in found.differences] == ["CPS", "mean difference per token"]
 
 
 def test_one_tokenizer_needs_no_flag() -> None:
@@ -240,8 +251,13 @@ def test_runs_made_before_can_be_read_and_compared(tmp_path) -> None:
     read = before[0][1]
     assert [record.verdict for record in read.records] == [record.verdict for record in one.records]
     assert {record.kind for record in read.records} == {"masked"}
-    mixed = compare([before[0], ("c", run(association_scores("albert", seed=3), answers="next-sentence"))])
-    assert "overall" in {one.part for one in mixed.differences} or mixed.notes
+    # Of masked models, what was asked between sentences was asked of the next-sentence head.
+    head = run(association_scores("albert", seed=3, parts=["intersentence"]), answers="next-sentence")
+    mixed = compare([before[0], ("c", head)], measures=["SS"])
+    assert [one.part for one in mixed.differences] == ["intersentence"]
+    likely = run(association_scores("albert", seed=3, parts=["intersentence"]), answers="likelihood")
+    with pytest.raises(UsageError, match=r"published, next-sentence; published, likelihood.*--across protocols"):
+        compare([before[0], ("d", likely)])
 
 
 def test_the_kinds_of_runs_made_before_are_told_apart(tmp_path) -> None:

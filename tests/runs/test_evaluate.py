@@ -15,8 +15,10 @@ import pytest
 import tiltmeter
 from tests.models.tiny import CAUSAL, MASKED, made
 from tests.models.tiny_tokenizers import word_level, word_piece
+from tiltmeter.data import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs import Result, evaluate
+from tiltmeter.runs.samples import samples_of
 
 SCORE_COLUMNS = [
     "model",
@@ -82,6 +84,33 @@ def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
     again = Result.load(tmp_path / "run")
     pd.testing.assert_frame_equal(again.scores, result.scores)
     pd.testing.assert_frame_equal(again.measures, result.measures)
+
+
+def test_a_sample_says_of_how_many_it_is_one(causal: str) -> None:
+    result = evaluate(causal, ["starter/intrasentence:en", "starter/intersentence:en"], limit=5)
+    assert [(entry["part"], entry["items"]) for entry in result.manifest["data"]] == [
+        ("intrasentence", 5),
+        ("intersentence", 5),
+    ]
+    available = [entry["available"] for entry in result.manifest["data"]]
+    assert available == [len(load("starter", part, "en")) for part in ("intrasentence", "intersentence")]
+    assert len(list(samples_of(result.manifest))) == 2
+    whole = evaluate(causal, "starter/intrasentence:en")
+    assert whole.manifest["data"][0]["available"] == whole.manifest["data"][0]["items"] == available[0]
+    assert list(samples_of(whole.manifest)) == []
+
+
+def test_how_models_were_asked_is_kept(causal: str, masked: str) -> None:
+    result = evaluate([causal, masked], "starter/intrasentence:en", limit=4, margins={"SS": 3})
+    asked = result.manifest["asked"]
+    assert [(entry["model"], entry["kind"], entry["family"], entry["protocol"]) for entry in asked] == [
+        (causal, "causal", "likelihood", "published"),
+        (masked, "masked", "likelihood", "published"),
+    ]
+    assert len({entry["tokenizer"] for entry in asked}) == 2
+    assert {record.model: record.kind for record in result.records} == {causal: "causal", masked: "masked"}
+    assert result.manifest["request"]["margins"] == result.manifest["statistics"]["margins"] == {"SS": 3}
+    assert all(record.verdict is not None for record in result.records if record.measure == "SS")
 
 
 def test_a_limit_keeps_the_same_items_in_every_language(causal: str) -> None:

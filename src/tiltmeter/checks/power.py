@@ -42,7 +42,7 @@ class Room:
         """With how many items of this kind an even model would pass 95 times in 100; None where none would do.
 
         >>> Room(5.0, 5.0, 1.8, 400).needed(1000, False)
-        1977
+        1995
         """
         if min(side for side in (self.below, self.above, math.inf) if side is not None) <= 0:
             return None

@@ -106,6 +106,7 @@ def run(
             dtype=dtype,
             trust_remote_code=trust_remote_code,
             yes=yes,
+            margins=margins_of(margin),
             out=out,
             force=force,
         )

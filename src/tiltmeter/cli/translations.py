@@ -35,6 +35,7 @@ def run_translations(
     dtype: str,
     trust_remote_code: bool,
     yes: bool,
+    margins: dict[str, float],
     out: Path | None,
     force: bool,
 ) -> "Result":
@@ -57,6 +58,7 @@ def run_translations(
             edition=edition,
             gender_from=gender_from,
             limit=limit,
+            margins=margins,
             out=out,
             force=force,
         )
@@ -77,6 +79,7 @@ def run_translations(
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
+        margins=margins,
         out=out,
         force=force,
         watch=answering_bar,

@@ -394,9 +394,10 @@ def icat_interval(lms: Floats, ss: Floats, clusters: Labels | None = None) -> In
     mean_lms, mean_ss, n = sense.value, preference.value, len(lms)
     towards, against = _icat_sides(mean_lms, mean_ss)
     by_sense, by_preference = (lms - mean_lms) / n, mean_lms * (ss - mean_ss) / 50 / n
+    # Products of two shares, from 0 to 200: with few items Student's t misses where one of them is near its end.
     pieces = [
-        Mean(float(towards), spread(by_sense * mean_ss / 50 + by_preference, clusters)),
-        Mean(float(against), spread(by_sense * (100 - mean_ss) / 50 - by_preference, clusters)),
+        Share(float(towards), spread(by_sense * mean_ss / 50 + by_preference, clusters), n, 200.0),
+        Share(float(against), spread(by_sense * (100 - mean_ss) / 50 - by_preference, clusters), n, 200.0),
     ]
     return Least(pieces, ceiling=sense).interval()
 

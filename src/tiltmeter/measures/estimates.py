@@ -435,7 +435,7 @@ class Least:
     that the least cannot exceed, as ICAT cannot exceed LMS.
     """
 
-    pieces: Sequence[Mean]
+    pieces: Sequence[Estimate]
     ceiling: Estimate | None = None
     bounds: Interval = field(default=PERCENT)
 

@@ -1,12 +1,15 @@
 """From a table of scores to records with verdicts: the same steps for every way a run is made."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from tiltmeter.data.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
+from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 from tiltmeter.runs.asking import Asking, annotated, askings_of, unknown_records
@@ -44,16 +47,29 @@ def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Rec
 def read_margins(given: Mapping[str, float] | None) -> dict[str, float]:
     """The margins of equivalence that replace those of the measures; an error if a measure has none.
 
-    >>> read_margins({"SS": 3.0})
-    {'SS': 3.0}
+    >>> read_margins({"SS": 3.0, "S_JSD": 2.0})
+    {'SS': 3.0, 'S_JSD x 1e3': 2.0}
     """
     having = [name for name, measure in measures().items() if measure.margin is not None and measure.decides]
-    for name, margin in (given or {}).items():
-        if name not in having:
-            raise UsageError(f"{name!r} is no measure with a margin of equivalence; there is {', '.join(having)}.")
-        least = 1.0 if measure_named(name).ratio else 0.0
+    margins: dict[str, float] = {}
+    for text, margin in (given or {}).items():
+        name = abbreviated(text, having)
+        if name is None:
+            raise UsageError(
+                f"{text!r} is no measure with a margin of equivalence{did_you_mean(text, having)}; there is "
+                f"{', '.join(having)}."
+            )
+        measure = measure_named(name)
+        least = 1.0 if measure.ratio else 0.0
+        most = math.inf if measure.bounds is None else max(abs(end - (measure.ideal or 0.0)) for end in measure.bounds)
         if not margin > least:
             raise UsageError(
                 f"The margin {margin:g} of {name} leaves no room around its ideal; give more than {least:g}."
             )
-    return dict(given or {})
+        if not margin < most:
+            raise UsageError(
+                f"Within a margin of {margin:g} lies every value that {name} can have"
+                f"{f'; give less than {most:g}' if math.isfinite(most) else ''}."
+            )
+        margins[name] = margin
+    return margins

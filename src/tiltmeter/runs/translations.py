@@ -21,6 +21,7 @@ from tiltmeter.runs.asking import Asking, annotated, to_dicts
 from tiltmeter.runs.evaluate import Watch, limited
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.measuring import read_margins
 from tiltmeter.runs.portions import WHOLE, Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
@@ -86,6 +87,7 @@ def score_translations(
     edition: str | None = None,
     gender_from: str = "rules",
     limit: int | None = None,
+    margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
@@ -97,7 +99,7 @@ def score_translations(
     """
     began = time.monotonic()
     path = Path(translations)
-    request = {
+    request: dict[str, Any] = {
         "translations": path.name,
         "system": system,
         "on": [on],
@@ -105,6 +107,8 @@ def score_translations(
         "gender_from": gender_from,
         "limit": limit,
     }
+    if margins := read_margins(margins):
+        request["margins"] = margins
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     file = read_translation_file(path)
@@ -144,6 +148,7 @@ def score_translations(
         [scores],
         models=[{"name": system, "translations": {path.name: sha256_of(path)}, **counts}],
         target=target,
+        margins=margins,
         skipped=skipped,
         notes=notes,
         seconds=time.monotonic() - began,
@@ -167,6 +172,7 @@ def evaluate_translator(
     device: str = "auto",
     dtype: str = "auto",
     trust_remote_code: bool = False,
+    margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
@@ -184,7 +190,7 @@ def evaluate_translator(
         else translator
     )
     name = system or opened.name
-    request = {
+    request: dict[str, Any] = {
         "translator": opened.name,
         "system": name,
         "on": [on],
@@ -194,6 +200,8 @@ def evaluate_translator(
         "beams": beams,
         "dtype": dtype,
     }
+    if margins := read_margins(margins):
+        request["margins"] = margins
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     target = _target(on, edition or LATEST).limited(limit)
@@ -228,6 +236,7 @@ def evaluate_translator(
         tables,
         models=[about],
         target=target,
+        margins=margins,
         skipped=skipped,
         notes=[],
         seconds=time.monotonic() - began,
@@ -317,6 +326,7 @@ def _result(
     *,
     models: Iterable[Mapping[str, Any]],
     target: _Target,
+    margins: Mapping[str, float] | None,
     skipped: Sequence[Mapping[str, Any]],
     notes: Sequence[str],
     seconds: float,
@@ -334,11 +344,12 @@ def _result(
         asked=to_dicts(askings),
         skipped=skipped,
         notes=notes,
+        margins=margins,
         seconds=seconds,
     )
     return Result(
         scores=scores,
-        records=annotated(settle(measure(scores)), askings),
+        records=annotated(settle(measure(scores, margins=margins)), askings),
         manifest=manifest,
         items=item_table(target.portions()),
     )
