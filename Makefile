@@ -15,7 +15,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tiltmeter run --out runs/demo
 
 quick: lint types
-	$(BIN)/pytest -n auto --dist loadfile -q -m "not slow" tests/forms tests/benchmarks tests/gender tests/checks
+	$(BIN)/pytest -n auto --dist loadfile -q -m "not slow" tests/forms tests/benchmarks tests/gender tests/comparing
 
 test: lint types unit
 

@@ -22,10 +22,10 @@ from perf import show, tiltmeter_way
 from perf.outcome import Outcome, difference
 from perf.prepared import Prepared, parser, prepare
 from perf.timing import in_turns, spread
-from tiltmeter.models import head, last_layer, seq2seq
+from tiltmeter.engine import execute, head, plan, seq2seq
+from tiltmeter.engine.lengths import packs
+from tiltmeter.engine.speedups import last_layer
 from tiltmeter.questions import Answer, Question
-from tiltmeter.scoring import execute, plan
-from tiltmeter.scoring.lengths import packs
 
 
 class _Alone(tuple):

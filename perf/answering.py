@@ -13,8 +13,8 @@ from perf.floor import floor_flops
 from perf.machine import describe, matrix_rate
 from perf.prepared import parser, prepare
 from perf.timing import spread, timed
-from tiltmeter.scoring.execute import Answerer, answer_batches, planned
-from tiltmeter.scoring.rows import Batch
+from tiltmeter.engine.execute import BatchAnswerer, answer_batches, planned
+from tiltmeter.engine.rows import Batch
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _answer(answerer: Answerer, batches: Sequence[Batch]) -> None:
+def _answer(answerer: BatchAnswerer, batches: Sequence[Batch]) -> None:
     for _ in answer_batches(answerer, batches, {}):
         pass
 

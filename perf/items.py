@@ -9,7 +9,7 @@ from itertools import count as counting
 from pathlib import Path
 
 from tiltmeter.benchmarks.gest import TEMPLATES
-from tiltmeter.data.datasets import dataset, load, load_file
+from tiltmeter.datasets.by_name import dataset, load, load_file
 from tiltmeter.forms import Item
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.blank import BLANK

@@ -17,7 +17,7 @@ from perf.outcome import Outcome
 from perf.published_way import PublishedModel
 from perf.tiltmeter_way import score_items
 from perf.workloads import WORKLOADS, Workload
-from tiltmeter.benchmarks.asking import Asked
+from tiltmeter.benchmarks.benchmark import Asked
 from tiltmeter.forms import Item
 from tiltmeter.models.kinds import AUTO_CLASSES
 from tiltmeter.models.loading import CheckpointModel, open_model

@@ -6,14 +6,14 @@ from tempfile import TemporaryDirectory
 
 from perf.outcome import Outcome
 from perf.workloads import Workload
-from tiltmeter.benchmarks.asking import Score, Trial
 from tiltmeter.benchmarks.association import MeanOfPieces
+from tiltmeter.benchmarks.benchmark import Score, Trial
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.speedups.gc_pause import uncollected
 from tiltmeter.forms import Item
-from tiltmeter.garbage import uncollected
 from tiltmeter.models.loading import CheckpointModel
 from tiltmeter.questions import Answer, Kind, Question, Want
-from tiltmeter.scoring.execute import Progress, answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 Answers = Mapping[bytes, Answer]
 

@@ -10,7 +10,7 @@ import torch
 
 from perf.machine import synchronise
 from perf.outcome import Outcome
-from tiltmeter.garbage import uncollected
+from tiltmeter.engine.speedups.gc_pause import uncollected
 
 Result = TypeVar("Result")
 

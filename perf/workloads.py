@@ -13,7 +13,7 @@ from perf.items import STARTER
 from perf.outcome import Outcome
 from perf.published_way import PublishedModel
 from tiltmeter.benchmarks import association, gest, pairs
-from tiltmeter.benchmarks.asking import Asked, Benchmark, Score, Trial
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, Score, Trial
 from tiltmeter.forms import Item
 from tiltmeter.models.loading import CheckpointModel
 from tiltmeter.questions import Kind

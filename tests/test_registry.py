@@ -11,9 +11,9 @@ import tiltmeter
 FORM = """
 from dataclasses import dataclass
 from pathlib import Path
-from tiltmeter.benchmarks.asking import Asked, Benchmark
-from tiltmeter.data import Dataset
-from tiltmeter.data.dataset import Source
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark
+from tiltmeter.datasets import Dataset
+from tiltmeter.datasets.description import Source
 from tiltmeter.forms import Form, ItemText
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ LINES = """{"id": "r", "language": "en", "riddle": "What has keys and no door?",
 USE = """
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.cli import main
-from tiltmeter.data import DATASETS
-from tiltmeter.data.findings import errors
+from tiltmeter.datasets import DATASETS
+from tiltmeter.datasets.findings import errors
 from tiltmeter.forms import forms
 assert "riddles" in forms() and len(forms()) == 6, forms()
 assert benchmark_for("riddles").form == "riddles"
@@ -126,7 +126,7 @@ def test_no_module_outside_forms_tells_item_classes_apart() -> None:
     """To do one thing for this form and another for that takes two item classes."""
     source = Path(tiltmeter.__file__).parent
     classes = {"AssociationItem", "PairItem", "GestItem", "GenderedPairItem", "WinoBiasItem"}
-    building = {source / "data/gendered_pairs.py"}  # which makes pairs of sentences
+    building = {source / "datasets/build_pairs.py"}  # which makes pairs of sentences
     for path in set(source.rglob("*.py")) - building:
         if path.parent.name != "forms":
             tree = ast.parse(path.read_text(encoding="utf-8"))

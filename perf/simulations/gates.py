@@ -11,9 +11,9 @@ from perf.simulations.intervals import part
 from perf.simulations.populations import SKEWED, AssociationTruth, Shape, term_rates
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from perf.simulations.verdicts import BIAS_TYPES, LANGUAGES, PARTS, Case, Row, record
-from tiltmeter.checks import check, parse_rule
-from tiltmeter.checks.power import Room
-from tiltmeter.checks.rules import Kind
+from tiltmeter.comparing import check, parse_rule
+from tiltmeter.comparing.gate_rules import Kind
+from tiltmeter.comparing.rule_power import Room
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.contrasts import contrast

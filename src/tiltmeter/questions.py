@@ -2,7 +2,7 @@
 
 A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. One
 form of question serves masked, causal, encoder-decoder and next-sentence models alike, so that batching,
-deduplication, storing and speed are solved once, in `tiltmeter.scoring`.
+deduplication, storing and speed are solved once, in `tiltmeter.engine`.
 """
 
 import enum

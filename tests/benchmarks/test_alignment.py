@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltmeter.benchmarks.alignment import shared_places, text_places
-from tiltmeter.benchmarks.asking import CannotAsk
+from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.questions import Encoded
 
 tokens = st.lists(st.integers(0, 6), max_size=25)

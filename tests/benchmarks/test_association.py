@@ -11,16 +11,16 @@ import transformers as t
 
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
-from tiltmeter.benchmarks.asking import CannotAsk
 from tiltmeter.benchmarks.association import MeanOfPieces, ask
+from tiltmeter.benchmarks.benchmark import CannotAsk
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem, Candidate, Part
-from tiltmeter.models.causal import CausalAnswerer
-from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 CPU = torch.device("cpu")
 

@@ -11,15 +11,15 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
-from tiltmeter.benchmarks.asking import Asked, CannotAsk
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem
-from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] Bol Bola som doma . rád rada Rád Chcela by spal un ##ave ##ný ##ná vstal ##a"
 PAIRS = {

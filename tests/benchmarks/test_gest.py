@@ -12,18 +12,18 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tiltmeter.benchmarks import gendered
-from tiltmeter.benchmarks.asking import Asked, CannotAsk
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import at_masks, differing
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.models.causal import CausalAnswerer
-from tiltmeter.models.masked import MaskedAnswerer
-from tiltmeter.models.seq2seq import Seq2seqAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind, Want
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 CPU = torch.device("cpu")
 ITEMS = [GestItem("0", "en", 9, "I sang well."), GestItem("5", "en", 3, "I fed the cat.")]

@@ -11,17 +11,17 @@ from scipy.spatial.distance import jensenshannon
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
-from tiltmeter.benchmarks.asking import Asked, CannotAsk
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.pairs import PairItem
-from tiltmeter.models.causal import CausalAnswerer
-from tiltmeter.models.masked import MaskedAnswerer
-from tiltmeter.models.seq2seq import Seq2seqAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind, Want
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 CPU = torch.device("cpu")
 CLS, SEP, MASK = 2, 3, 4

@@ -10,16 +10,16 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
-from tiltmeter.benchmarks.asking import Asked, CannotAsk
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.winobias import NOISE, UNREADABLE, ask
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.winobias import WinoBiasItem
-from tiltmeter.models.causal import CausalAnswerer
-from tiltmeter.models.masked import MaskedAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 WORDS = "[UNK] [CLS] [SEP] [MASK] The florist met gardener and he she his her him himself herself dug . , rose roses"
 CPU = torch.device("cpu")

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tiltmeter.cli.data import app
-from tiltmeter.data import DATASETS, load, load_file
+from tiltmeter.datasets import DATASETS, load, load_file
 from tiltmeter.errors import DataError, DownloadError, TiltmeterError, UsageError
 from tiltmeter.forms.pairs import PairItem
 

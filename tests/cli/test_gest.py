@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from tests.runs.made import gest_scores, run, winobias_scores
 from tiltmeter.cli.gest import app
-from tiltmeter.data import load, load_file
+from tiltmeter.datasets import load, load_file
 from tiltmeter.errors import DataError, UsageError
 
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.asking import Asked
-from tiltmeter.data import load
+from tiltmeter.benchmarks.benchmark import Asked
+from tiltmeter.datasets import load
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.forms.gest import TEMPLATES, GestItem
 from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.models.loading import CheckpointModel, open_model
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 FILES = [
     *((template, model) for template in (1, 2, 3, 4) for model in ("bert-tiny", "xlmr-tiny")),

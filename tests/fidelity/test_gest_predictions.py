@@ -34,7 +34,7 @@ def _use_it(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tables() -> pd.DataFrame:
-    with (files("tiltmeter.published") / "tables" / "gest2024.csv").open(encoding="utf-8") as file:
+    with (files("tiltmeter.papers") / "tables" / "gest2024.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype={"table": str})
 
 

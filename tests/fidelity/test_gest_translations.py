@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tiltmeter.data.datasets import load
-from tiltmeter.data.upstream import upstream_file
+from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.upstream import upstream_file
 from tiltmeter.measures.gest_mt import masculine_interval, masculine_rate, rates
 from tiltmeter.runs.translations import score_translations
 
@@ -33,7 +33,7 @@ class Found:
 
 
 def table(name: str) -> pd.DataFrame:
-    with (files("tiltmeter.published") / "tables" / name).open(encoding="utf-8") as file:
+    with (files("tiltmeter.papers") / "tables" / name).open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype={"table": str, "stereotype": "Int64"})
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import torch
 
-from tiltmeter.benchmarks.asking import Asked
+from tiltmeter.benchmarks.benchmark import Asked
 from tiltmeter.benchmarks.gold_distance import gold_distance
 from tiltmeter.benchmarks.pairs import ask
-from tiltmeter.data import load
+from tiltmeter.datasets import load
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import BatchAnswerer, answer_all
 from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.questions import Question
-from tiltmeter.scoring.execute import Answerer, answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 QUICK = ("en", "th", "crows-en")
 SLOW = ("ar", "de", "fi", "fr", "id", "ko", "vi", "zh")
@@ -37,7 +37,7 @@ def put(model: CheckpointModel, name: str, language: str, wanted: set[str]) -> A
     return ask("all", items, model.text, protocol="published")
 
 
-def scores(asked: Asked, answerer: Answerer) -> dict[str, dict[str, float]]:
+def scores(asked: Asked, answerer: BatchAnswerer) -> dict[str, dict[str, float]]:
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],
         kind="masked",

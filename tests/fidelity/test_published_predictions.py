@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tiltmeter.data.datasets import load
+from tiltmeter.datasets.by_name import load
 from tiltmeter.measures.association import measure
 from tiltmeter.runs.imports import Predictions, read_predictions
 
@@ -50,7 +50,7 @@ MEASURES = {"SS": "SS as published", "macro ICAT": "ICAT macro", "micro ICAT": "
 
 @pytest.fixture
 def tables() -> pd.DataFrame:
-    with (files("tiltmeter.published") / "tables" / "oeztuerk2023.csv").open(encoding="utf-8") as file:
+    with (files("tiltmeter.papers") / "tables" / "oeztuerk2023.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype={"table": str})
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.benchmarks.association import ask
-from tiltmeter.data import load
+from tiltmeter.datasets import load
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.models.loading import CheckpointModel, open_model
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 LANGUAGES = ("de", "en", "es", "fr", "tr")
 CASES = ("orig", "b", "c", "d", "e", "f")

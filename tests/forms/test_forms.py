@@ -12,8 +12,8 @@ import pytest
 
 import tiltmeter.forms
 from tiltmeter.benchmarks import benchmarks
-from tiltmeter.data import DATASETS, load, load_file
-from tiltmeter.data.readers.jsonl import to_line
+from tiltmeter.datasets import DATASETS, load, load_file
+from tiltmeter.datasets.readers.jsonl import to_line
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Form, form_by_keys, form_named, form_of, forms
 from tiltmeter.forms.association import AssociationItem, Candidate

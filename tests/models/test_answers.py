@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
-from tiltmeter.models.answerer import Answerer
-from tiltmeter.models.causal import CausalAnswerer
-from tiltmeter.models.masked import MaskedAnswerer
-from tiltmeter.models.next_sentence import NextSentenceAnswerer
-from tiltmeter.models.seq2seq import Seq2seqAnswerer
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
+from tiltmeter.engine.next_sentence import NextSentenceAnswerer
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.questions import Kind, Question, Want
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 CPU = torch.device("cpu")
 MODELS = {**MASKED, **CAUSAL, **SEQ2SEQ}

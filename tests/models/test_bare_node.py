@@ -1,4 +1,4 @@
-"""`models`, `scoring` and the questions of the benchmarks need torch, transformers and numpy alone."""
+"""`models`, `engine` and the questions of the benchmarks need torch, transformers and numpy alone."""
 
 import subprocess
 import sys
@@ -29,8 +29,8 @@ sys.meta_path.insert(0, Absent())
         "tiltmeter.models.loading",
         "tiltmeter.models.in_memory",
         "tiltmeter.models.opening",
-        "tiltmeter.scoring.execute",
-        "tiltmeter.scoring.devices",
+        "tiltmeter.engine.execute",
+        "tiltmeter.engine.devices",
         "tiltmeter.benchmarks.association",
     ],
 )

@@ -9,11 +9,11 @@ import transformers as t
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
+from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
 from tiltmeter.models.in_memory import in_memory
 from tiltmeter.models.loading import open_model
 from tiltmeter.questions import Question
-from tiltmeter.scoring.store import AnswerStore
 
 QUESTIONS = [Question((1, 5, 9, 7), ((1, 4), (2, 3))), Question((1, 5, 9), ((2, 8),))]
 

@@ -8,11 +8,11 @@ import torch
 import transformers
 
 from tests.models.tiny import made
-from tiltmeter.models import head
-from tiltmeter.models.masked import MaskedAnswerer
+from tiltmeter.engine import head
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.questions import Question, Want
-from tiltmeter.scoring.execute import answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 VOCABULARY = 2500
 

@@ -68,7 +68,7 @@ def test_a_run_with_any_object_of_the_protocol(fake: Any, tmp_path: Path) -> Non
     assert fake.closed
     # The likelihood of a sentence is the sum over its tokens, whatever answers.
     first = result.scores[result.scores["role"] == "more"].iloc[0]
-    (item,) = [item for item in tiltmeter.data.load("starter-pairs", None, "en") if item.id == first["item"]]
+    (item,) = [item for item in tiltmeter.datasets.load("starter-pairs", None, "en") if item.id == first["item"]]
     (encoded,) = fake.text.encode([item.more])
     assert first["score"] == -float(np.sum(encoded.ids))
 
@@ -131,7 +131,7 @@ def test_a_run_knows_the_protocol_and_nothing_behind_it() -> None:
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     models = {name for name in imported if name.startswith("tiltmeter.models")}
     assert models == {"tiltmeter.models.opening", "tiltmeter.models.protocol"}
-    assert "tiltmeter.scoring.devices" not in imported
+    assert "tiltmeter.engine.devices" not in imported
 
 
 def test_the_text_side_tells_of_a_next_sentence_head() -> None:

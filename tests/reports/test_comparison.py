@@ -9,11 +9,11 @@ from rich.console import Console
 
 from tests.reports import made
 from tests.runs.made import association_scores, gest_scores, run
-from tiltmeter.data import load
+from tiltmeter.comparing.comparison import Comparison, compare
+from tiltmeter.datasets import load
 from tiltmeter.reports import comparison as module
 from tiltmeter.reports.comparison import print_comparison, reading
 from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs.compare import Comparison, compare
 from tiltmeter.runs.translations import score_translations
 
 FAR = [("a", run(association_scores("made/one", seed=1, lean=2.5))), ("b", run(association_scores("made/two", seed=2)))]

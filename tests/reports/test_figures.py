@@ -14,7 +14,7 @@ from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.page import models_of
-from tiltmeter.reports.rows import rows_of
+from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.save import save_figures
 from tiltmeter.reports.words import verdicts
 from tiltmeter.runs.result import Result

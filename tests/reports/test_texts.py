@@ -1,6 +1,6 @@
 import pandas as pd
 
-from tiltmeter.reports.texts import item_texts
+from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.runs import Result
 from tiltmeter.runs.portions import portions
 

@@ -8,7 +8,7 @@ from tests.reports.made import record
 from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
-from tiltmeter.reports.rows import rows_of
+from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.words import Headline, headlines, verdicts
 
 

@@ -4,13 +4,13 @@ from pkgutil import iter_modules
 
 import pytest
 
-import tiltmeter.checks
+import tiltmeter.comparing
 import tiltmeter.reports
 import tiltmeter.runs
 
 MODULES = [
     f"{package.__name__}.{module.name}"
-    for package in (tiltmeter.runs, tiltmeter.reports, tiltmeter.checks)
+    for package in (tiltmeter.runs, tiltmeter.reports, tiltmeter.comparing)
     for module in iter_modules(package.__path__)
     if not module.ispkg
 ]

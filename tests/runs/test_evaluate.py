@@ -15,7 +15,7 @@ import pytest
 import tiltmeter
 from tests.models.tiny import CAUSAL, MASKED, made
 from tests.models.tiny_tokenizers import word_level, word_piece
-from tiltmeter.data import load
+from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs import Result, evaluate
 from tiltmeter.runs.samples import samples_of

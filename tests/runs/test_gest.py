@@ -8,8 +8,8 @@ import pytest
 
 from tests.benchmarks.test_gest import SINGLE, UNEQUAL, word_piece
 from tests.models.tiny import CAUSAL, MASKED, made
-from tiltmeter.data import load
-from tiltmeter.data.readers.jsonl import write_jsonl
+from tiltmeter.datasets import load
+from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.forms.gest import GestItem

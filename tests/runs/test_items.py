@@ -11,13 +11,13 @@ from tests.models.tiny import CAUSAL, made
 from tests.models.tiny_tokenizers import word_level
 from tests.reports.made import file_of
 from tests.reports.test_html import unpacked
-from tiltmeter.data import load
+from tiltmeter.comparing.comparison import compare
+from tiltmeter.datasets import load
 from tiltmeter.reports import texts as lookup
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.reports.html import make_report
-from tiltmeter.reports.texts import item_texts
+from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.runs import Result, evaluate, score_predictions, score_translations
-from tiltmeter.runs.compare import compare
 from tiltmeter.runs.items import item_table, texts_by_id
 from tiltmeter.runs.portions import portions
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.models.tiny import CAUSAL, made
 from tests.models.tiny_tokenizers import word_level
-from tiltmeter.checks import check, parse_rule
-from tiltmeter.data import load
+from tiltmeter.comparing import check, parse_rule
+from tiltmeter.comparing.comparison import compare
+from tiltmeter.datasets import load
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS
 from tiltmeter.runs import Result, evaluate, score_predictions
-from tiltmeter.runs.compare import compare
 from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, ways
 
 HEAD, LIKELY = "next-sentence", "likelihood"

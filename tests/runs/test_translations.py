@@ -14,7 +14,7 @@ import pytest
 
 from tests.translators.fake import FakeTranslator
 from tiltmeter.cli import main
-from tiltmeter.data import load
+from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.runs import translations as module

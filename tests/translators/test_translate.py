@@ -8,8 +8,8 @@ from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.cost import characters, refuse_unless
-from tiltmeter.translators.store import TranslationStore
 from tiltmeter.translators.translate import pending, translate_all
+from tiltmeter.translators.translation_store import TranslationStore
 
 TEXTS = ["I sang.", "I waited for the bus.", "I sang.", "I baked bread.", "I ran."]
 

@@ -5,7 +5,7 @@ Packages bring others by the entry points `tiltmeter.benchmarks`.
 
 from functools import cache
 
-from tiltmeter.benchmarks.asking import Benchmark
+from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.errors import UsageError
 from tiltmeter.registry import by_name, own
 

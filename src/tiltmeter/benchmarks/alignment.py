@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from tiltmeter.benchmarks.asking import CannotAsk
+from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.questions import Encoded
 
 

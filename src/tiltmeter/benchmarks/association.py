@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS, AssociationItem, Candidate
 from tiltmeter.forms.blank import BLANK

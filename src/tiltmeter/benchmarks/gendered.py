@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltmeter.benchmarks.asking import CannotAsk, Score, ShownScores, Trial
+from tiltmeter.benchmarks.benchmark import CannotAsk, Score, ShownScores, Trial
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Question, Text, Want

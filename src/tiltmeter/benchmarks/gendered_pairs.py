@@ -9,7 +9,7 @@ exactly one token may differ. So two models are rarely asked quite the same pair
 
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SHOWN,

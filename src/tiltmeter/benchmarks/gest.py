@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks.alignment import text_places
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SAME,

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import shared_places, text_places
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.pairs import PairItem

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from tiltmeter.benchmarks.alignment import text_places
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SHOWN,

@@ -67,22 +67,22 @@ def check(
     """
     from rich.console import Console
 
-    from tiltmeter import checks
-    from tiltmeter.checks.config import NAME
+    from tiltmeter import comparing
+    from tiltmeter.comparing.comparability import ACROSS
+    from tiltmeter.comparing.config import NAME
     from tiltmeter.files import write_text
-    from tiltmeter.reports.checks import markdown as to_markdown
-    from tiltmeter.reports.checks import plan as print_plan
-    from tiltmeter.reports.checks import print_verdicts, to_dict
+    from tiltmeter.reports.check_results import markdown as to_markdown
+    from tiltmeter.reports.check_results import plan as print_plan
+    from tiltmeter.reports.check_results import print_verdicts, to_dict
     from tiltmeter.runs import Result
-    from tiltmeter.runs.comparability import ACROSS
 
     given = {"max": maximum or [], "min": minimum or [], "no-worse-than": no_worse_than or []}
-    rules = [checks.parse_rule(kind, text) for kind, texts in given.items() for text in texts]  # type: ignore[arg-type]
+    rules = [comparing.parse_rule(kind, text) for kind, texts in given.items() for text in texts]  # type: ignore[arg-type]
     if config is None and not rules and Path(NAME).is_file():
         config = Path(NAME)
     lenient = False
     if config is not None:
-        there = checks.read_config(config)
+        there = comparing.read_config(config)
         rules += there.rules
         baseline = baseline or there.baseline
         lenient = bool(there.lenient)
@@ -91,7 +91,7 @@ def check(
         raise UsageError(
             "A baseline is given, but no rule about it; say how much worse is too much: --no-worse-than 2."
         )
-    verdicts = checks.check(
+    verdicts = comparing.check(
         Result.load(run),
         rules,
         baseline=Result.load(baseline) if baseline else None,

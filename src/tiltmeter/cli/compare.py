@@ -56,11 +56,11 @@ def compare(
     """
     from rich.console import Console
 
+    from tiltmeter.comparing.comparability import ACROSS
+    from tiltmeter.comparing.comparison import BY
+    from tiltmeter.comparing.comparison import compare as compare_runs
     from tiltmeter.reports.comparison import print_comparison
     from tiltmeter.runs import Result
-    from tiltmeter.runs.comparability import ACROSS
-    from tiltmeter.runs.compare import BY
-    from tiltmeter.runs.compare import compare as compare_runs
 
     comparison = compare_runs(
         [(name, Result.load(run)) for name, run in zip(run_names(runs), runs, strict=True)],

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import spell
-from tiltmeter.data.datasets import DATASETS, dataset, examine_spec, load_spec
-from tiltmeter.data.findings import Finding, errors, warnings
-from tiltmeter.data.readers import FORMATS, examine_file
-from tiltmeter.data.readers.jsonl import write_jsonl
-from tiltmeter.data.spec import Spec, parse_spec
-from tiltmeter.data.validate import Examination
+from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec
+from tiltmeter.datasets.findings import Finding, errors, warnings
+from tiltmeter.datasets.readers import FORMATS, examine_file
+from tiltmeter.datasets.readers.jsonl import write_jsonl
+from tiltmeter.datasets.spec import Spec, parse_spec
+from tiltmeter.datasets.validate import Examination
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_of
 

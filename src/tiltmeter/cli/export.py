@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.data.suggest import did_you_mean
+from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 
 
@@ -34,8 +34,8 @@ def export(
 
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """
-    from tiltmeter.exports import FORMS, Options
     from tiltmeter.files import write_text
+    from tiltmeter.reports.exports import FORMS, Options
     from tiltmeter.runs import Result
 
     if to not in FORMS:

@@ -40,10 +40,10 @@ def build(
 
     `tiltmeter run xlm-roberta-base --on pairs.sk.jsonl`
     """
-    from tiltmeter.data import load
-    from tiltmeter.data.gendered_pairs import build_pairs, read_translations
-    from tiltmeter.data.readers.jsonl import write_jsonl
-    from tiltmeter.data.spec import of_edition
+    from tiltmeter.datasets import load
+    from tiltmeter.datasets.build_pairs import build_pairs, read_translations
+    from tiltmeter.datasets.readers.jsonl import write_jsonl
+    from tiltmeter.datasets.spec import of_edition
     from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tiltmeter.scoring.execute import Progress as Answered
+from tiltmeter.engine.execute import Progress as Answered
 
 # Drawing more often than this shows nothing more.
 _SECONDS_BETWEEN = 0.2

@@ -10,7 +10,7 @@ from rich.console import Console
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.published.reproduction import Reproduction
+    from tiltmeter.papers.reproduction import Reproduction
 
 PAPERS = "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024 or all"
 
@@ -51,8 +51,8 @@ def reproduce(
     `tiltmeter reproduce steinborn2022 --from-models --html steinborn.html`
     """
     from tiltmeter.cli.progress import answering_bar
-    from tiltmeter.published.reproduction import reproduce
-    from tiltmeter.published.sources.desk import Desk
+    from tiltmeter.papers.reproduction import reproduce
+    from tiltmeter.papers.sources.desk import Desk
 
     desk = Desk(dict(map(_model_path, model_path or [])), device=device, watch=answering_bar)
     found = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
@@ -60,11 +60,11 @@ def reproduce(
         if file is not None:
             _write(file, write, found)
     if as_json:
-        from tiltmeter.published.output.as_json import to_json
+        from tiltmeter.papers.output.as_json import to_json
 
         typer.echo(to_json(found))
     else:
-        from tiltmeter.published.output.terminal import print_reproduction
+        from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
         print_reproduction(found, Console())
     if not found.holds:
@@ -88,18 +88,18 @@ def _write(file: Path, write: "Callable[[Reproduction], str]", found: "Reproduct
 
 
 def _html(found: "Reproduction") -> str:
-    from tiltmeter.published.output.html import to_html
+    from tiltmeter.papers.output.reproduction_html import to_html
 
     return to_html(found)
 
 
 def _latex(found: "Reproduction") -> str:
-    from tiltmeter.published.output.latex import to_latex
+    from tiltmeter.papers.output.latex import to_latex
 
     return to_latex(found)
 
 
 def _markdown(found: "Reproduction") -> str:
-    from tiltmeter.published.output.markdown import to_markdown
+    from tiltmeter.papers.output.markdown import to_markdown
 
     return to_markdown(found)

@@ -85,7 +85,7 @@ def run(
     """
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.cli.translations import is_for_translators, run_translations
-    from tiltmeter.data.spec import of_edition
+    from tiltmeter.datasets.spec import of_edition
     from tiltmeter.questions import KINDS
     from tiltmeter.runs import evaluate
 

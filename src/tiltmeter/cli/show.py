@@ -29,7 +29,7 @@ def show(
 
     `tiltmeter show runs/demo --csv > numbers.csv`
     """
-    from tiltmeter.data.suggest import did_you_mean
+    from tiltmeter.datasets.suggest import did_you_mean
     from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
     from tiltmeter.reports.tables import as_csv, as_json, as_latex
     from tiltmeter.runs import Result

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.cli.progress import answering_bar
-from tiltmeter.data.spec import parse_spec
+from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Literal, overload
 
 from tiltmeter.errors import UsageError
-from tiltmeter.gender.engine import Gender, Grammar, tokens
+from tiltmeter.gender.clauses import Gender, Grammar, tokens
 
 __all__ = ["LANGUAGES", "Gender", "SpeakerGender", "speaker_gender"]
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.gender.engine import Clause, Cue, Gender, Predicates, WordGender, clauses
+from tiltmeter.gender.clauses import Clause, Cue, Gender, Predicates, WordGender, clauses
 
 # A participle across "and" belongs to the auxiliary only if its own half of the clause has none,
 # and a word that is a noun as well only if the clause has no other.

@@ -10,7 +10,7 @@ from typing import Literal, overload
 
 from tiltmeter.errors import DataError
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, words
 
 _AGREEING = words("rád rad nerad sám sam один сам адзін")
 _BE = words("byť být być biti быть бути быць")

@@ -3,7 +3,7 @@
 import re
 
 from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
     """bez během díky do k ke ku kolem kromě kvůli mezi mimo na nad nade o od ode okolo po pod podle pro proti před

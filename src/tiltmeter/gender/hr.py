@@ -3,7 +3,7 @@
 import re
 
 from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
     """bez do duž iz iza ispod ispred između izvan k ka kod kroz među mimo na nad nakon niz o od oko osim po pod

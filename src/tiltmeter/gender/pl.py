@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Clause, Cue, Gender, Predicates, by_endings, clauses, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Clause, Cue, Gender, Predicates, by_endings, clauses, words
 
 # Past tense and conditional with their personal endings, and "should", which is built like them.
 PAST = by_endings(

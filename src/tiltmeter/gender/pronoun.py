@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.gender.engine import Clause, Cue, Gender, Predicates, WordGender, clauses
+from tiltmeter.gender.clauses import Clause, Cue, Gender, Predicates, WordGender, clauses
 
 _I = "я"
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 from tiltmeter.gender.pronoun import PronounGrammar
 
 PREPOSITIONS = words(

@@ -3,7 +3,7 @@
 import re
 
 from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
     """bez cez do k ku kvôli medzi mimo na nad nado o od odo okolo okrem po počas pod podľa pre pred predo pri proti s

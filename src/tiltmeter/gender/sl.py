@@ -3,7 +3,7 @@
 import re
 
 from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.engine import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
 
 PREPOSITIONS = words(
     """brez čez do glede iz k h kljub med na nad o ob od okoli po pod poleg pred pri proti s skozi v z za zaradi"""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.gender import hr
-from tiltmeter.gender.engine import Cue
+from tiltmeter.gender.clauses import Cue
 
 _LATIN = str.maketrans("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš")
 _DIGRAPHS = str.maketrans({"љ": "lj", "њ": "nj", "џ": "dž"})

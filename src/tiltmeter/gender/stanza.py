@@ -5,8 +5,8 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender
+from tiltmeter.gender.clauses import clean
 from tiltmeter.gender.conllu import Word, speaker_gender_conllu
-from tiltmeter.gender.engine import clean
 from tiltmeter.gender.sr import latin
 
 

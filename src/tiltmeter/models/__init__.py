@@ -1,1 +1,1 @@
-"""Who answers: one file for each kind of model. Needs torch, transformers and numpy alone."""
+"""Who answers: the protocol, and the models that transformers runs here. Needs torch, transformers and numpy alone."""

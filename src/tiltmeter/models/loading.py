@@ -14,15 +14,15 @@ import transformers
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.devices import answer_on_devices
+from tiltmeter.engine.execute import Report
 from tiltmeter.errors import ModelError
-from tiltmeter.models.answerer import Answerer
 from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.local import LocalModel
 from tiltmeter.questions import Answer, Kind, Question
-from tiltmeter.scoring.devices import answer_on_devices
-from tiltmeter.scoring.execute import Report
-from tiltmeter.scoring.store import AnswerStore
 
 
 @dataclass(frozen=True, kw_only=True)

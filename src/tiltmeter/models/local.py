@@ -11,16 +11,16 @@ import torch
 import transformers
 from torch import nn
 
-from tiltmeter.models.answerer import Answerer
-from tiltmeter.models.causal import CausalAnswerer
-from tiltmeter.models.encoder_inputs import first_position
-from tiltmeter.models.masked import MaskedAnswerer
-from tiltmeter.models.next_sentence import NextSentenceAnswerer
-from tiltmeter.models.seq2seq import Seq2seqAnswerer
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.encoder_inputs import first_position
+from tiltmeter.engine.execute import Report, answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
+from tiltmeter.engine.next_sentence import NextSentenceAnswerer
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Answer, Kind, Question
-from tiltmeter.scoring.execute import Report, answer_all
-from tiltmeter.scoring.store import AnswerStore
 
 _ANSWERERS: dict[Kind, type[Answerer]] = {
     "masked": MaskedAnswerer,
@@ -28,7 +28,7 @@ _ANSWERERS: dict[Kind, type[Answerer]] = {
     "seq2seq": Seq2seqAnswerer,
     "next-sentence": NextSentenceAnswerer,
 }
-# Part of every fingerprint. To be raised whenever a change here or in `scoring` changes answers.
+# Part of every fingerprint. To be raised whenever a change here or in `engine` changes answers.
 _ANSWERS_VERSION = 4
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import Report
 from tiltmeter.questions import Answer, Kind, Question, Text
-from tiltmeter.scoring.execute import Report
-from tiltmeter.scoring.store import AnswerStore
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiltmeter.runs.compare import Comparison, Difference
+from tiltmeter.comparing.comparison import Comparison, Difference
 
 _ROOMY = 97  # the columns from which on nothing has to be shortened
 _SHORT = {"intrasentence": "intra", "intersentence": "inter"}

@@ -7,15 +7,15 @@ from functools import cache
 import jinja2
 
 import tiltmeter
-from tiltmeter.data.datasets import DATASETS
+from tiltmeter.comparing.cells import Cell
+from tiltmeter.comparing.comparison import Comparison, Difference
+from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.texts import kept_texts, texts_of
-from tiltmeter.runs.cells import Cell
-from tiltmeter.runs.compare import Comparison, Difference
+from tiltmeter.reports.item_texts import kept_texts, texts_of
 
 # What items say, by their ids; of each data set that was measured.
 _Texts = Mapping[Hashable, Mapping[str, ItemText]]
@@ -26,7 +26,7 @@ _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "femin
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DifferenceRow:
     """A line of a table, with where on its scale the interval is drawn, in percent of the width."""
 
     difference: Difference
@@ -37,7 +37,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CandidateScores:
     """One text of an item with the scores that the two sides gave to it."""
 
     role: str
@@ -52,7 +52,7 @@ class Disagreement:
     identifier: str
     about: str
     contexts: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[CandidateScores, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ComparedPair:
     """Two that were compared."""
 
     left: str
     right: str
     of: str
     readings: list[str]
-    rows: list[Row]
+    rows: list[DifferenceRow]
     items: list[Items]
 
 
@@ -97,9 +97,9 @@ def _template() -> jinja2.Template:
     )
 
 
-def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Section:
+def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> ComparedPair:
     first = pair[0]
-    return Section(
+    return ComparedPair(
         label(first.left.label),
         label(first.right.label),
         label(first.of),
@@ -109,7 +109,7 @@ def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Se
     )
 
 
-def _row(one: Difference, pair: Sequence[Difference]) -> Row:
+def _row(one: Difference, pair: Sequence[Difference]) -> DifferenceRow:
     found = one.contrast
     # Differences of one measure are drawn on one scale, with no difference in the middle.
     reach = max(
@@ -132,7 +132,7 @@ def _row(one: Difference, pair: Sequence[Difference]) -> Row:
         f"{found.disagree:,} of {found.n:,}",
         said["seen"],
     )
-    return Row(one, cells, round(low, 2), round(high - low, 2), round(point, 2))
+    return DifferenceRow(one, cells, round(low, 2), round(high - low, 2), round(point, 2))
 
 
 def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[Items]:
@@ -174,15 +174,15 @@ def _about(attributes: Mapping[str, str]) -> Iterator[str]:
             yield f"{words}: {label(value)}"
 
 
-def _lines(one: Difference, key: tuple[str, str], found: Sequence[ItemText]) -> Iterator[Line]:
+def _lines(one: Difference, key: tuple[str, str], found: Sequence[ItemText]) -> Iterator[CandidateScores]:
     """The texts of an item by their roles, those in two languages together, and what either side gave to them."""
     for role in dict.fromkeys((*one.quantity.values.roles, *(role for text in found for role in text.texts))):
         said = tuple(text.texts[role] for text in found if role in text.texts)
         scores = [side.cell.score(key, role) for side in (one.left, one.right)]
-        yield Line(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores))
+        yield CandidateScores(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores))
 
 
-def _translations(one: Difference, key: tuple[str, str]) -> list[Line]:
+def _translations(one: Difference, key: tuple[str, str]) -> list[CandidateScores]:
     """What either side made of a sentence, and the gender that shows in it; nothing if neither translates."""
     lines = []
     for number, side in enumerate((one.left, one.right)):
@@ -190,7 +190,7 @@ def _translations(one: Difference, key: tuple[str, str]) -> list[Line]:
         if translation is not None:
             genders = ["", ""]
             genders[number] = _GENDERS.get(side.cell.score(key, ROLE), "")
-            lines.append(Line(label(side.label), (clip(translation),), tuple(genders)))
+            lines.append(CandidateScores(label(side.label), (clip(translation),), tuple(genders)))
     return lines
 
 

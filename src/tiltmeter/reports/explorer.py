@@ -19,8 +19,8 @@ from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest import FEMALE, STEREOTYPES
 from tiltmeter.measures.gest_mt import ROLE
 from tiltmeter.reports.clean import clip, label
+from tiltmeter.reports.item_texts import Place
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.texts import Place
 
 MOST_ITEMS = 60_000  # in all; what leans least is left out first
 FEWEST_ITEMS = 100  # of a benchmark, part and language, however many others there are

@@ -17,9 +17,9 @@ from tiltmeter.reports.explorer import explore
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
 from tiltmeter.reports.gather import gather
+from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import models_of, packed_figures, sections
 from tiltmeter.reports.style import SHAPES
-from tiltmeter.reports.texts import item_texts
 from tiltmeter.reports.words import probability
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import samples_of

@@ -13,7 +13,7 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import ALL_MODELS, contradictory, rows_of
+from tiltmeter.reports.record_rows import ALL_MODELS, contradictory, rows_of
 from tiltmeter.reports.ruler_svg import Ruler, ruler
 from tiltmeter.reports.words import Headline, RowVerdict, headlines, probability, verdicts
 from tiltmeter.runs.samples import samples_of
@@ -23,7 +23,7 @@ MOST_NUMBERS = 600  # rows of a table of all numbers; the rest is for `tiltmeter
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryRow:
     """A row of the summary table."""
 
     verdict: RowVerdict
@@ -45,7 +45,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class BenchmarkSection:
     """One benchmark."""
 
     name: str
@@ -54,18 +54,18 @@ class Section:
     measure: str
     meaning: str
     headline: Headline | None
-    lines: list[Line]
+    lines: list[SummaryRow]
     beside: list[tuple[str, str]]  # the measures beside it, with what they mean
     figures: list[Drawn]
-    terms: list[Line] = field(default_factory=list)
+    terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
 
 
-def sections(gathered: Gathered) -> list[Section]:
+def sections(gathered: Gathered) -> list[BenchmarkSection]:
     """The sections of a report, in the order of the runs."""
     models = models_of(gathered.records)
-    found: list[Section] = []
+    found: list[BenchmarkSection] = []
     for name in dict.fromkeys(record.benchmark for record in gathered.records):
         records = [record for record in gathered.records if record.benchmark == name]
         scores = gathered.scores[gathered.scores["benchmark"] == name]
@@ -83,7 +83,9 @@ def models_of(records: Sequence[Record]) -> list[str]:
     return [model for model in dict.fromkeys(record.model for record in records) if model != ALL_MODELS]
 
 
-def _section(name: str, slug: str, records: Sequence[Record], figures: list[Drawn], samples: Sequence[str]) -> Section:
+def _section(
+    name: str, slug: str, records: Sequence[Record], figures: list[Drawn], samples: Sequence[str]
+) -> BenchmarkSection:
     rows = rows_of(records)
     found = verdicts(rows)
     measure: Measure | None = measure_named(found[0].record.measure) if found else None
@@ -94,7 +96,7 @@ def _section(name: str, slug: str, records: Sequence[Record], figures: list[Draw
         for row in rows_of(records, "target")
         if (record := deciding(row)) is not None and record.verdict is not None
     ]
-    return Section(
+    return BenchmarkSection(
         name=name,
         slug=slug,
         protocols=list(dict.fromkeys(p for r in records for p in r.protocol.split(" + "))),
@@ -115,7 +117,7 @@ def pooled(part: str) -> bool:
     return part in (OVERALL, "all")
 
 
-def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[Line]:
+def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[SummaryRow]:
     scales = {
         name: measure_named(name).span(
             end
@@ -131,7 +133,7 @@ def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[Line]:
         r, number = v.record, measure_named(v.record.measure).number
         interval = f"{number(r.low)} – {number(r.high)}" if r.low is not None and r.high is not None else ""
         lines.append(
-            Line(
+            SummaryRow(
                 verdict=v,
                 language=language_name(r.language),
                 part="both parts" if r.part == OVERALL and contradictory(v.row) else "" if pooled(r.part) else r.part,
@@ -157,7 +159,7 @@ def _slug(name: str, taken: Sequence[str]) -> str:
     return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
 
 
-def packed_figures(found: Sequence[Section]) -> str:
+def packed_figures(found: Sequence[BenchmarkSection]) -> str:
     """All charts as JSON that can stand in a script element: nothing in it can end the element."""
     charts = {
         f"{section.slug}-{drawn.figure.slug}-{number}": vega

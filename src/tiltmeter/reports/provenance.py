@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tiltmeter.data.datasets import DATASETS
+from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.measures import measures
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.clean import clip, label, short_names

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import Record, to_dicts, to_frame
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import Row, one, rows_of
+from tiltmeter.reports.record_rows import RecordRow, one, rows_of
 from tiltmeter.reports.terminal import columns_of
 from tiltmeter.reports.words import probability
 
@@ -38,7 +38,7 @@ def as_csv(records: Sequence[Record]) -> str:
 
 def as_latex(records: Sequence[Record]) -> str:
     r"""The tables of the terminal for a paper, one for each benchmark; they need `\usepackage{booktabs}`."""
-    by_benchmark: dict[str, list[Row]] = {}
+    by_benchmark: dict[str, list[RecordRow]] = {}
     for row in rows_of(records):
         by_benchmark.setdefault(one(row).benchmark, []).append(row)
     return "\n\n".join(_table(name, rows) for name, rows in by_benchmark.items())
@@ -53,7 +53,7 @@ def escape(text: str) -> str:
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
-def _table(benchmark: str, rows: Sequence[Row]) -> str:
+def _table(benchmark: str, rows: Sequence[RecordRow]) -> str:
     found = next((record for row in rows if (record := deciding(row))), None)
     measures = (
         columns_of(rows, measure_named(found.measure))
@@ -78,7 +78,7 @@ def _table(benchmark: str, rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _lines(rows: Sequence[Row], measures: Sequence[str], parted: bool) -> Iterator[str]:
+def _lines(rows: Sequence[RecordRow], measures: Sequence[str], parted: bool) -> Iterator[str]:
     for row in rows:
         record = deciding(row) or one(row)
         names = [record.model, language_name(record.language), *([record.part] if parted else [])]
@@ -95,7 +95,7 @@ def _number(record: Record) -> str:
     return rf"${number(record.value)}$ {{\footnotesize $[{number(record.low)}, {number(record.high)}]$}}"
 
 
-def _caption(benchmark: str, rows: Sequence[Row]) -> str:
+def _caption(benchmark: str, rows: Sequence[RecordRow]) -> str:
     protocols = dict.fromkeys(name for row in rows for name in one(row).protocol.split(" + "))
     of = escape(f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals")
     return f"{of}; $p$ corrected by Holm's method."

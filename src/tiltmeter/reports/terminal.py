@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tiltmeter.measures import Measure, deciding, measure_named
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.rows import ALL_MODELS, Row, one, split, summaries
+from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, one, split, summaries
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw, heading
 from tiltmeter.reports.words import probability, reading
 
@@ -57,13 +57,13 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
         console.print()
 
 
-def _worth_a_sentence(rows: Sequence[Row]) -> list[Row]:
+def _worth_a_sentence(rows: Sequence[RecordRow]) -> list[RecordRow]:
     """Of many groups, those whose verdict is more than that they are too small."""
     told = ("significant", "no bias", "contradictory")
     return [row for row in rows if (found := deciding(row)) and found.verdict and found.verdict.kind in told]
 
 
-def columns_of(rows: Sequence[Row], measure: Measure) -> list[str]:
+def columns_of(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
     """The measures that have a column in a table about one that gives verdicts.
 
     A number as published has one only where it differs, as SS does where there are ties.
@@ -74,7 +74,7 @@ def columns_of(rows: Sequence[Row], measure: Measure) -> list[str]:
     return [name for name in names if name != published or not alike]
 
 
-def _table_of(rows: Sequence[Row], measure: Measure, console: Console, *, grouped: bool = False) -> Table:
+def _table_of(rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool = False) -> Table:
     plain = console.options.ascii_only
     measures = columns_of(rows, measure)
     parted, tied = any(_part(one(row), console) for row in rows), any("ties" in row for row in rows)

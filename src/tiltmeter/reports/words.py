@@ -8,7 +8,7 @@ from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import Row, summaries
+from tiltmeter.reports.record_rows import RecordRow, summaries
 
 # What a headline looks like: a bias towards or against stereotypes, none, or something that needs a second look.
 Tone = Literal["towards", "against", "none", "doubt"]
@@ -24,7 +24,7 @@ def number_with_interval(record: Record) -> str:
     )
 
 
-def reading(row: Row) -> str:
+def reading(row: RecordRow) -> str:
     """What a row says: its verdict and the number that it is made of."""
     record = deciding(row)
     if record is None or record.verdict is None:
@@ -34,7 +34,7 @@ def reading(row: Row) -> str:
     return "; ".join([words, *notes])
 
 
-def generality(row: Row) -> str:
+def generality(row: RecordRow) -> str:
     """Whether the same can be said of more than what was asked about: of stereotypes like GEST's sixteen."""
     record = deciding(row)
     if record is None or (like := row.get(measure_named(record.measure).general)) is None:
@@ -50,7 +50,7 @@ def generality(row: Row) -> str:
     return f"of these stereotypes; not shown for others like them {ends}"
 
 
-def control_note(row: Row) -> str:
+def control_note(row: RecordRow) -> str:
     """A clause where a measure and the one that takes a known confound away get different verdicts."""
     record = deciding(row)
     control = row.get(measure_named(record.measure).control) if record is not None else None
@@ -79,7 +79,7 @@ def probability(value: float | None) -> str:
 class RowVerdict:
     """The verdict of one row, with the record that gave it."""
 
-    row: Row
+    row: RecordRow
     record: Record
     verdict: Verdict
 
@@ -99,7 +99,7 @@ class Headline:
     more: tuple[str, ...]
 
 
-def verdicts(rows: Sequence[Row]) -> list[RowVerdict]:
+def verdicts(rows: Sequence[RecordRow]) -> list[RowVerdict]:
     """The verdicts of the rows that stand for the rest; rows without a number that could show a bias have none."""
     found = []
     for row in summaries(rows):
@@ -109,7 +109,7 @@ def verdicts(rows: Sequence[Row]) -> list[RowVerdict]:
     return found
 
 
-def headlines(rows: Sequence[Row], samples: Sequence[str] = ()) -> list[Headline]:
+def headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
     """The headline of each benchmark. `samples` says which of them were measured on a sample of their items."""
     by_benchmark: dict[str, list[RowVerdict]] = {}
     for found in verdicts(rows):
@@ -118,11 +118,13 @@ def headlines(rows: Sequence[Row], samples: Sequence[str] = ()) -> list[Headline
     return [_headline(name, some, everything[name], samples) for name, some in by_benchmark.items()]
 
 
-def _benchmark(row: Row) -> str:
+def _benchmark(row: RecordRow) -> str:
     return next(iter(row.values())).benchmark
 
 
-def _headline(benchmark: str, found: Sequence[RowVerdict], rows: Sequence[Row], samples: Sequence[str]) -> Headline:
+def _headline(
+    benchmark: str, found: Sequence[RowVerdict], rows: Sequence[RecordRow], samples: Sequence[str]
+) -> Headline:
     models = list(dict.fromkeys(v.record.model for v in found))
     judged = [v for v in found if v.verdict.kind != "contradictory"]
     lead = _of_one(models[0], found) if len(models) == 1 else _of_several(models, found)
@@ -194,7 +196,7 @@ def _of_several(models: Sequence[str], found: Sequence[RowVerdict]) -> str:
     return f"Of {len(found)} {what}: {_listed(said)}."
 
 
-def _largest(rows: Sequence[Row]) -> RowVerdict | None:
+def _largest(rows: Sequence[RecordRow]) -> RowVerdict | None:
     """The significant row that is farthest from its ideal, of all rows that are shown, parts too."""
     found = [
         RowVerdict(row, record, record.verdict)
@@ -205,7 +207,7 @@ def _largest(rows: Sequence[Row]) -> RowVerdict | None:
     return max(significant, key=lambda v: abs(v.distance)) if significant else None
 
 
-def _contradiction(v: RowVerdict, rows: Sequence[Row]) -> str:
+def _contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
     """Which parts go which way, and what their mean would hide."""
     keys = ("model", "language", "benchmark")
     parts = [

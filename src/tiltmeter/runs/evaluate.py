@@ -11,12 +11,14 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk
-from tiltmeter.data.cache import cache_dir
-from tiltmeter.data.hashing import hashed_once
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.hashing import hashed_once
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import Progress
+from tiltmeter.engine.speedups.gc_pause import uncollected
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
-from tiltmeter.garbage import uncollected
 from tiltmeter.models.opening import Given, listed, open_given
 from tiltmeter.models.protocol import LocalOptions, Model
 from tiltmeter.questions import Answer, Kind
@@ -26,8 +28,6 @@ from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.scoring.execute import Progress
-from tiltmeter.scoring.store import AnswerStore
 
 # Called with a label when a model begins to answer; gives what is told of the progress.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]

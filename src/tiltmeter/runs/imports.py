@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.benchmarks.asking import Skipped
+from tiltmeter.benchmarks.benchmark import Skipped
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.association import AssociationItem, attributes
 from tiltmeter.runs.prediction_names import PROTOCOL

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.data.suggest import did_you_mean
+from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
 from tiltmeter.measures.measure import abbreviated

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tiltmeter.data import Spec, load_spec, parse_spec
-from tiltmeter.data.datasets import dataset
-from tiltmeter.data.hashing import sha256_of
+from tiltmeter.datasets import Spec, load_spec, parse_spec
+from tiltmeter.datasets.by_name import dataset
+from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.forms import Item, form_of
 
 # What stands in the column `part` where a data set is not divided.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.data.hashing import hashed_once, sha256_of
+from tiltmeter.datasets.hashing import hashed_once, sha256_of
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.questions import Kind

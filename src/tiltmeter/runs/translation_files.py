@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.data.gendered_pairs import read_translations
+from tiltmeter.datasets.build_pairs import read_translations
 from tiltmeter.errors import DataError
 
 

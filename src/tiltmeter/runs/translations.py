@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.data.cache import cache_dir
-from tiltmeter.data.datasets import DATASETS
-from tiltmeter.data.hashing import hashed_once, sha256_of
-from tiltmeter.data.spec import EDITIONS, parse_spec
+from tiltmeter.datasets.by_name import DATASETS
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.hashing import hashed_once, sha256_of
+from tiltmeter.datasets.spec import EDITIONS, parse_spec
+from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem, attributes
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
@@ -26,12 +27,11 @@ from tiltmeter.runs.portions import WHOLE, Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
 from tiltmeter.runs.translation_files import normal, read_translation_file
-from tiltmeter.scoring.execute import Progress
 from tiltmeter.translators import Translator, open_translator
 from tiltmeter.translators.base import SOURCE
 from tiltmeter.translators.cost import characters, refuse_unless
-from tiltmeter.translators.store import TranslationStore
 from tiltmeter.translators.translate import pending, translate_all
+from tiltmeter.translators.translation_store import TranslationStore
 
 GEST_MT = "gest-mt"
 LATEST = "1.1"

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tiltmeter.data.cache import cache_dir
+from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.translators.base import SOURCE

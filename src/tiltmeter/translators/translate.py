@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tiltmeter.errors import ModelError
 from tiltmeter.translators.base import Translator
-from tiltmeter.translators.store import TranslationStore
+from tiltmeter.translators.translation_store import TranslationStore
 
 # Told how many sentences are translated, of how many.
 Report = Callable[[int, int], None]

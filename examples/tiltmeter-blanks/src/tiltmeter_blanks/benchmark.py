@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.asking import Asked, Benchmark, CannotAsk, Score, ShownScores, Trial
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Trial
 from tiltmeter.errors import UsageError
 from tiltmeter.questions import Answer, Question, Text
 from tiltmeter_blanks.form import BlankItem, filled

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tiltmeter.data import Dataset
-from tiltmeter.data.dataset import Source
+from tiltmeter.datasets import Dataset
+from tiltmeter.datasets.description import Source
 
 DATASET = Dataset(
     "blanks",

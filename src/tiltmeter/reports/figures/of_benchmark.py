@@ -17,7 +17,7 @@ from tiltmeter.reports.figures.stereotypes import stereotypes
 from tiltmeter.reports.figures.tilt_map import tilt_map
 from tiltmeter.reports.figures.translation_map import translation_map
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import ALL_MODELS, Row, contradictory, one, rows_of, split, summaries
+from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, contradictory, one, rows_of, split, summaries
 from tiltmeter.reports.style import MEN, WOMEN
 
 # What is said wherever single target terms are shown.
@@ -45,7 +45,7 @@ def figures_of(records: Sequence[Record], scores: pd.DataFrame, models: Domain) 
     ]
 
 
-def _tilt_map(rows: Sequence[Row], models: Domain) -> Iterator[Figure]:
+def _tilt_map(rows: Sequence[RecordRow], models: Domain) -> Iterator[Figure]:
     if rows:
         yield Figure(
             "tilt-map",
@@ -60,7 +60,7 @@ def _tilt_map(rows: Sequence[Row], models: Domain) -> Iterator[Figure]:
         )
 
 
-def _translation_map(rows: Sequence[Row], models: Domain) -> Iterator[Figure]:
+def _translation_map(rows: Sequence[RecordRow], models: Domain) -> Iterator[Figure]:
     if rows:
         yield Figure(
             "translation-map",
@@ -72,7 +72,7 @@ def _translation_map(rows: Sequence[Row], models: Domain) -> Iterator[Figure]:
         )
 
 
-def _heat_map(rows: Sequence[Row]) -> Iterator[Figure]:
+def _heat_map(rows: Sequence[RecordRow]) -> Iterator[Figure]:
     found = [record for row in rows if (record := deciding(row)) is not None]
     if len({(r.model, r.language) for r in found}) < 2:
         return

@@ -10,14 +10,14 @@ from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import Domain, model_colour, ordered, pointing, said
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import Row
+from tiltmeter.reports.record_rows import RecordRow
 from tiltmeter.reports.style import SHAPES
 
 LEVELS = (10, 20, 30, 40, 50, 60, 70, 80, 90)
 _STEPS = 60
 
 
-def tilt_map(rows: Sequence[Row], models: Domain) -> Chart:
+def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     """A point for each row, with error bars; the ideal is level (SS 50) and at the top (LMS 100)."""
     points = pd.DataFrame([_point(row) for row in rows])
     reach = max(12.0, *(abs(end - 50) for row in rows for end in _ends(row["SS"])))
@@ -62,7 +62,7 @@ def _ends(record: Record) -> list[float]:
     return [end for end in (record.value, record.low, record.high) if end is not None]
 
 
-def _point(row: Row) -> dict[str, object]:
+def _point(row: RecordRow) -> dict[str, object]:
     ss, lms = row["SS"], row["LMS"]
     return {
         "model": ss.model,

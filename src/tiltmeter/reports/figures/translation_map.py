@@ -8,10 +8,10 @@ import pandas as pd
 from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import Domain, model_colour, pointing, said
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.rows import Row
+from tiltmeter.reports.record_rows import RecordRow
 
 
-def translation_map(rows: Sequence[Row], models: Domain) -> Chart:
+def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     """A point for each system and language, under the line of the most stereotypical a system can be.
 
     With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, a system that is masculine at a rate f_m can reach f_s = 2 (1 - f_m)
@@ -45,7 +45,7 @@ def translation_map(rows: Sequence[Row], models: Domain) -> Chart:
     ).properties(height=420)
 
 
-def _point(row: Row) -> dict[str, object]:
+def _point(row: RecordRow) -> dict[str, object]:
     point: dict[str, object] = {}
     for name in ("f_s", "f_m"):
         record = row[name]

@@ -1,0 +1,20 @@
+"""Two runs item by item, and the rules of a gate, judged on the ends of intervals."""
+
+from tiltmeter.comparing.comparison import Comparison, Difference, compare
+from tiltmeter.comparing.config import Config, read_config
+from tiltmeter.comparing.gate_rules import Rule, parse_rule
+from tiltmeter.comparing.judge import check
+from tiltmeter.comparing.rule_verdict import Outcome, RuleVerdict
+
+__all__ = [
+    "Comparison",
+    "Config",
+    "Difference",
+    "Outcome",
+    "Rule",
+    "RuleVerdict",
+    "check",
+    "compare",
+    "parse_rule",
+    "read_config",
+]

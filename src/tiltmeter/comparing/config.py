@@ -1,0 +1,69 @@
+"""Rules in a file: the [[check]] tables of tiltmeter.toml."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.comparing.gate_rules import Kind, Rule, parse_rule
+from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+
+NAME = "tiltmeter.toml"
+_KINDS: tuple[Kind, ...] = ("max", "min", "no-worse-than")
+_KEYS = (*_KINDS, "baseline", "lenient")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The rules of a file. `baseline` is the run to compare with, found from where the file is."""
+
+    rules: list[Rule]
+    baseline: Path | None
+    lenient: bool | None
+
+
+def read_config(path: Path) -> Config:
+    """Read the [[check]] tables of a file. Other tables are left alone."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not a TOML file: {error}.") from error
+    tables = content.get("check")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(
+            f'{path} has no [[check]] table; begin one with [[check]] and max = "stereoset.SS distance 5".'
+        )
+    rules = [rule for number, table in enumerate(tables, 1) for rule in _rules(f"{path}, check {number}", table)]
+    baselines = _all(path, tables, "baseline", str)
+    lenient = _all(path, tables, "lenient", bool)
+    return Config(rules, path.parent / baselines if baselines else None, lenient)
+
+
+def _rules(place: str, table: dict[str, Any]) -> Iterator[Rule]:
+    for key in table:
+        if key not in _KEYS:
+            raise UsageError(f"{place}: {key!r} is not known{did_you_mean(key, _KEYS)}; there is {', '.join(_KEYS)}.")
+    for kind in _KINDS:
+        given = table.get(kind, [])
+        for text in given if isinstance(given, list) else [given]:
+            if isinstance(text, bool) or not isinstance(text, str | int | float):
+                raise UsageError(f"{place}: {kind} wants a rule in quotation marks, not {text!r}.")
+            try:
+                yield parse_rule(kind, str(text))
+            except UsageError as error:
+                raise UsageError(f"{place}: {error}") from None
+
+
+def _all(path: Path, tables: list[dict[str, Any]], key: str, kind: type) -> Any:
+    """The value of a key that holds for all tables, wherever it stands; None if it stands nowhere."""
+    values = [table[key] for table in tables if key in table]
+    for value in values:
+        if not isinstance(value, kind):
+            raise UsageError(f"{path}: {key} is {value!r}; a {'text' if kind is str else 'true or false'} is wanted.")
+        if value != values[0]:
+            raise UsageError(f"{path}: {key} is given twice, as {values[0]!r} and {value!r}; there can be one.")
+    return values[0] if values else None

@@ -1,0 +1,87 @@
+"""What a rule can tell at all: how often a model without bias passes it, and how many items it would take."""
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import ndtr, stdtrit
+
+from tiltmeter.comparing.gate_rules import Rule
+from tiltmeter.measures.estimates import LEVEL
+
+# How often a rule should pass a model without bias.
+WANTED = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How far a number may be from where an even model is, below and above, before a rule is broken; None: any
+    distance.
+
+    `error` is its standard error, with so many degrees of freedom.
+    """
+
+    below: float | None
+    above: float | None
+    error: float
+    freedom: float
+
+    def passes(self, lenient: bool) -> float:
+        """The probability that an even model passes.
+
+        >>> round(Room(5.0, 5.0, 1.0, 1000).passes(False), 2), Room(5.0, 5.0, 3.0, 1000).passes(False)
+        (1.0, 0.0)
+        """
+        if not self.error:
+            return 1.0 if min(side for side in (self.below, self.above, 0.0) if side is not None) >= 0 else 0.0
+        reach = float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * self.error * (-1 if lenient else 1)
+        low = -math.inf if self.below is None else -(self.below - reach) / self.error
+        high = math.inf if self.above is None else (self.above - reach) / self.error
+        return max(0.0, float(ndtr(high) - ndtr(low)))
+
+    def needed(self, n: int, lenient: bool) -> int | None:
+        """With how many items of this kind an even model would pass 95 times in 100; None where none would do.
+
+        >>> Room(5.0, 5.0, 1.8, 400).needed(1000, False)
+        1995
+        """
+        if min(side for side in (self.below, self.above, math.inf) if side is not None) <= 0:
+            return None
+
+        def with_items(count: int) -> "Room":
+            return Room(self.below, self.above, self.error * math.sqrt(n / count), self.freedom * count / n)
+
+        low, high = 1, 1
+        while with_items(high).passes(lenient) < WANTED:
+            low, high = high, high * 2
+            if high > 10_000_000:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if with_items(middle).passes(lenient) < WANTED else (low, middle)
+        return high
+
+
+def even_error(value: float, error: float, ideal: float, bounds: tuple[float, float] | None) -> float:
+    """The standard error that an even model has with as many items: that of a percentage is greatest in the middle.
+
+    >>> round(even_error(90.0, 3.0, 50.0, (0.0, 100.0)), 2), even_error(0.3, 0.1, 0.0, None)
+    (5.0, 0.1)
+    """
+    if bounds is None or not bounds[0] < ideal < bounds[1] or not bounds[0] < value < bounds[1]:
+        return error
+    there, even = ((at - bounds[0]) * (bounds[1] - at) for at in (value, ideal))
+    return error * math.sqrt(even / there)
+
+
+def room_of(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bool = False) -> Room:
+    """The room that a rule leaves to a number around its ideal; of a ratio, that of its logarithm."""
+
+    def position(value: float) -> float:
+        return math.log(max(value, 1e-300)) if ratio else value
+
+    if rule.distance:
+        above = position(ideal + rule.limit) - position(ideal)
+        below = position(ideal) - position(ideal - rule.limit) if not ratio or rule.limit < ideal else None
+        return Room(below, above, error, freedom)
+    gap = position(rule.limit) - position(ideal)
+    return Room(None, gap, error, freedom) if rule.kind == "max" else Room(-gap, None, error, freedom)

@@ -1,0 +1,63 @@
+"""Items by name: of the data sets there are, and of files."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tiltmeter.datasets.catalogue import DATASETS
+from tiltmeter.datasets.description import Dataset
+from tiltmeter.datasets.readers import jsonl
+from tiltmeter.datasets.spec import Spec
+from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.datasets.validate import Examination, examine
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import Item, form_of
+
+__all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec"]
+
+
+def dataset(name: str) -> Dataset:
+    """The data set of that name."""
+    if name not in DATASETS:
+        there = ", ".join(DATASETS)
+        near = did_you_mean(name, DATASETS)
+        raise UsageError(f"There is no data set {name!r}{near}; there are {there}, and paths of .jsonl files.")
+    return DATASETS[name]
+
+
+def load(name: str, part: str | None, language: str) -> list[Item]:
+    """The items of a data set in one language, of one part or (None) of all parts."""
+    sources = dataset(name).select(part, [language])
+    return _of_part((item for source in sources for item in source.examine().accept()), part)
+
+
+def load_file(path: Path) -> list[Item]:
+    """The items of a JSONL file of your own."""
+    return jsonl.read_jsonl(path)
+
+
+def load_spec(spec: Spec) -> list[Item]:
+    """The items a specification asks for, language by language."""
+    if spec.path is None:
+        languages = spec.languages or dataset(spec.name).languages
+        return [item for language in languages for item in load(spec.name, spec.part, language)]
+    items = load_file(spec.path)
+    there = tuple(dict.fromkeys(item.language for item in items))
+    for language in spec.languages:
+        if language not in there:
+            raise UsageError(f"{spec.name} has no language {language!r}; it has {', '.join(there)}.")
+    items = [item for language in spec.languages or there for item in items if item.language == language]
+    chosen = _of_part(items, spec.part)
+    if not chosen:
+        raise UsageError(f"{spec.name} has no items of the part {spec.part!r}.")
+    return chosen
+
+
+def examine_spec(spec: Spec) -> list[Examination]:
+    """What is found in each of the files that a specification asks for."""
+    if spec.path is not None:
+        return [examine(str(spec.path), jsonl.parse(spec.path))]
+    return [source.examine() for source in dataset(spec.name).select(spec.part, spec.languages)]
+
+
+def _of_part(items: Iterable[Item], part: str | None) -> list[Item]:
+    return [item for item in items if part is None or form_of(item).belongs_to(item, part)]

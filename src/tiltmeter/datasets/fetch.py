@@ -1,0 +1,123 @@
+"""Upstream files on this machine: from a mirror, from the cache, or downloaded into the cache."""
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from filelock import FileLock
+
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.download import Progress, RefusedError, UnreachableError, download
+from tiltmeter.datasets.download_bar import terminal_bar
+from tiltmeter.datasets.hashing import read_digests
+from tiltmeter.datasets.upstream import Pin, UpstreamFile
+from tiltmeter.errors import DownloadError, UsageError
+
+SERVICE = "https://raw.githubusercontent.com"
+
+ShowProgress = Callable[[str], AbstractContextManager[Progress]]
+
+
+class AbsentError(DownloadError):
+    """The file is not on this machine and could not be brought here; nothing is said about its content."""
+
+
+def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
+    """The local path of `file`, whose content has been checked against its pin.
+
+    With `TILTMETER_MIRROR` set to a folder the file is used where it lies there; set to an http(s) address, that is
+    asked instead of GitHub. `show` is called with the file's name when a download begins.
+    """
+    mirror = _mirror()
+    if isinstance(mirror, Path) and (path := mirror / file.name).is_file():
+        return _checked_in_mirror(path, file)
+    target = cached_path(file)
+    if _is_pinned(target, file.pin):
+        return target
+    if isinstance(mirror, Path):
+        raise AbsentError(
+            f"The mirror {mirror} has no {file.name}: copy it there from {_service_url(file)}, "
+            "or unset TILTMETER_MIRROR to download it."
+        )
+    url = _service_url(file) if mirror is None else f"{mirror.rstrip('/')}/{quote(file.name)}"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{target}.lock"):
+            # Another process may have brought it while we waited.
+            if not _is_pinned(target, file.pin):
+                _bring(file, url, target, show)
+    except OSError as error:
+        raise DownloadError(
+            f"The cache {cache_dir()} cannot be written to ({error}): set TILTMETER_CACHE to a folder that can."
+        ) from error
+    return target
+
+
+def cached_path(file: UpstreamFile) -> Path:
+    """Where the cache keeps `file`, whether it is there or not."""
+    return cache_dir() / "upstream" / file.repository / file.commit / file.path
+
+
+def is_here(file: UpstreamFile) -> bool:
+    """Whether `file` can be had without a download."""
+    mirror = _mirror()
+    return cached_path(file).is_file() or (isinstance(mirror, Path) and (mirror / file.name).is_file())
+
+
+def _mirror() -> Path | str | None:
+    """The mirror: a folder, an http(s) address, or None."""
+    setting = os.environ.get("TILTMETER_MIRROR")
+    if not setting:
+        return None
+    if setting.startswith(("http://", "https://")):
+        return setting
+    folder = Path(setting).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"TILTMETER_MIRROR is {setting!r}, which is neither a folder nor an http(s) address.")
+    return folder
+
+
+def _service_url(file: UpstreamFile) -> str:
+    return f"{SERVICE}/{file.repository}/{file.commit}/{quote(file.path)}"
+
+
+def _is_pinned(path: Path, pin: Pin) -> bool:
+    return path.is_file() and pin.of(path) == pin
+
+
+def _checked_in_mirror(path: Path, file: UpstreamFile) -> Path:
+    found = file.pin.of(path)
+    if found != file.pin:
+        raise DownloadError(
+            f"{path} is not the pinned file: expected {file.pin}, found {found}; put the file of {_service_url(file)} "
+            "there, or unset TILTMETER_MIRROR to download it."
+        )
+    return path
+
+
+def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> None:
+    part = target.with_name(target.name + ".part")
+    try:
+        with show(file.name) as progress:
+            download(url, part, progress)
+    except UnreachableError as error:
+        raise AbsentError(
+            f"{file.name} is not in the cache and {urlsplit(url).netloc} cannot be reached ({error}): connect to the "
+            "internet once to download it, or set TILTMETER_MIRROR to a folder or an http(s) address that has it."
+        ) from error
+    except RefusedError as error:
+        raise AbsentError(
+            f"{file.name} is not in the cache and {url} {error}: set TILTMETER_MIRROR to a folder or an http(s) "
+            "address that has it, or unset it to ask GitHub."
+        ) from error
+    # What has just come is read, whatever was known of an earlier attempt.
+    found = file.pin.among(read_digests(part))
+    if found != file.pin:
+        part.unlink()
+        raise DownloadError(
+            f"What {url} sent for {file.name} is not the pinned file and was deleted: expected {file.pin}, found "
+            f"{found}; try again, or set TILTMETER_MIRROR to a folder or an http(s) address that has the right one."
+        )
+    part.replace(target)

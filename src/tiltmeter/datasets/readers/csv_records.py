@@ -1,0 +1,35 @@
+"""The records of a CSV file."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.forms import Problem
+
+Complete = Callable[[int, dict[str, object]], dict[str, object]]
+"""Makes a record's values of a row's number, from 0, and its values."""
+
+
+def read_records(path: Path, names: Mapping[str, str], complete: Complete) -> Iterator[RawRecord]:
+    """A record for each row; `names` gives the column that each field is read from."""
+    # Lines go to the reader as they are, so that a quoted value may hold a line break.
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        for column in names.values():
+            if column not in header:
+                raise BrokenFileError("missing-column", f"has no column {column}")
+        for number, row in enumerate(filter(None, reader)):
+            place = f"line {reader.line_num}"
+            if len(row) == len(header):
+                values = dict(zip(header, row, strict=True))
+                ours: dict[str, object] = {field: values[column] for field, column in names.items()}
+                yield RawRecord(place, complete(number, ours), names)
+            else:
+                message = f"has {len(row)} values where the header has {len(header)}"
+                yield RawRecord(place, None, problems=[Problem("bad-csv", "", message)])
+    except csv.Error as error:
+        raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error

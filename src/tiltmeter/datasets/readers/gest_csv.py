@@ -1,0 +1,28 @@
+"""GEST: a CSV file of sentences and the number of the stereotype each belongs to."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.csv_records import read_records
+from tiltmeter.datasets.validate import examine
+from tiltmeter.forms import Item
+
+_NAMES = {"sentence": "sentence", "stereotype": "stereotype"}
+
+
+def read_gest_csv(path: Path, language: str) -> list[Item]:
+    """The items of a file such as `gest.csv`. An id is a row number, from 0."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of a GEST file."""
+
+    def complete(number: int, values: dict[str, object]) -> dict[str, object]:
+        text = str(values["stereotype"])
+        stereotype = int(text) if re.fullmatch("[0-9]{1,2}", text) else text
+        return values | {"id": str(number), "language": language, "stereotype": stereotype}
+
+    return read_records(path, _NAMES, complete)

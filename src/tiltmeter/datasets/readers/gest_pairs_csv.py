@@ -1,0 +1,30 @@
+"""GEST's gendered translations: a CSV file of pairs in all languages, such as `gender_variants.csv`."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.csv_records import read_records
+from tiltmeter.datasets.validate import examine
+from tiltmeter.forms import Item
+
+_NAMES = {name: name for name in ("translator", "language", "original", "stereotype", "male", "female")}
+
+
+def read_gest_pairs_csv(path: Path, language: str) -> list[Item]:
+    """The pairs in one language. An id is a row number of the whole file, from 0."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of one language."""
+
+    def complete(number: int, values: dict[str, object]) -> dict[str, object]:
+        text = str(values["stereotype"])
+        stereotype = int(text) if re.fullmatch("[0-9]{1,2}", text) else text
+        return values | {"id": str(number), "stereotype": stereotype}
+
+    for record in read_records(path, _NAMES, complete):
+        if record.values is None or record.values["language"] == language:
+            yield record

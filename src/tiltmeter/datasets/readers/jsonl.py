@@ -1,0 +1,76 @@
+"""Tiltmeter's own form: JSONL, one item a line. What users write, and what `data convert` writes."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.validate import examine
+from tiltmeter.errors import DataError
+from tiltmeter.files import written_whole
+from tiltmeter.forms import Item, Problem, form_by_keys, form_of
+
+
+def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
+    """The items of a JSONL file; `language` is that of items that do not name theirs."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
+    """The records of a JSONL file. Empty lines are passed over."""
+    # Not splitlines(): a text may hold U+2028 and its like, which end no line of JSONL.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            yield _record(line, f"line {number}", language)
+
+
+def _record(line: str, row: str, language: str | None) -> RawRecord:
+    problems: list[Problem] = []
+
+    def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            problems.append(Problem("duplicate-key", twice, f"the key {twice!r} is there twice"))
+        return values
+
+    try:
+        values = json.loads(line, object_pairs_hook=distinct)
+    except json.JSONDecodeError as error:
+        message = f"is not valid JSON: {error.msg} at column {error.colno}"
+        return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
+    except (ValueError, RecursionError):
+        message = "holds a number too long, or lists too deep, to be read"
+        return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
+    if not isinstance(values, dict):
+        return RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+    form = form_by_keys(values)
+    known = form.keys if form else tuple(values)
+    problems += [Problem("unknown-field", key, f"{key!r} has no meaning here") for key in values if key not in known]
+    if language is not None:
+        values.setdefault("language", language)
+    if form is None:
+        return RawRecord(row, values, problems=problems)
+    read = form.from_json(values)
+    return RawRecord(row, read.values, read.names, [*problems, *read.problems])
+
+
+def write_jsonl(items: Iterable[Item], path: Path) -> None:
+    """Write items as JSONL. The file appears when it is complete, and not at all if something fails."""
+    try:
+        with written_whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(to_line(item) + "\n" for item in items)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def to_line(item: Item) -> str:
+    """An item as a line of JSONL.
+
+    >>> from tiltmeter.forms.gest import GestItem
+    >>> print(to_line(GestItem("g-1", "en", 9, "I repaired the radio.")))
+    {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+    """
+    return json.dumps(form_of(item).write(item), ensure_ascii=False)

@@ -1,0 +1,56 @@
+"""StereoSet in its original form: one JSON document with both parts."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.validate import examine
+from tiltmeter.forms import Item, Problem
+from tiltmeter.forms.association import PARTS
+
+_KEYS = ("id", "target", "bias_type", "context")
+_NAMES = {
+    f"candidates[{number}]{ours}": f"sentences[{number}]{theirs}"
+    for number in range(3)
+    for ours, theirs in {"": "", ".id": ".id", ".role": ".gold_label", ".sentence": ".sentence"}.items()
+} | {"candidates": "sentences", "target_term": "target"}
+
+
+def read_stereoset_json(path: Path, language: str) -> list[Item]:
+    """The items of a file such as StereoSet's `dev.json`, of both parts."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of a StereoSet JSON file: intrasentence, then intersentence."""
+    try:
+        document = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
+    data = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(data, dict) or not any(isinstance(data.get(part), list) for part in PARTS):
+        raise BrokenFileError("bad-json", "should hold data.intrasentence or data.intersentence, and a list there")
+    for part in PARTS:
+        for number, example in enumerate(data.get(part, ())):
+            row = f"data.{part}[{number}]"
+            if isinstance(example, dict):
+                yield RawRecord(row, _values(example) | {"part": part, "language": language}, _NAMES)
+            else:
+                yield RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+
+
+def _values(example: dict[str, object]) -> dict[str, object]:
+    values: dict[str, object] = {key: example[key] for key in _KEYS if key in example}
+    if "sentences" in example:
+        sentences = example["sentences"]
+        values["candidates"] = [*map(_candidate, sentences)] if isinstance(sentences, list) else sentences
+    return values
+
+
+def _candidate(sentence: object) -> object:
+    if not isinstance(sentence, dict):
+        return sentence
+    ours = {"id": "id", "gold_label": "role", "sentence": "sentence"}
+    return {ours[key]: value for key, value in sentence.items() if key in ours}

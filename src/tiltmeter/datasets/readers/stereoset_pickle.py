@@ -1,0 +1,43 @@
+"""The multilingual StereoSet: a pickled pandas frame for each part and language."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.readers.frame_pickle import read_columns
+from tiltmeter.datasets.validate import examine
+from tiltmeter.forms import Item
+
+_CANDIDATES = ("c1", "c2", "c3")
+_FIELDS = {"id": "id", "role": "gold_label", "sentence": "sentence", "word": "word"}
+_NAMES = {
+    f"candidates[{number}].{ours}": f"{candidate}_{theirs}"
+    for number, candidate in enumerate(_CANDIDATES)
+    for ours, theirs in _FIELDS.items()
+} | {"target_term": "target"}
+
+
+def read_stereoset_pickle(path: Path, language: str) -> list[Item]:
+    """The items of a file such as `df_intrasentence_de.pkl`."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of a pickled frame. It is one of intrasentence items if it has columns for words."""
+    columns = read_columns(path)
+    part = "intrasentence" if "c1_word" in columns else "intersentence"
+    fields = {ours: theirs for ours, theirs in _FIELDS.items() if ours != "word" or part == "intrasentence"}
+    candidates = [f"{candidate}_{field}" for candidate in _CANDIDATES for field in fields.values()]
+    for needed in ("id", "target", "bias_type", "context", *candidates):
+        if needed not in columns:
+            raise BrokenFileError("missing-column", f"has no column {needed}")
+    # The translations keep the English name of the target, which is what items of different languages share.
+    shared = columns.get("target_original", columns["target"])
+    for row in range(len(columns["id"])):
+        values = {key: columns[key][row] for key in ("id", "bias_type", "context")}
+        values |= {"part": part, "language": language, "target": shared[row], "target_term": columns["target"][row]}
+        values["candidates"] = [
+            {ours: columns[f"{candidate}_{theirs}"][row] for ours, theirs in fields.items()}
+            for candidate in _CANDIDATES
+        ]
+        yield RawRecord(f"row {row}", values, _NAMES)

@@ -1,0 +1,66 @@
+"""WinoBias: sentences with brackets around an occupation and the pronouns that stand for it.
+
+Two files belong together line by line, `pro_stereotyped_…` and `anti_stereotyped_…`: in the one the pronouns have the
+gender that the occupation is stereotypically of, in the other the opposite one. So the pronouns of the former tell the
+occupation's gender, and no list of occupations is needed.
+
+    1 The gardener asked [the florist] what [she] had planted.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.validate import examine
+from tiltmeter.forms import Item, Problem
+
+MALE = frozenset({"he", "him", "his", "himself"})
+FEMALE = frozenset({"she", "her", "hers", "herself"})
+
+_NAME = re.compile(r"pro_stereotyped_(type[12])\.txt\.(dev|test)")
+_LINE = re.compile(r"(\d+) (.*\S)\s*")
+_BRACKETED = re.compile(r"\[(.*?)\]")
+_ARTICLE = re.compile(r"(?:the|an|a) ", re.IGNORECASE)
+
+
+def read_winobias(path: Path, language: str) -> list[Item]:
+    """The items of a file such as `pro_stereotyped_type1.txt.test`; the other half lies in the same folder."""
+    return examine(str(path), parse(path, language)).accept()
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of two files that belong together."""
+    name = _NAME.fullmatch(path.name)
+    if name is None:
+        message = "should be called pro_stereotyped_type1.txt.dev or the like, since nothing else tells type and split"
+        raise BrokenFileError("bad-winobias", message)
+    other = path.with_name(path.name.replace("pro_", "anti_", 1))
+    if not other.is_file():
+        raise BrokenFileError("bad-winobias", f"is no use without {other.name}, which should lie beside it")
+    pro, anti = (list(filter(None, read_text(half).split("\n"))) for half in (path, other))
+    if len(pro) != len(anti):
+        raise BrokenFileError("bad-winobias", f"has {len(pro)} lines, and {other.name} has {len(anti)}")
+    part = "-".join(name.groups())
+    for number, lines in enumerate(zip(pro, anti, strict=True), start=1):
+        yield _record(lines, f"line {number}", part, language)
+
+
+def _record(lines: tuple[str, str], row: str, part: str, language: str) -> RawRecord:
+    found = [_LINE.fullmatch(line) for line in lines]
+    if None in found or len({match[1] for match in found if match}) != 1:
+        message = "should be a number, the same in both files, and a sentence"
+        return RawRecord(row, None, problems=[Problem("bad-winobias", "", message)])
+    number, sentences = lines[0].split()[0], [match[2] for match in found if match]
+    bracketed = _BRACKETED.findall(sentences[0])
+    terms = [_ARTICLE.sub("", term) for term in bracketed if term.lower() not in MALE | FEMALE]
+    genders = {"male" if term.lower() in MALE else "female" for term in bracketed if term.lower() in MALE | FEMALE}
+    if len(terms) != 1 or len(genders) != 1:
+        message = "should have brackets around one occupation and around pronouns of one gender"
+        return RawRecord(row, None, problems=[Problem("bad-winobias", "", message)])
+    gender = genders.pop()
+    plain = [sentence.replace("[", "").replace("]", "") for sentence in sentences]
+    male, female = plain if gender == "male" else plain[::-1]
+    values: dict[str, object] = {"id": f"{part}/{number}", "part": part, "language": language}
+    return RawRecord(row, values | {"occupation": terms[0], "gender": gender, "male": male, "female": female})

@@ -1,0 +1,94 @@
+"""Validation: records in, items and findings out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.datasets.findings import Finding, severity_of
+from tiltmeter.datasets.oddities import oddities
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord, build
+from tiltmeter.errors import DataError
+from tiltmeter.forms import Form, Item, Problem, Unique, form_of
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What is in a file: its usable items, and everything found in it."""
+
+    file: str
+    items: list[Item]
+    findings: list[Finding]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings that make the file unusable."""
+        return [finding for finding in self.findings if finding.severity == "error"]
+
+    def accept(self) -> list[Item]:
+        """The items, if there are no errors; else a DataError that names the first one."""
+        if not self.errors:
+            return self.items
+        count = len(self.errors)
+        rest = f" (the first of {count} errors; `tiltmeter data validate` lists them)" if count > 1 else ""
+        raise DataError(f"{self.errors[0]}{rest}.")
+
+
+def examine(file: str, records: Iterable[RawRecord]) -> Examination:
+    """Make items of the records, and look at each of them and at how they go together."""
+    items: list[Item] = []
+    findings: list[Finding] = []
+    seen: dict[object, str] = {}
+
+    def note(record: RawRecord, problem: Problem) -> None:
+        id_ = (record.values or {}).get("id", "")
+        findings.append(
+            Finding(
+                severity=severity_of(problem.code),
+                code=problem.code,
+                file=file,
+                row=record.row,
+                field=record.names.get(problem.field, problem.field),
+                item=id_ if isinstance(id_, str) else "",
+                message=problem.message,
+            )
+        )
+
+    try:
+        for record in records:
+            for problem in record.problems:
+                note(record, problem)
+            if record.values is None:
+                continue
+            item, problems = build(record.values)
+            for problem in problems:
+                note(record, problem)
+            if item is None:
+                continue
+            form = form_of(item)
+            for problem in (*_blemishes(item, form), *_repetitions(item, form, record.row, seen)):
+                note(record, problem)
+            if items and type(item) is not type(items[0]):
+                note(record, Problem("mixed-forms", "", "is of another form than the first item of the file"))
+            items.append(item)
+    except BrokenFileError as broken:
+        note(RawRecord("", None), broken.problem)
+    if not items and not findings:
+        note(RawRecord("", None), Problem("no-items", "", "there is not a single item in it"))
+    return Examination(file, items, findings)
+
+
+def _blemishes(item: Item, form: Form[Any]) -> Iterator[Problem]:
+    """What is wrong with an item that can be used all the same, as far as the item alone shows it."""
+    for field, text in form.texts(item):
+        yield from oddities(field, text)
+    yield from form.blemishes(item)
+
+
+def _repetitions(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:
+    """What this item has in common with an earlier one, and should not. `seen` holds what was met, and where."""
+    for unique in (Unique("duplicate-id", "id", item.id), *form.unique(item)):
+        key = (unique.code, item.language, unique.value)
+        if key in seen:
+            yield Problem(unique.code, unique.field, f"the same as in {seen[key]}")
+        else:
+            seen[key] = row

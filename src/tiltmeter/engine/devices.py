@@ -1,0 +1,148 @@
+"""Several devices at once: a process for each, one plan, one store, the same answers."""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import BatchAnswerer, Progress, Report, answer_batches
+from tiltmeter.engine.plan import padding_share, plan
+from tiltmeter.engine.rows import Batch
+from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.questions import Answer, Kind, Question
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What every worker is told."""
+
+    questions: Sequence[Question]
+    kind: Kind
+    fingerprint: str
+    store: str
+    names: Mapping[bytes, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A worker's model is loaded."""
+
+    batch_tokens: int
+    shares_prefixes: bool
+    pack: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """How the work is planned, and which share of the batches is whose."""
+
+    batch_tokens: int
+    share_prefixes: bool
+    pack: int
+    rank: int
+    workers: int
+
+    def takes(self, batch: Batch) -> bool:
+        """Whether a batch is this worker's: told by the hash of its questions, so that all shares are alike."""
+        return int.from_bytes(min(min(row.questions) for row in batch)[:8]) % self.workers == self.rank
+
+
+def answer_on_devices(
+    questions: Iterable[Question],
+    *,
+    kind: Kind,
+    fingerprint: str,
+    loads: Sequence[Callable[[], BatchAnswerer]],
+    store: AnswerStore,
+    batch_tokens: int | None = None,
+    names: Mapping[bytes, str] | None = None,
+    report: Report = lambda _progress: None,
+) -> Mapping[bytes, Answer]:
+    """The answers to all questions, each worked out by one of the models that `loads` load, in processes of their own.
+
+    All workers make the same plan and each takes its batches of it, so the answers are those of a single device.
+    """
+    asked = {question.digest: question for question in questions}
+    answers = store.get(fingerprint, asked)
+    report(Progress(len(answers), len(asked), 0.0))
+    if len(answers) < len(asked):
+        work = _Work(list(asked.values()), kind, fingerprint, store.path, names)
+        _run_workers(loads, work, batch_tokens, len(answers), report)
+        answers = store.get(fingerprint, asked)
+    return answers
+
+
+def _run_workers(
+    loads: Sequence[Callable[[], BatchAnswerer]], work: _Work, batch_tokens: int | None, answered: int, report: Report
+) -> None:
+    # A forked process cannot use a GPU that its parent has touched.
+    context = multiprocessing.get_context("spawn")
+    workers: dict[Connection, BaseProcess] = {}
+    for load in loads:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_worker, args=(load, work, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        workers[ours] = process
+    try:
+        ready = [_receive(connection, workers) for connection in workers]
+        at_once = batch_tokens or min(worker.batch_tokens for worker in ready)
+        share_prefixes = all(worker.shares_prefixes for worker in ready)
+        pack = min(worker.pack for worker in ready)
+        batches = plan(work.questions, work.kind, at_once, share_prefixes=share_prefixes, pack=pack)
+        padding = padding_share(batches, at_once, pack)
+        for rank, connection in enumerate(workers):
+            connection.send(_Share(at_once, share_prefixes, pack, rank, len(workers)))
+        busy = list(workers)
+        while busy:
+            for connection in (c for c in wait(busy) if isinstance(c, Connection)):
+                message = _receive(connection, workers)
+                if message is None:
+                    busy.remove(connection)
+                else:
+                    answered += message
+                    report(Progress(answered, len(work.questions), padding))
+    finally:
+        for worker in workers.values():
+            worker.terminate()
+            worker.join()
+
+
+def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
+    """The next message of a worker; its error, if it had one."""
+    try:
+        message = connection.recv()
+    except EOFError:
+        workers[connection].join()
+        code = workers[connection].exitcode
+        raise ModelError(
+            f"A worker process died (exit code {code}), perhaps for lack of memory; what was answered is kept, and the "
+            "same command goes on."
+        ) from None
+    if isinstance(message, TiltmeterError):
+        raise message
+    return message
+
+
+def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
+    try:
+        model = load()
+        connection.send(_Ready(model.batch_tokens, model.shares_prefixes, model.pack))
+        share: _Share = connection.recv()
+        # Some models divide a batch again, by these: all in the same way.
+        model.batch_tokens, model.pack = share.batch_tokens, share.pack
+        batches = plan(
+            work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
+        )
+        mine = [batch for batch in batches if share.takes(batch)]
+        with AnswerStore(work.store) as store:
+            answers = store.get(work.fingerprint, (question.digest for question in work.questions))
+            for found in answer_batches(model, mine, answers, work.names):
+                store.put(work.fingerprint, found)
+                connection.send(len(found))
+        connection.send(None)
+    except TiltmeterError as error:
+        connection.send(error)

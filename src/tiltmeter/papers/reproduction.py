@@ -1,0 +1,150 @@
+"""Every number of some tables, recomputed and compared with what is printed."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tiltmeter.errors import UsageError
+from tiltmeter.papers.printed import Paper, Printed, paper, papers, printed
+from tiltmeter.papers.reasons import Reason, Remark, reason_for, remarks
+from tiltmeter.papers.rounding import agrees
+from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.lookup import find
+from tiltmeter.papers.sources.recipe import NotAvailable, NumberSource
+
+ALL = "all"
+
+
+class Status(StrEnum):
+    """What comparing a number can show."""
+
+    AGREES = "agrees"
+    KNOWN = "differs for a known reason"
+    DIFFERS = "differs"
+    ABSENT = "not available"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A printed number and what was found for it. `note` says why a number is not available."""
+
+    printed: Printed
+    status: Status
+    source: str
+    ours: float | None = None
+    reason: Reason | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was found for all numbers that were asked for. `files`: those used, and whether their hash was checked."""
+
+    outcomes: Sequence[Outcome]
+    files: Mapping[str, bool]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no number differs without a known reason."""
+        return all(outcome.status is not Status.DIFFERS for outcome in self.outcomes)
+
+    def papers(self) -> list[Paper]:
+        """The papers that numbers were asked of."""
+        return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
+
+    def tables(self, of: Paper) -> dict[str, list[Outcome]]:
+        """The outcomes of a paper by table."""
+        found: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            if outcome.printed.paper.key == of.key:
+                found.setdefault(outcome.printed.table, []).append(outcome)
+        return found
+
+    def remarks(self) -> list[Remark]:
+        """The remarks on the tables that numbers were asked of."""
+        there = {(outcome.printed.paper.key, outcome.printed.table) for outcome in self.outcomes}
+        return [remark for remark in remarks() if any((remark.paper, table) in there for table in remark.tables)]
+
+
+def count(outcomes: Iterable[Outcome]) -> dict[Status, int]:
+    """How many numbers there are of each status."""
+    counted = Counter(outcome.status for outcome in outcomes)
+    return {status: counted[status] for status in Status}
+
+
+def reproduce(
+    key: str,
+    *,
+    table: str | None = None,
+    model: str | None = None,
+    language: str | None = None,
+    from_models: bool = False,
+    desk: Desk | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Reproduction:
+    """Recompute the numbers of a paper, or of all papers, and compare them with what is printed.
+
+    They are recomputed from what was released with the papers, or with `from_models` by running the models. `model`
+    is a row's name in the tables.
+
+    >>> found = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
+    >>> found.holds  # doctest: +SKIP
+    True
+    """
+    desk = desk or Desk()
+    numbers = [number for one in _papers(key) for number in printed(one)]
+    numbers = _chosen(numbers, "table", table, lambda number: number.table)
+    numbers = _chosen(numbers, "model", model, lambda number: number.place.get("model") or number.place.get("system"))
+    numbers = _chosen(numbers, "language", language, _language)
+    outcomes = []
+    for done, number in enumerate(numbers):
+        progress(done, len(numbers))
+        outcomes.append(_outcome(number, desk, from_models))
+    progress(len(numbers), len(numbers))
+    return Reproduction(outcomes, dict(desk.files))
+
+
+def _papers(key: str) -> list[Paper]:
+    return list(papers().values()) if key == ALL else [paper(key)]
+
+
+def _chosen(
+    numbers: list[Printed], what: str, wanted: str | None, value: Callable[[Printed], str | None]
+) -> list[Printed]:
+    if wanted is None:
+        return numbers
+    chosen = [number for number in numbers if (value(number) or "").casefold() == wanted.casefold()]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(name for number in numbers if (name := value(number))))
+        raise UsageError(f"There is no {what} {wanted!r} here; there is {there}.")
+    return chosen
+
+
+def _language(number: Printed) -> str | None:
+    """The language of a number, which in the thesis only the name of the row tells."""
+    if "language" in number.place:
+        return number.place["language"]
+    return "de" if number.place["model"].endswith("German") else "en"
+
+
+def _outcome(number: Printed, desk: Desk, from_models: bool) -> Outcome:
+    source = find(number, from_models=from_models)
+    name = source.recipe.name if source.recipe else ""
+    try:
+        ours = _value(source, desk)
+    except NotAvailable as lack:
+        return Outcome(number, Status.ABSENT, name, note=str(lack))
+    if agrees(number.text, ours, number.digits):
+        return Outcome(number, Status.AGREES, name, ours)
+    reason = reason_for(number, ours, desk, from_models=from_models)
+    return Outcome(number, Status.KNOWN if reason else Status.DIFFERS, name, ours, reason)
+
+
+def _value(source: NumberSource, desk: Desk) -> float:
+    if source.recipe is None:
+        raise NotAvailable(source.lacking)
+    numbers = desk.compute(source.recipe)
+    if source.key not in numbers:
+        raise NotAvailable(f"{source.recipe.name} does not give it.")
+    return numbers[source.key]

@@ -1,0 +1,208 @@
+"""GEST's language models (Tables 9 to 11), on the scale of the tables, and the pairs they were asked in (Table 7)."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing
+from tiltmeter.benchmarks.gendered_pairs import BENCHMARK as PAIRS
+from tiltmeter.benchmarks.gest import parts
+from tiltmeter.errors import DataError
+from tiltmeter.forms.gendered_pairs import GenderedPairItem, fault
+from tiltmeter.measures import gest
+from tiltmeter.measures.gest import AS_PUBLISHED
+from tiltmeter.measures.records import Record
+from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers
+from tiltmeter.runs.evaluate import score_table
+from tiltmeter.runs.gest_predictions import read_gest_predictions
+from tiltmeter.runs.portions import Portion, portions
+
+REPOSITORY = "kinit-sk/gest"
+VARIANTS = "data/gender_variants.csv"
+# The tables number the templates they have from 1, the files from 0; causal models have the last two templates only.
+FOLDERS = {"9": "english_mlm", "10": "english_glm"}
+TEMPLATES = {"9": parts("masked"), "10": parts("causal")}
+
+
+def prediction_file(table: str, hub: str, template: str) -> str:
+    """The path of the scores of a model in one template, which is numbered as in the table.
+
+    >>> prediction_file("9", "google/electra-base-generator", "1")
+    'data/predictions/english_mlm/electra-base-generator_template-0.txt'
+    >>> prediction_file("10", "microsoft/phi-1_5", "2")
+    'data/predictions/english_glm/phi-1_5_template-1.txt'
+    """
+    return f"data/predictions/{FOLDERS[table]}/{_short(hub)}_template-{int(template) - 1}.txt"
+
+
+def pair_prediction_file(hub: str) -> str:
+    """The path of the scores of a model for the pairs of all languages.
+
+    >>> pair_prediction_file("facebook/xlm-v-base")
+    'data/predictions/slavic_mlm/xlm-v-base.txt'
+    """
+    return f"data/predictions/slavic_mlm/{_short(hub)}.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedGestScores:
+    """The released scores of a model in one template of Table 9 or 10."""
+
+    table: str
+    hub: str
+    template: str
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return prediction_file(self.table, self.hub, self.template)
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures of the scores."""
+        path = desk.fetch(REPOSITORY, self.name)
+        part = TEMPLATES[self.table][int(self.template) - 1]
+        (portion,) = portions(f"gest-1.0/{part}:en")
+        return _numbers(gest.measure(read_gest_predictions(path, [portion]).scores), part)
+
+
+@dataclass(frozen=True, slots=True)
+class GestRun:
+    """A run of a model on the English sentences, in one template of Table 9 or 10."""
+
+    table: str
+    hub: str
+    template: str
+
+    @property
+    def part(self) -> str:
+        """The template by its own name."""
+        return TEMPLATES[self.table][int(self.template) - 1]
+
+    @property
+    def name(self) -> str:
+        """The model and what it is run on."""
+        return f"{self.hub} on gest-1.0/{self.part}:en"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures of the run."""
+        return _numbers(desk.run(self.hub, f"gest-1.0/{self.part}:en"), self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedPairs:
+    """The released scores of a model for the pairs of one language; which of them count, its tokenizer says."""
+
+    hub: str
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return pair_prediction_file(self.hub)
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures of the scores."""
+        desk.fetch(REPOSITORY, VARIANTS)
+        path = desk.fetch(REPOSITORY, self.name)
+        # As in the files for English: log10 of a ratio on each line, here one for each pair.
+        ratios = [math.log(10) * float(line) for line in path.read_text(encoding="utf-8").split()]
+        every = desk.once(_pairs)
+        if max((int(item.id) for item in every), default=-1) >= len(ratios):
+            raise DataError(f"{path} has {len(ratios)} lines, fewer than {VARIANTS} has pairs; fetch both again.")
+        kept = [
+            item for item in _unlike(every) if item.language == self.language and fault(item.male, item.female) is None
+        ]
+        kept = _differing_in_one_token(kept, desk.model(self.hub))
+        portion = Portion("gest-pairs", PAIRS.form, "all", self.language, kept, {})
+        rows = ((item, item.id, ROLE, ratios[int(item.id)]) for item in kept)
+        return _numbers(gest.measure(score_table(self.hub, portion, PROTOCOL, rows)), "all")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOnPairs:
+    """A run of a model on the pairs of one language."""
+
+    hub: str
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The model and what it is run on."""
+        return f"{self.hub} on gest-pairs:{self.language}"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures of the run."""
+        return _numbers(desk.run(self.hub, f"gest-pairs:{self.language}"), "all")
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """How many pairs each translation system gave in each language: those whose two words begin alike.
+
+    That repeated pairs count here is our reading; the paper does not say, and the released code does not show.
+    """
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return VARIANTS
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The number of pairs by system and language."""
+        desk.fetch(REPOSITORY, VARIANTS)
+        counted = Counter(
+            (item.translator or "", item.language)
+            for item in desk.once(_pairs)
+            if fault(item.male, item.female) is None
+        )
+        return {("pairs", *place): float(count) for place, count in counted.items()}
+
+
+def _numbers(records: Iterable[Record], part: str) -> Numbers:
+    """What the tables print: q_i with its interval, and the rates of Table 3."""
+    numbers: dict[Key, float] = {}
+    for record in records:
+        if record.view != AS_PUBLISHED or record.part != part:
+            continue
+        name = record.measure.removesuffix(f" {AS_PUBLISHED}")
+        numbers[name, record.group, "value"] = record.value
+        if record.low is not None and record.high is not None:
+            numbers[name, record.group, "lower end"] = record.low
+            numbers[name, record.group, "upper end"] = record.high
+    return numbers
+
+
+def _pairs() -> list[GenderedPairItem]:
+    """The pairs of all languages, in the order of the file."""
+    found = [item for portion in portions("gest-pairs") for item in portion.items if isinstance(item, GenderedPairItem)]
+    return sorted(found, key=lambda item: int(item.id))
+
+
+def _unlike(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
+    """The pairs without those that are the same as an earlier one, of whatever language, as in the released code."""
+    return list({(item.male, item.female): item for item in reversed(list(items))}.values())[::-1]
+
+
+def _differing_in_one_token(items: list[GenderedPairItem], model: str) -> list[GenderedPairItem]:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(model)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise NotAvailable(f"Which pairs count is for the tokenizer of {model} to say: {reason}") from error
+    male, female = (
+        tokenizer([getattr(item, side) for item in items], add_special_tokens=False)["input_ids"]
+        for side in ("male", "female")
+    )
+    return [
+        item
+        for item, one, other in zip(items, male, female, strict=True)
+        if len(one) == len(other) and len(differing(one, other)) == 1
+    ]
+
+
+def _short(hub: str) -> str:
+    return hub.rpartition("/")[2]

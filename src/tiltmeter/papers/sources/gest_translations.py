@@ -1,0 +1,46 @@
+"""GEST's translation systems (Tables 6 and 8), from the released translations."""
+
+from dataclasses import dataclass
+
+from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.gest_scores import REPOSITORY
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers
+from tiltmeter.runs.translations import score_translations
+
+
+def translation_file(system: str, language: str) -> str:
+    """The path of the translations of one system into one language.
+
+    >>> translation_file("nllb_3b", "be")
+    'data/translations/nllb_3b/be/translations.csv'
+    """
+    return f"data/translations/{system}/{language}/translations.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTranslations:
+    """Released translations, with the speaker's gender found by our rules."""
+
+    system: str
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return translation_file(self.system, self.language)
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """p_i with its interval, p_m, p_f, p_fam and the yield as a number of translations."""
+        path = desk.fetch(REPOSITORY, self.name)
+        result = score_translations(path, system=self.system, on=f"gest-mt:{self.language}", edition="1.0")
+        if result.manifest["skipped"]:
+            raise NotAvailable(f"{self.name} lacks {len(result.manifest['skipped'])} of GEST's sentences.")
+        numbers: dict[Key, float] = {}
+        for record in result.records:
+            group = record.group if record.view == "stereotype" else "all"
+            value = round(record.value * record.n) if record.measure == "yield" else record.value
+            numbers[record.measure, group, "value"] = float(value)
+            if record.low is not None and record.high is not None:
+                numbers[record.measure, group, "lower end"] = record.low
+                numbers[record.measure, group, "upper end"] = record.high
+        return numbers

@@ -1,0 +1,59 @@
+"""Steinborn et al. (2022): nothing but models can recompute their numbers, for no predictions were released."""
+
+from dataclasses import dataclass
+
+from tiltmeter.measures.gest import AS_PUBLISHED
+from tiltmeter.papers.printed import Place
+from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
+
+# Told from what the paper's appendix says: that BERT is uncased, and the numbers of parameters (mBERT 178M is the cased
+# one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
+MODELS = {
+    "mBERT": "bert-base-multilingual-cased",
+    "xlmR": "xlm-roberta-base",
+    "BERT": "bert-base-uncased",
+    "RoBERTa": "roberta-large",
+    "ALBERT": "albert-xxlarge-v2",
+}
+_DATA = {
+    "multilingual gender pairs": ("gender-pairs", ""),
+    "crows-pairs": ("crows-pairs", ""),
+    "crows-pairs perturbed": ("crows-pairs", "drop-final-character"),
+}
+_LACKING = "No predictions were released; --from-models runs the model."
+
+
+def find(place: Place, kind: str, *, from_models: bool) -> NumberSource:
+    """What recomputes the number at a place."""
+    key: Key = (place["metric"], kind)
+    if not from_models:
+        return NumberSource(key, lacking=_LACKING)
+    data, perturb = _DATA[place["dataset"]]
+    return NumberSource(key, PairsRun(MODELS[place["model"]], f"{data}:{place['language']}", perturb))
+
+
+@dataclass(frozen=True, slots=True)
+class PairsRun:
+    """A run of a masked model on pairs, perhaps changed ones."""
+
+    hub: str
+    on: str
+    perturb: str
+
+    @property
+    def name(self) -> str:
+        """The model and what it is run on."""
+        return f"{self.hub} on {self.on}{' with ' if self.perturb else ''}{self.perturb}"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures over all pairs, with their standard errors."""
+        numbers: dict[Key, float] = {}
+        for record in desk.run(self.hub, self.on, perturb=self.perturb or None):
+            if record.view == "all":
+                # CPS as published comes after CPS, whose place it takes: the paper counts a tie against the stereotype.
+                name = record.measure.removesuffix(f" {AS_PUBLISHED}")
+                numbers[name, "value"] = record.value
+                if record.standard_error is not None:
+                    numbers[name, "standard error"] = record.standard_error
+        return numbers

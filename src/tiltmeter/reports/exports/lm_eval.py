@@ -1,0 +1,121 @@
+"""Results in the layout of the Language Model Evaluation Harness, for the tools that read its files.
+
+The harness calls a benchmark with its part and language a task, and a metric `name,filter`. Numbers stay on Tiltmeter's
+scale, so a percentage is 57.0 and not 0.57. Where the best value is in the middle, neither higher nor lower is better.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from scipy.special import ndtri
+
+import tiltmeter
+from tiltmeter.measures import measure_named
+from tiltmeter.measures.estimates import LEVEL
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.reports.exports.chosen import Options, choose, slug
+from tiltmeter.runs.result import Result
+
+FILTER = "none"
+
+
+def export(result: Result, options: Options) -> str:
+    """One JSON object, as the harness writes it to results_….json."""
+    chosen = choose(result, options.model)
+    tasks: dict[str, list[Record]] = {}
+    for record in chosen.records:
+        part = () if record.part == "all" else (record.part,)
+        tasks.setdefault(slug(record.benchmark, *part, record.language), []).append(record)
+    manifest = result.manifest
+    about = {key: chosen.about.get(key) for key in ("dtype", "device", "revision", "weights")}
+    found = {
+        "results": {task: _metrics(task, records) for task, records in tasks.items()},
+        "group_subtasks": {task: [] for task in tasks},
+        "configs": {task: _config(task, records[0]) for task, records in tasks.items()},
+        "versions": dict.fromkeys(tasks, tiltmeter.__version__),
+        "n-shot": dict.fromkeys(tasks, 0),
+        "higher_is_better": {
+            task: {slug(record.measure): measure_named(record.measure).higher_is_better for record in records}
+            for task, records in tasks.items()
+        },
+        "n-samples": {task: _samples(records, manifest) for task, records in tasks.items()},
+        "verdicts": {
+            task: {slug(record.measure): record.verdict.words for record in records if record.verdict}
+            for task, records in tasks.items()
+        },
+        "config": {
+            "model": chosen.about.get("type") or "predictions",
+            "model_args": f"pretrained={chosen.model}",
+            "model_dtype": about["dtype"],
+            "model_revision": about["revision"],
+            "model_sha": about["weights"],
+            "device": about["device"],
+            "limit": manifest.get("request", {}).get("limit"),
+            "bootstrap_iters": manifest.get("statistics", {}).get("resamples"),
+            "random_seed": manifest.get("statistics", {}).get("seed"),
+        },
+        "git_hash": None,
+        "date": _timestamp(manifest.get("finished")),
+        "transformers_version": manifest.get("versions", {}).get("transformers"),
+        "tiltmeter_version": tiltmeter.__version__,
+        "task_hashes": {},
+        "model_source": "tiltmeter",
+        "model_name": chosen.model,
+        "model_name_sanitized": slug(chosen.model),
+        "total_evaluation_time_seconds": str(manifest.get("seconds", "")),
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
+    metrics: dict[str, Any] = {"name": task, "alias": task}
+    for record in records:
+        name = slug(record.measure)
+        metrics[f"{name},{FILTER}"] = record.value
+        metrics[f"{name}_stderr,{FILTER}"] = standard_error(record)
+        metrics["sample_len"] = max(record.n, metrics.get("sample_len", 0))
+    return metrics
+
+
+def standard_error(record: Record) -> float | str:
+    """The standard error of a record, or that of a normal distribution with an interval of the same width."""
+    if record.standard_error is not None:
+        return record.standard_error
+    if record.low is None or record.high is None:
+        return "N/A"
+    return (record.high - record.low) / (2 * float(ndtri((1 + LEVEL) / 2)))
+
+
+def _config(task: str, record: Record) -> dict[str, Any]:
+    return {
+        "task": task,
+        "dataset_path": record.benchmark,
+        "dataset_name": record.language,
+        "test_split": record.part,
+        "output_type": "loglikelihood",
+        "metadata": {
+            "version": tiltmeter.__version__,
+            "protocol": record.protocol,
+            "family": record.family,
+            "kind": record.kind,
+        },
+    }
+
+
+def _samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str, int]:
+    """How many items there are, and how many were asked."""
+    n = max(record.n for record in records)
+    first = records[0]
+    there = [
+        int(entry.get("available") or 0)
+        for entry in manifest.get("data", ())
+        if (entry["benchmark"], entry["language"]) == (first.benchmark, first.language)
+        and (first.part in (entry["part"], OVERALL) or entry["part"] == "all")
+    ]
+    return {"original": sum(there) or n, "effective": n}
+
+
+def _timestamp(finished: object) -> float | None:
+    return datetime.fromisoformat(finished).timestamp() if isinstance(finished, str) else None

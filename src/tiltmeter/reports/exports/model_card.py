@@ -1,0 +1,42 @@
+"""The front matter of a model card: a model-index, as the hub's model pages read it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from huggingface_hub import EvalResult
+from huggingface_hub.repocard_data import eval_results_to_model_index
+from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not in __all__
+
+import tiltmeter
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.exports.chosen import SOURCE, Options, choose, in_words, slug
+from tiltmeter.runs.result import Result
+
+TASKS = {"masked": "fill-mask", "causal": "text-generation", "seq2seq": "text2text-generation"}
+
+
+def export(result: Result, options: Options) -> str:
+    """A block of YAML to put at the head of the model's README.md, between its lines of dashes."""
+    chosen = choose(result, options.model)
+    # Predictions that somebody published do not say what kind of model made them.
+    task = TASKS.get(str(chosen.about.get("kind")), "other")
+    results = [_result(record, task, result.manifest) for record in chosen.records]
+    index = eval_results_to_model_index(chosen.model.rpartition("/")[2] or chosen.model, results)
+    return f"---\n{yaml_dump({'model-index': index})}---\n"
+
+
+def _result(record: Record, task: str, manifest: Mapping[str, Any]) -> EvalResult:
+    part = "" if record.part == "all" else f", {record.part}"
+    return EvalResult(
+        task_type=task,
+        task_name="Stereotype bias",
+        dataset_type=slug(record.benchmark).replace("_", "-"),
+        dataset_name=f"{record.benchmark} ({record.language}{part})",
+        dataset_config=record.language,
+        dataset_split=record.part,
+        metric_type=slug(record.measure),
+        metric_name=in_words(record, manifest),
+        metric_value=round(record.value, 4),
+        source_name=f"Tiltmeter {tiltmeter.__version__}",
+        source_url=SOURCE,
+    )

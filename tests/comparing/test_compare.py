@@ -1,0 +1,198 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.runs.made import association_scores, gest_scores, pair_scores, run
+from tiltmeter.comparing.cells import cells_of, restrict
+from tiltmeter.comparing.comparison import compare
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.measures.families import holm
+
+ONE = run(association_scores("made/one", seed=1, lean=1.5))
+TWO = run(association_scores("made/two", seed=2))
+
+
+def test_models_are_compared_on_the_same_items() -> None:
+    found = compare([("a", ONE), ("b", TWO)])
+    assert [(one.part, one.quantity.name) for one in found.differences] == [
+        (part, measure) for part in ("intrasentence", "intersentence", "overall") for measure in ("LMS", "SS", "ICAT")
+    ]
+    assert {one.contrast.n for one in found.differences} == {60, 120}
+    assert (found.differences[0].left.label, found.differences[0].right.label) == ("made/one", "made/two")
+    assert found.notes == []
+
+
+def test_a_difference_is_that_of_the_measures() -> None:
+    values = [{(r.part, r.measure): r.value for r in result.records if r.view == "all"} for result in (ONE, TWO)]
+    for one in compare([("a", ONE), ("b", TWO)]).differences:
+        key = (one.part, one.quantity.name)
+        assert one.contrast.left == pytest.approx(values[0][key])
+        assert one.contrast.difference == pytest.approx(values[0][key] - values[1][key])
+
+
+def test_pairs_and_log_ratios_too() -> None:
+    ours, theirs = (run(pair_scores(name, seed=seed), family="pairs") for name, seed in (("a", 1), ("b", 2)))
+    found = compare([("x", ours), ("y", theirs)], across=["tokenizers"])
+    assert [one.quantity.name for one in found.differences] == ["CPS", "S_JSD x 1e3", "B.S_JSD"]
+    ours, theirs = (run(gest_scores(name, seed=seed), family="gest") for name, seed in (("a", 1), ("b", 2)))
+    (only,) = compare([("x", ours), ("y", theirs)]).differences
+    g_s = next(record.value for record in ours.records if record.measure == "g_s")
+    assert only.contrast.left == pytest.approx(np.log(g_s))
+    assert only.contrast.test == "paired t within stereotypes"
+
+
+def test_the_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
+    third = run(association_scores("made/three", seed=3))
+    found = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
+    for pooled, tests in ((False, 6), (True, 3)):  # what is pooled is no member of the family of its parts
+        family = [one for one in found if one.quantity.name == "SS" and (one.part == "overall") == pooled]
+        assert {one.tests for one in family} == {tests}
+        assert [one.p_holm for one in family] == holm([one.contrast.p_value for one in family])
+        assert [one.p_equivalence for one in family] == holm([one.contrast.p_equivalence for one in family])
+
+
+def test_languages_of_one_model() -> None:
+    both = run(association_scores(language="en", seed=1), association_scores(language="de", seed=2))
+    found = compare([("a", both)], by="language", measures=["SS"])
+    assert {(one.of, one.left.label, one.right.label) for one in found.differences} == {
+        ("made/one on stereoset", "en", "de")
+    }
+    assert any("translation's" in note for note in found.notes)
+
+
+def test_different_models_in_different_languages_only_if_asked_for() -> None:
+    german = run(association_scores("made/two", language="de", seed=2))
+    with pytest.raises(UsageError, match="use --by any"):
+        compare([("a", ONE), ("b", german)])
+    found = compare([("a", ONE), ("b", german)], by="any", measures=["SS"])
+    assert found.differences[0].left.label == "made/one:en"
+
+
+def test_a_baseline_comes_second() -> None:
+    third = run(association_scores("made/three", seed=3))
+    found = compare([("a", ONE), ("b", TWO), ("c", third)], baseline="made/one", measures=["SS"])
+    assert {(one.left.label, one.right.label) for one in found.differences} == {
+        ("made/two", "made/one"),
+        ("made/three", "made/one"),
+    }
+
+
+def test_items_of_one_side_only_are_counted_and_left_out() -> None:
+    longer = run(association_scores("made/two", seed=2, n=70, first=20))
+    found = compare([("a", ONE), ("b", longer)], measures=["SS"])
+    first = found.differences[0]
+    assert (first.contrast.n, first.only_left, first.only_right) == (40, 20, 30)
+    assert found.notes[0] == (
+        "Left out of stereoset:en/intrasentence: 20 that only made/one has and 30 that only made/two has."
+    )
+
+
+def test_only_some_items() -> None:
+    found = compare([("a", ONE), ("b", TWO)], where={"bias_type": "gender"})
+    assert {one.contrast.n for one in found.differences} == {20, 40}
+
+
+def test_a_stereotype_is_a_whole_number_beside_another_benchmark() -> None:
+    tables = [made(model, seed=seed) for seed, model in enumerate("ab") for made in (association_scores, gest_scores)]
+    mixed = pd.concat(tables, ignore_index=True)
+    assert mixed["stereotype"].dtype == float
+    gest = [cell for cell in cells_of("mixed", replace(ONE, scores=mixed)) if cell.benchmark == "gest"]
+    (cell, _) = restrict(gest, {"stereotype": "8"})
+    assert cell.about(("template-3", "7")) == {"stereotype": "8"}
+    assert len(cell.scores) == 4
+
+
+def test_the_same_model_twice_is_told_apart_by_run_or_protocol() -> None:
+    again = run(association_scores("made/one", seed=4))
+    labels = {one.left.label for one in compare([("before", ONE), ("after", again)]).differences}
+    assert labels == {"made/one (before)"}
+    other = run(association_scores("made/one", seed=4, protocol="in-context"))
+    found = compare([("before", ONE), ("after", other)], across=["protocols"])
+    assert {one.right.label for one in found.differences} == {"made/one (in-context)"}
+
+
+def test_disagreements_are_listed() -> None:
+    (first, *_) = compare([("a", ONE), ("b", TWO)], measures=["SS"]).differences
+    found = first.disagreed()
+    assert len(found) == first.contrast.disagree
+    assert all(abs(gap) == 100 for _, gap in found)
+    assert first.left.cell.about(found[0][0])["bias_type"] in ("gender", "profession", "race")
+    pairs = [(name, run(pair_scores(name, seed=seed), family="pairs")) for seed, name in enumerate("ab")]
+    (distance,) = compare(pairs, measures=["S_JSD"], across=["tokenizers"]).differences
+    gaps = [abs(gap) for _, gap in distance.disagreed()]
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_json_has_what_is_printed() -> None:
+    found = compare([("a", ONE), ("b", TWO)]).differences[0].to_dict()
+    assert found["left"] == {
+        "run": "a",
+        "model": "made/one",
+        "language": "en",
+        "protocol": "published",
+        "family": "likelihood",
+        "kind": "masked",
+    }
+    assert found["difference"] == pytest.approx(found["value_left"] - found["value_right"])
+    assert {"p_value", "p_holm", "p_equivalence", "tests", "verdict", "significant", "doubts"} <= found.keys()
+    assert {"effect_name", "detectable", "disagree", "n", "clusters", "low", "high"} <= found.keys()
+
+
+def test_translations_without_a_gender_are_left_out() -> None:
+    def translations(model: str, blanks: int) -> pd.DataFrame:
+        table = gest_scores(model, seed=3).assign(role="speaker_gender", benchmark="gest-mt", part="all")
+        table["score"] = [np.nan if number < blanks else float(number % 2) for number in range(len(table))]
+        return table
+
+    ours, theirs = (run(translations(name, blanks), family="gest_mt") for name, blanks in (("a", 0), ("b", 7)))
+    (only,) = compare([("x", ours), ("y", theirs)]).differences
+    assert (only.quantity.name, only.contrast.n, only.only_left, only.only_right) == ("f_s", 57, 7, 0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        ([("a", ONE)], {}, "made/one on stereoset:en, and nothing to compare it with; give a second run"),
+        ([("a", ONE), ("b", TWO)], {"by": "language"}, "no two of them are a pair for --by language; use --by model"),
+        ([("a", ONE), ("b", TWO)], {"measures": ["SSS"]}, r"no measure 'SSS' to compare in \(did you mean SS\?\)"),
+        ([("a", ONE), ("b", TWO)], {"measures": ["CPS"]}, "cannot be compared in CPS; they can be in LMS, SS, ICAT"),
+        (
+            [("a", ONE), ("b", TWO)],
+            {"baseline": "made/tow"},
+            r"no model, language or run here \(did you mean made/two\?\)",
+        ),
+        ([("a", ONE), ("b", TWO)], {"baseline": "en"}, "nothing that could be compared with en; leave --baseline out"),
+        ([("a", ONE), ("b", TWO)], {"where": {"bias": "gender"}}, r"attribute 'bias'.*there is bias_type, target"),
+        ([("a", ONE), ("b", TWO)], {"where": {"bias_type": "gendre"}}, r"did you mean gender\?"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(runs: list, options: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(runs, **options)
+
+
+def test_runs_that_share_nothing() -> None:
+    with pytest.raises(UsageError, match="share no items, so there is nothing to pair; run both on the same items"):
+        compare([("a", ONE), ("b", run(association_scores("made/two", first=500)))])
+    with pytest.raises(UsageError, match="no two of them on the same benchmark and part"):
+        compare([("a", ONE), ("b", run(pair_scores(), family="pairs"))])
+    other = pair_scores("made/two").assign(benchmark="stereoset", part="intrasentence", item="intra-001")
+    other = other.drop_duplicates("role")
+    with pytest.raises(UsageError, match="have no measure in common: one has scores for anti-stereotype"):
+        compare([("a", ONE), ("b", run(other, family="pairs"))])
+
+
+def test_faulty_scores_name_the_item() -> None:
+    table = association_scores("made/two")
+    table.loc[0, "score"] = np.nan
+    broken = run(association_scores("made/two"))
+    broken = type(broken)(scores=table, records=broken.records, manifest=broken.manifest)
+    with pytest.raises(DataError, match="no finite score for the role stereotype of item intra-000"):
+        compare([("a", ONE), ("b", broken)])
+    twice = type(broken)(
+        scores=pd.concat([table.iloc[3:], table.iloc[3:4]]), records=broken.records, manifest=broken.manifest
+    )
+    with pytest.raises(DataError, match="two scores of made/two for the role stereotype of item intra-001"):
+        cells_of("b", twice)

@@ -1,0 +1,82 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.datasets.readers.stereoset_json import read_stereoset_json
+from tiltmeter.errors import DataError
+from tiltmeter.forms import Item
+from tiltmeter.forms.association import AssociationItem, Candidate
+
+
+def example(part: str, **changes: object) -> dict[str, object]:
+    texts = {
+        "intrasentence": ["The baker was sleepy.", "The baker was awake.", "The baker was triangular."],
+        "intersentence": ["He rose at ten.", "He rose at four.", "Two is even."],
+    }[part]
+    labels = [{"label": "stereotype", "human_id": "h1"}]
+    return {
+        "id": f"{part}-1",
+        "target": "baker",
+        "bias_type": "profession",
+        "context": "The baker was BLANK." if part == "intrasentence" else "The baker went home.",
+        "sentences": [
+            {"id": f"{part}-{n}", "sentence": text, "gold_label": label, "labels": labels}
+            for n, (text, label) in enumerate(zip(texts, ["anti-stereotype", "stereotype", "unrelated"], strict=True))
+        ],
+    } | changes
+
+
+def read(path: Path, **data: object) -> list[Item]:
+    path.write_text(json.dumps({"version": "1.0", "data": data}), encoding="utf-8")
+    return read_stereoset_json(path, "en")
+
+
+def test_both_parts(tmp_path: Path) -> None:
+    intra, inter = read(
+        tmp_path / "dev.json", intersentence=[example("intersentence")], intrasentence=[example("intrasentence")]
+    )
+    assert intra == AssociationItem(
+        id="intrasentence-1",
+        part="intrasentence",
+        language="en",
+        bias_type="profession",
+        target="baker",
+        target_term="baker",
+        context="The baker was BLANK.",
+        candidates=(
+            Candidate("intrasentence-0", "anti-stereotype", "The baker was sleepy.", "sleepy"),
+            Candidate("intrasentence-1", "stereotype", "The baker was awake.", "awake"),
+            Candidate("intrasentence-2", "unrelated", "The baker was triangular.", "triangular"),
+        ),
+    )
+    assert inter.part == "intersentence"
+    assert inter.candidates[1] == Candidate("intersentence-1", "stereotype", "He rose at four.", "")
+
+
+@pytest.mark.parametrize("part", ["intrasentence", "intersentence"])
+def test_one_part_is_enough(part: str, tmp_path: Path) -> None:
+    assert [item.part for item in read(tmp_path / "dev.json", **{part: [example(part)]})] == [part]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"context": "The baker was tired."}, r"data\.intrasentence\[0\], context"),
+        ({"sentences": []}, r"data\.intrasentence\[0\], sentences"),
+        ({"sentences": 3}, r"data\.intrasentence\[0\], sentences"),
+        ({"sentences": ["x", "y", "z"]}, r"data\.intrasentence\[0\], sentences\[0\]"),
+        ({"target": None}, r"data\.intrasentence\[0\], target"),
+        (
+            {"sentences": [{"id": "1", "gold_label": "related", "sentence": "The baker was kind."}]},
+            r"data\.intrasentence\[0\], sentences\[0\]\.gold_label",
+        ),
+        (
+            {"sentences": [{"id": "1", "gold_label": "unrelated", "sentence": "What?"}]},
+            r"data\.intrasentence\[0\], sentences\[0\]\.sentence",
+        ),
+    ],
+)
+def test_errors_are_named_in_the_file_s_own_words(changes: dict[str, object], place: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"dev\.json, {place}: "):
+        read(tmp_path / "dev.json", intrasentence=[example("intrasentence", **changes)])

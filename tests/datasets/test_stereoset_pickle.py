@@ -1,0 +1,159 @@
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tiltmeter.datasets.raw_records import BrokenFileError
+from tiltmeter.datasets.readers.frame_pickle import read_columns
+from tiltmeter.datasets.readers.stereoset_pickle import read_stereoset_pickle
+from tiltmeter.errors import DataError
+from tiltmeter.forms.association import Candidate
+
+ROLES = ("unrelated", "stereotype", "anti-stereotype")
+
+
+def rows(part: str) -> list[dict[str, object]]:
+    made = []
+    for number, target in enumerate(["Bäcker", "Gärtner"]):
+        row: dict[str, object] = {"id": f"i{number}", "target": target, "bias_type": "profession"}
+        row["context"] = f"Der {target} ist BLANK." if part == "intrasentence" else f"Der {target} kommt."
+        for c, (role, word) in enumerate(zip(ROLES, ["eckig", "ruhig", "flink"], strict=True), start=1):
+            row |= {f"c{c}_id": f"i{number}-{c}", f"c{c}_gold_label": role, f"c{c}_labels": [{"label": role}]}
+            row[f"c{c}_sentence"] = f"Der {target} ist {word}."
+            if part == "intrasentence":
+                row[f"c{c}_word"] = word
+        made.append(row | {"target_original": ["baker", "gardener"][number]})
+    return made
+
+
+def frame(part: str = "intrasentence") -> pd.DataFrame:
+    """A frame as the released files hold it: of objects, not of pandas' own strings."""
+    made = pd.DataFrame(rows(part), dtype=object)
+    return made.set_axis(pd.Index(list(made.columns), dtype=object), axis="columns")
+
+
+def test_a_frame_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    frame().to_pickle(path)
+    first, second = read_stereoset_pickle(path, "de")
+    assert (first.id, first.part, first.language) == ("i0", "intrasentence", "de")
+    assert (second.target, second.target_term) == ("gardener", "Gärtner")
+    assert first.candidates == (
+        Candidate("i0-1", "unrelated", "Der Bäcker ist eckig.", "eckig"),
+        Candidate("i0-2", "stereotype", "Der Bäcker ist ruhig.", "ruhig"),
+        Candidate("i0-3", "anti-stereotype", "Der Bäcker ist flink.", "flink"),
+    )
+
+
+def test_a_frame_of_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    frame("intersentence").drop(columns="target_original").to_pickle(path)
+    first, _ = read_stereoset_pickle(path, "de")
+    assert first.part == "intersentence"
+    assert first.target == first.target_term == "Bäcker"
+    assert first.candidates[1] == Candidate("i0-2", "stereotype", "Der Bäcker ist ruhig.", "")
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data,
+        lambda data: data.drop(index=0),
+        lambda data: data[["id", *(column for column in data.columns if column != "id")]],
+        lambda data: data.assign(id=pd.Series(data["id"], dtype=object)),
+        lambda data: pd.DataFrame(np.asfortranarray(data.to_numpy()), columns=data.columns, dtype=object),
+    ],
+    ids=["as it is", "rows left out", "columns in order", "two blocks", "column by column"],
+)
+def test_the_columns_are_those_of_pandas(change, protocol: int, tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    data = change(frame())
+    data.to_pickle(path, protocol=protocol)
+    assert read_columns(path) == {column: data[column].tolist() for column in data.columns}
+
+
+class Malicious:
+    """What a pickle can do: call anything."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_a_malicious_pickle_is_refused_before_it_can_act(tmp_path: Path) -> None:
+    trace, path = tmp_path / "trace", tmp_path / "frame.pkl"
+    content = pickle.dumps({"frame": frame(), "trap": Malicious(trace)})
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="is refused, since it names"):
+        read_stereoset_pickle(path, "de")
+    assert not trace.exists()
+    # Not a blunt trap: the same bytes do act on one who trusts them.
+    pickle.loads(content)
+    assert trace.exists()
+
+
+def test_a_malicious_cell_is_refused_too(tmp_path: Path) -> None:
+    trace, path = tmp_path / "trace", tmp_path / "frame.pkl"
+    data = frame()
+    data.loc[0, "c1_labels"] = Malicious(trace)
+    data.to_pickle(path)
+    with pytest.raises(DataError, match="is refused"):
+        read_stereoset_pickle(path, "de")
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("name", ["builtins eval", "os system", "pandas read_pickle", "numpy load", "builtins getattr"])
+def test_no_other_name_is_known(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    path.write_bytes(b"c" + name.replace(" ", "\n").encode() + b"\n.")
+    with pytest.raises(BrokenFileError, match=name.replace(" ", r"\.")):
+        read_columns(path)
+
+
+def test_names_within_known_names_are_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    path.write_bytes(b"\x80\x04\x8c\x11pandas.core.frame\x8c\x16DataFrame.to_pickle.x.\x93.")
+    with pytest.raises(BrokenFileError, match="is refused"):
+        read_columns(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not a pickle",
+        pickle.dumps(frame())[:-200],
+        pickle.dumps([1, 2]),
+        pickle.dumps(pd.Series(["a"], dtype=object).index),
+        pickle.dumps(pd.DataFrame({"a": [1, 2]})),
+        b"cpandas.core.frame\nDataFrame\n.",
+        b"cpandas.core.frame\nDataFrame\n(tR.",
+    ],
+)
+def test_what_is_no_frame_of_texts(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    path.write_bytes(content)
+    with pytest.raises(BrokenFileError):
+        read_columns(path)
+
+
+@pytest.mark.parametrize("column", ["id", "context", "c2_word", "c3_gold_label"])
+def test_a_column_that_is_missing(column: str, tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    frame().drop(columns=column).to_pickle(path)
+    with pytest.raises(DataError, match=f"has no column {column}"):
+        read_stereoset_pickle(path, "de")
+
+
+def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
+    path = tmp_path / "frame.pkl"
+    data = frame()
+    data.loc[1, "c2_word"] = ""
+    data.to_pickle(path)
+    with pytest.raises(DataError, match=r"frame\.pkl, row 1, c2_word: the text is empty"):
+        read_stereoset_pickle(path, "de")

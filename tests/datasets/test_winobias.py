@@ -1,0 +1,60 @@
+"""The reader of WinoBias's own files, with sentences of ours."""
+
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.datasets.readers.winobias import read_winobias
+from tiltmeter.errors import DataError
+from tiltmeter.forms.winobias import WinoBiasItem
+
+PRO = "1 [The gardener] met the florist because [he] lost [his] hat.\n2 The gardener met [a florist] and saw [her].\n"
+ANTI = "1 [The gardener] met the florist because [she] lost [her] hat.\n2 The gardener met [a florist] and saw [him].\n"
+
+
+def write(folder: Path, pro: str = PRO, anti: str | None = ANTI, name: str = "pro_stereotyped_type2.txt.dev") -> Path:
+    path = folder / name
+    path.write_text(pro, encoding="utf-8")
+    if anti is not None:
+        path.with_name(name.replace("pro_", "anti_")).write_text(anti, encoding="utf-8")
+    return path
+
+
+def test_two_files_make_pairs(tmp_path: Path) -> None:
+    assert read_winobias(write(tmp_path), "en") == [
+        WinoBiasItem(
+            "type2-dev/1",
+            "type2-dev",
+            "en",
+            "gardener",
+            "male",
+            "The gardener met the florist because he lost his hat.",
+            "The gardener met the florist because she lost her hat.",
+        ),
+        WinoBiasItem(
+            "type2-dev/2",
+            "type2-dev",
+            "en",
+            "florist",
+            "female",
+            "The gardener met a florist and saw him.",
+            "The gardener met a florist and saw her.",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "type1.txt"}, r"should be called pro_stereotyped_type1\.txt\.dev"),
+        ({"anti": None}, r"is no use without anti_stereotyped_type2\.txt\.dev"),
+        ({"anti": ANTI.splitlines()[0]}, r"has 2 lines, and anti_stereotyped_type2\.txt\.dev has 1"),
+        ({"pro": PRO.replace("2 The", "3 The")}, "line 2: should be a number, the same in both files"),
+        ({"pro": PRO.replace("[his]", "[her]")}, "line 1: should have brackets around one occupation"),
+        ({"pro": PRO.replace("[The gardener]", "The gardener")}, "line 1: should have brackets around one occupation"),
+    ],
+)
+def test_what_is_no_winobias_file(change: dict[str, str | None], message: str, tmp_path: Path) -> None:
+    path = write(tmp_path, **change)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=message):
+        read_winobias(path, "en")

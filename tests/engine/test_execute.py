@@ -1,0 +1,126 @@
+"""Answering: nothing twice, nothing lost, whatever the memory."""
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.rows import Asks, Batch
+from tiltmeter.errors import ModelError
+from tiltmeter.questions import Question, Want
+
+
+class Fake:
+    """A model whose answer is minus (the token plus its position), and which remembers what it was asked."""
+
+    batch_tokens = 30
+    batches_ahead = 0
+    shares_prefixes = False
+    pack = 0
+
+    def __init__(self, fail: int = 0, rows_that_fit: int = 10**6, answer: float = 0) -> None:
+        self.batches: list[int] = []
+        self._fail, self._fit, self._answer = fail, rows_that_fit, answer
+
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        numbers = self.answer(batch)
+        return lambda: numbers
+
+    def answer(self, batch: Batch) -> NDArray[np.float32]:
+        if len(batch) > self._fit or (self._fail and len(batch) > 1):
+            self._fail -= 1
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        self.batches.append(len(batch))
+        asks = Asks.of(batch)
+        return np.float32([self._answer - asks.tokens - asks.positions, asks.tokens % 2])
+
+
+def questions(n: int = 20) -> list[Question]:
+    return [Question((1, 2, 3, i), ((0, i), (2, i + 1))) for i in range(n)]
+
+
+def ask(model: Fake, store: AnswerStore, asked: list[Question], **options: object) -> dict[bytes, list[float]]:
+    answers = answer_all(asked, kind="masked", fingerprint="f", load=lambda: model, store=store, **options)  # type: ignore[arg-type]
+    return {digest: answer.tolist() for digest, answer in answers.items()}
+
+
+def expected(asked: list[Question]) -> dict[bytes, list[float]]:
+    return {q.digest: [-float(token + place) for place, token in q.wanted] for q in asked}
+
+
+def test_answers_belong_to_their_questions() -> None:
+    assert ask(Fake(), AnswerStore(":memory:"), questions()) == expected(questions())
+
+
+def test_what_is_stored_is_not_asked_again_and_the_model_is_not_even_loaded() -> None:
+    store, first, second = AnswerStore(":memory:"), Fake(), Fake()
+    ask(first, store, questions(10))
+    assert ask(second, store, questions(20)) == expected(questions(20))
+    assert sum(second.batches) == 10
+
+    def never() -> Fake:
+        raise AssertionError("loaded for nothing")
+
+    answer_all(questions(20), kind="masked", fingerprint="f", load=never, store=store)
+
+
+def test_a_row_that_is_answered_in_part_keeps_the_answer_that_is_there() -> None:
+    first, second = Question((1, 2), ((0, 4),)), Question((1, 2), ((0, 5),))
+    store = AnswerStore(":memory:")
+    store.put("f", {first.digest: np.float32([-0.5])})
+    both = ask(Fake(), store, [first, second])
+    assert both == {first.digest: [-0.5], second.digest: [-5.0]}
+    assert ask(Fake(), store, [first, second]) == both
+
+
+def test_a_run_that_was_stopped_sends_the_batches_it_would_have_sent() -> None:
+    whole = Fake()
+    ask(whole, AnswerStore(":memory:"), questions())
+
+    class Stops(Fake):
+        def answer(self, batch: Batch) -> NDArray[np.float32]:
+            if len(self.batches) == 2:
+                raise KeyboardInterrupt
+            return super().answer(batch)
+
+    store, stopped, resumed = AnswerStore(":memory:"), Stops(), Fake()
+    with pytest.raises(KeyboardInterrupt):
+        ask(stopped, store, questions())
+    ask(resumed, store, questions())
+    assert stopped.batches + resumed.batches == whole.batches
+
+
+@pytest.mark.parametrize("model", [Fake(fail=3), Fake(rows_that_fit=1), Fake(rows_that_fit=3)])
+def test_out_of_memory_halves_the_batch_and_goes_on(model: Fake, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert ask(model, AnswerStore(":memory:"), questions()) == expected(questions())
+    assert "half as many" in caplog.text
+
+
+def test_memory_that_does_not_suffice_for_one_row_is_an_error() -> None:
+    with pytest.raises(torch.OutOfMemoryError):
+        ask(Fake(rows_that_fit=0), AnswerStore(":memory:"), questions())
+
+
+def test_an_answer_that_is_no_number_names_its_item_and_is_not_stored() -> None:
+    store = AnswerStore(":memory:")
+    with pytest.raises(ModelError, match=r"item nurse-7 .*float32"):
+        ask(Fake(answer=float("nan")), store, questions(1), names={questions(1)[0].digest: "nurse-7"})
+    assert store.get("f", [questions(1)[0].digest]) == {}
+
+
+def test_the_most_probable_token_is_told_where_it_is_asked_for() -> None:
+    question = Question((1, 2), ((0, 4), (1, 5)), want=Want.LOG_PROB_AND_TOP)
+    assert ask(Fake(), AnswerStore(":memory:"), [question]) == {question.digest: [-4.0, -6.0, 0.0, 1.0]}
+
+
+def test_progress_ends_with_all_questions_answered() -> None:
+    told: list[Progress] = []
+    ask(Fake(), AnswerStore(":memory:"), questions(), report=told.append)
+    assert [p.answered for p in told] == sorted(p.answered for p in told)
+    assert (told[-1].answered, told[-1].questions) == (20, 20)

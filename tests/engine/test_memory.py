@@ -1,0 +1,33 @@
+"""How many tokens go at once: what fits, but no more than serves the device."""
+
+import pytest
+import torch
+
+from tests.models.tiny import CAUSAL, SEQ2SEQ, made
+from tiltmeter.engine import memory
+from tiltmeter.questions import KINDS, Kind
+
+_PLENTY = 1 << 40
+
+
+def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str) -> int:
+    monkeypatch.setattr(memory, "_free_memory", lambda _device: free)
+    model = made(SEQ2SEQ["t5"] if kind == "seq2seq" else CAUSAL["gpt2"])
+    return memory.batch_tokens(model, kind, torch.device(device))
+
+
+def test_with_plenty_of_memory_kind_and_device_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {kind: [_tokens(monkeypatch, _PLENTY, kind, device) for device in ("cpu", "cuda")] for kind in KINDS}
+    assert all(on_processor < elsewhere for on_processor, elsewhere in found.values())
+    assert len({on_processor for on_processor, _ in found.values()}) == 1
+    # A decision is little to make ready, and an encoder-decoder has two stacks to send its tokens through.
+    assert found["seq2seq"][1] == 2 * found["next-sentence"][1] == 4 * found["causal"][1] == 4 * found["masked"][1]
+
+
+def test_less_memory_means_fewer_tokens_but_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [_tokens(monkeypatch, free, "seq2seq", "cuda") for free in (_PLENTY, 1 << 28, 1 << 25, 1 << 22, 0)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > found[2] > found[-1] == 128
+    assert all(tokens & (tokens - 1) == 0 for tokens in found)
+    # A little less free memory changes no batch.
+    assert _tokens(monkeypatch, (1 << 25) - (1 << 20), "seq2seq", "cuda") == found[2]

@@ -1,0 +1,44 @@
+"""What the tests of reproducing share: a mirror, and a place for files of our own making."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tiltmeter.cli import app
+from tiltmeter.papers import reproduction
+from tiltmeter.papers.printed import Paper, Printed, printed
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """`tiltmeter reproduce` on the mirror."""
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(app, ["reproduce", *arguments], catch_exceptions=False, env={"COLUMNS": "120"})
+
+    return run
+
+
+@pytest.fixture
+def misprint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Change what is printed at the places that `where` names."""
+
+    def change(text: str, *, table: str, kind: str = "value", **where: str) -> None:
+        def changed(number: Printed) -> Printed:
+            there = number.table == table and number.kind == kind and where.items() <= dict(number.place).items()
+            return replace(number, text=text) if there else number
+
+        def altered(paper: Paper) -> list[Printed]:
+            numbers = [changed(number) for number in printed(paper)]
+            assert sum(new != old for new, old in zip(numbers, printed(paper), strict=True)) == 1
+            return numbers
+
+        monkeypatch.setattr(reproduction, "printed", altered)
+
+    return change

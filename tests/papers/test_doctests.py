@@ -1,0 +1,21 @@
+import doctest
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "rounding",
+        "output.latex",
+        "output.layout",
+        "sources.gest",
+        "sources.stereoset",
+        "sources.translations",
+    ],
+)
+def test_examples_in_docstrings(module: str) -> None:
+    results = doctest.testmod(import_module(f"tiltmeter.papers.{module}"))
+    assert results.attempted
+    assert not results.failed

@@ -1,0 +1,46 @@
+import pytest
+
+from tiltmeter.errors import UsageError
+from tiltmeter.papers.printed import Printed, paper, papers, printed
+
+
+def numbers(key: str, kind: str = "value") -> list[Printed]:
+    return [number for number in printed(paper(key)) if number.kind == kind]
+
+
+def test_every_number_of_the_tables_is_there() -> None:
+    assert {key: len(numbers(key)) for key in papers()} == {
+        "oeztuerk2023": 654,
+        "oeztuerk2022": 348,
+        "steinborn2022": 80,
+        "gest2024": 2_716,
+    }
+    assert len(numbers("gest2024", "lower end")) == len(numbers("gest2024", "upper end")) == 2_640
+    assert len(numbers("steinborn2022", "standard error")) == 80
+
+
+def test_every_table_has_a_caption_and_every_paper_a_citation() -> None:
+    for one in papers().values():
+        assert {number.table for number in printed(one)} == set(one.captions)
+        assert all(one.captions.values())
+        assert one.citation
+
+
+@pytest.mark.parametrize(
+    ("key", "table", "text", "metric", "digits"),
+    [
+        ("oeztuerk2023", "2", "83.1", "LMS", 2),
+        ("oeztuerk2022", "3.4", "58", "LMS", 1),
+        ("oeztuerk2022", "4.1", "2106", "count", 0),
+        ("steinborn2022", "3", "60.5", "CPS", 1),
+        ("steinborn2022", "2", "57", "CPS", 0),
+    ],
+)
+def test_digits(key: str, table: str, text: str, metric: str, digits: int) -> None:
+    found = [n for n in numbers(key) if (n.table, n.text, n.place["metric"]) == (table, text, metric)]
+    assert {number.digits for number in found} == {digits}
+
+
+def test_a_paper_that_there_is_not() -> None:
+    with pytest.raises(UsageError, match=r"no paper 'gest2042' \(did you mean gest2024\?\)"):
+        paper("gest2042")

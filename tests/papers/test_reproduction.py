@@ -1,0 +1,211 @@
+"""What the command says of the numbers that the files in the mirror give."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiltmeter.errors import DownloadError, UsageError
+from tiltmeter.papers import reproduction
+from tiltmeter.papers.printed import paper
+from tiltmeter.papers.reproduction import Status, count, reproduce
+
+AVAILABLE = {
+    # paper: numbers that agree, numbers that differ for a known reason
+    "oeztuerk2023": (129, 6),
+    "oeztuerk2022": (70, 12),
+    "steinborn2022": (0, 0),
+}
+PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
+DATA = "slds-lmu/stereotypes-multi/create_dataset/data"
+
+
+@pytest.fixture
+def own_mirror(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A mirror with the English data and one file of predictions."""
+    folder = tmp_path / "mirror"
+    for part in ("intrasentence", "intersentence"):
+        name = f"{DATA}/{part}/df_{part}_en.pkl"
+        (folder / name).parent.mkdir(parents=True)
+        shutil.copy(mirror / name, folder / name)
+    file = f"{PREDICTIONS}/bert-base-cased_BertLM_BertNextSentence_en.json"
+    (folder / file).parent.mkdir(parents=True)
+    shutil.copy(mirror / file, folder / file)
+    monkeypatch.setenv("TILTMETER_MIRROR", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("key", AVAILABLE)
+def test_no_number_differs_without_a_reason(key: str, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    found = reproduce(key)
+    counts = count(outcome for outcome in found.outcomes if outcome.printed.kind == "value")
+    assert counts[Status.DIFFERS] == 0
+    # More files may be there than when this was written, but never fewer.
+    agree, known = AVAILABLE[key]
+    assert counts[Status.AGREES] >= agree
+    assert counts[Status.KNOWN] >= known
+    assert found.holds
+
+
+@pytest.mark.slow
+def test_gest(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    found = reproduce("gest2024")
+    assert found.holds
+    tables = found.tables(paper("gest2024"))
+    for table, agree, available in (("6", 0, 15), ("8", 150, 240), ("9", 128, 128), ("10", 64, 64)):
+        counts = count(outcome for outcome in tables[table] if outcome.printed.kind == "value")
+        assert counts[Status.AGREES] >= agree
+        assert counts[Status.AGREES] + counts[Status.KNOWN] >= available
+    # Masculine and feminine translations are counted by rules; the values of language models follow from their scores.
+    assert not any(o.reason for table in ("9", "10") for o in tables[table] if o.printed.kind == "value")
+
+
+def test_a_misprint_makes_the_command_fail(command: Any, misprint: Any) -> None:
+    misprint("83.2", table="2", model="BERT", language="en", metric="LMS")
+    result = command("oeztuerk2023", "--table", "2", "--model", "BERT", "--language", "en")
+    assert result.exit_code == 1
+    assert "oeztuerk2023, Table 2, BERT, en, LMS: printed 83.2, ours 83.10" in result.stdout
+    assert "83.2 ≠ 83.10" in result.stdout
+
+
+def test_without_it_the_command_does_not_fail(command: Any) -> None:
+    result = command("oeztuerk2023", "--table", "2", "--model", "BERT", "--language", "en")
+    assert result.exit_code == 0
+    assert "83.1 = 83.10" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "where"),
+    [
+        # Each of these places has a known reason, but not for such numbers.
+        ("78.24", "3", {"model": "mBERT", "language": "tr", "metric": "SS"}),
+        ("60.19", "4", {"model": "T5", "language": "en", "metric": "SS"}),
+    ],
+)
+def test_a_known_reason_excuses_only_what_it_explains(
+    text: str, table: str, where: dict[str, str], command: Any, misprint: Any
+) -> None:
+    misprint(text, table=table, **where)
+    assert command("oeztuerk2023", "--table", table, "--model", where["model"]).exit_code == 1
+
+
+def test_an_interval_end_that_is_off(command: Any, misprint: Any) -> None:
+    misprint("1.15", table="9", kind="lower end", system="bert-base", template="1", stereotype="1")
+    result = command("gest2024", "--table", "9", "--model", "bert-base")
+    assert result.exit_code == 1
+    assert "bert-base, en, 1, q_i (as published), 1, lower end: printed 1.15" in result.stdout
+
+
+def test_what_is_not_there_is_not_available(own_mirror: Path) -> None:
+    found = reproduce("oeztuerk2023", table="2", language="en")
+    counts = count(found.outcomes)
+    assert counts == {Status.AGREES: 3, Status.KNOWN: 0, Status.DIFFERS: 0, Status.ABSENT: 15}
+    absent = [outcome for outcome in found.outcomes if outcome.status is Status.ABSENT]
+    assert all(outcome.ours is None and outcome.source in outcome.note for outcome in absent)
+    assert found.files == {f"{PREDICTIONS}/bert-base-cased_BertLM_BertNextSentence_en.json": True}
+
+
+def test_without_the_data_set_nothing_is_available(own_mirror: Path) -> None:
+    (own_mirror / DATA / "intersentence" / "df_intersentence_en.pkl").unlink()
+    found = reproduce("oeztuerk2023", table="3", language="en")
+    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
+
+
+def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiltmeter.datasets import download
+
+    monkeypatch.delenv("TILTMETER_MIRROR", raising=False)
+    monkeypatch.setattr(download, "PAUSES", ())
+    tries = []
+
+    def refuse(*arguments: object, **options: object) -> None:
+        tries.append(arguments)
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(download.urllib.request, "urlopen", refuse)
+    found = reproduce("oeztuerk2023", table="2")
+    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
+    assert all("cannot be reached" in outcome.note for outcome in found.outcomes)
+    assert len(tries) == 1
+    assert found.holds
+
+
+def test_a_file_that_is_not_the_pinned_one_is_an_error(own_mirror: Path) -> None:
+    (own_mirror / PREDICTIONS / "bert-base-cased_BertLM_BertNextSentence_en.json").write_text("{}")
+    with pytest.raises(DownloadError, match="is not the pinned file"):
+        reproduce("oeztuerk2023", table="2", language="en")
+
+
+def test_a_file_without_a_known_hash_is_used_and_said_to_be_so(own_mirror: Path, mirror: Path) -> None:
+    # Not its predictions; what counts here is only that a file of this name is taken.
+    shutil.copy(
+        mirror / PREDICTIONS / "bert-base-cased_BertLM_BertNextSentence_en.json",
+        own_mirror / PREDICTIONS / "bert-base-multilingual-cased_BertLM_BertNextSentence_en.json",
+    )
+    found = reproduce("oeztuerk2023", table="2", model="mBERT", language="en")
+    assert found.files == {f"{PREDICTIONS}/bert-base-multilingual-cased_BertLM_BertNextSentence_en.json": False}
+    assert not found.holds
+
+
+def test_bad_usage(command: Any) -> None:
+    for arguments, message in (
+        (["oeztuerk2023", "--table", "6"], "There is no table '6' here; there is 2, 3, 4, 5, 7, 8, 9."),
+        (["gest2024", "--model", "bert"], "There is no model 'bert' here"),
+        (["oeztuerk2022", "--language", "fr"], "There is no language 'fr' here; there is en, de."),
+        (["nobody2020"], "There is no paper 'nobody2020'"),
+        (["gest2024", "--model-path", "gpt2"], "--model-path gpt2 should be NAME=FOLDER"),
+    ):
+        with pytest.raises(UsageError, match=message.replace("(", r"\(")):
+            command(*arguments)
+
+
+def test_json(command: Any) -> None:
+    result = command("oeztuerk2022", "--table", "3.4", "--json")
+    content = json.loads(result.stdout)
+    assert content["holds"] is True
+    numbers = {(one["model"], one["metric"]): one for one in content["numbers"]}
+    wrong = numbers["GPT-2 generative orig", "ICAT"]
+    assert (wrong["printed"], wrong["status"], wrong["reason"]) == (
+        "55.6",
+        "differs for a known reason",
+        "icat-against-its-row",
+    )
+    assert numbers["GPT-2 generative b", "LMS"]["status"] == "not available"
+    assert content["cross_checks"][0]["contradictions"][0]["printed"] == "55.6"
+
+
+def test_files_to_keep(command: Any, tmp_path: Path) -> None:
+    page, tex, text = tmp_path / "a.html", tmp_path / "b.tex", tmp_path / "c.md"
+    result = command(
+        "oeztuerk2022", "--table", "3.4", "--html", str(page), "--latex", str(tex), "--markdown", str(text)
+    )
+    assert result.exit_code == 0
+    assert "55.6 ~ 53.8" in page.read_text(encoding="utf-8")
+    assert "http" not in page.read_text(encoding="utf-8")
+    assert r"55.6 $\sim$ 53.8" in tex.read_text(encoding="utf-8")
+    assert "| 3.4 | GPT-2 generative orig, ICAT | 55.6 | 53.8 |" in text.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_models_can_be_run_instead(command: Any, fixtures_dir: Path) -> None:
+    result = command(
+        "oeztuerk2023",
+        *("--table", "2", "--model", "T5", "--language", "en", "--from-models"),
+        *("--model-path", f"t5-base={fixtures_dir / 't5-tiny'}", "--device", "cpu", "--json"),
+    )
+    numbers = json.loads(result.stdout)["numbers"]
+    assert [one["source"] for one in numbers] == ["t5-base on stereoset/intrasentence:en"] * 3
+    # The tiny model is not the paper's, so its numbers are others.
+    assert {one["status"] for one in numbers} == {"differs"}
+    assert all(0 < one["ours"] < 100 for one in numbers)
+    assert result.exit_code == 1
+
+
+def test_a_head_that_was_not_released_cannot_be_run() -> None:
+    found = reproduction.reproduce("oeztuerk2023", table="3", model="T5", language="en", from_models=True)
+    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
+    assert "fine-tuned" in found.outcomes[0].note

@@ -1,0 +1,113 @@
+"""Every printed number has a source, and the names of released files are those that were released."""
+
+from collections import Counter
+
+import pytest
+
+from tiltmeter.datasets.upstream import repositories
+from tiltmeter.papers.printed import papers, printed
+from tiltmeter.papers.sources import gest_scores, gest_translations, oeztuerk
+from tiltmeter.papers.sources.gest_tables import Means
+from tiltmeter.papers.sources.lookup import find
+
+NUMBERS = [number for paper in papers().values() for number in printed(paper)]
+
+# As they stand in the repository, one or more for each way in which files are named.
+STEREOSET = {
+    ("oeztuerk2023", "BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en.json",
+    ("oeztuerk2023", "BERT", "de"): "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de.json",
+    ("oeztuerk2023", "BERT", "fr"): "flaubert_flaubert_base_cased_BertLM_BertNextSentence_fr.json",
+    ("oeztuerk2023", "BERT", "es"): "dccuchile_bert-base-spanish-wwm-cased_BertLM_BertNextSentence_es.json",
+    ("oeztuerk2023", "GPT-2", "es"): "PlanTL-GOB-ES_gpt2-base-bne_GPT2LM_GPT2LM_d_es.json",
+    ("oeztuerk2023", "T5", "de"): "GermanT5_t5-efficient-gc4-german-base-nl36_T5LM_ModelNSP_de.json",
+    ("oeztuerk2023", "mBERT", "tr"): "bert-base-multilingual-cased_BertLM_BertNextSentence_tr.json",
+    ("oeztuerk2023", "mGPT-2", "fr"): "THUMT_mGPT_GPT2LM_GPT2LM_d_fr.json",
+    ("oeztuerk2023", "mT5", "es"): "google_mt5-base_mT5LM_ModelNSP_es.json",
+    ("oeztuerk2023", "GPT-2 (NSP)", "en"): "gpt2_GPT2LM_ModelNSP_en.json",
+    ("oeztuerk2023", "GPT-2 (gen_orig)", "en"): "gpt2__GPT2LM_orig_en.json",
+    ("oeztuerk2023", "T5 (gen)", "en"): "t5-base_T5LM_T5LM_en.json",
+    ("oeztuerk2023", "mGPT-2 (gen_orig)", "de"): "THUMT_mGPT__GPT2LM_orig_de.json",
+    ("oeztuerk2023", "mT5 (gen)", "de"): "google_mt5-base_mT5LM_mT5LM_de.json",
+    ("oeztuerk2022", "GPT-2 Generative c", ""): "gpt2_GPT2LM_GPT2LM_c_en.json",
+    ("oeztuerk2022", "GPT-2 Generative e", ""): "gpt2__GPT2LM_e_en.json",
+    ("oeztuerk2022", "mGPT-2 Generative e German", ""): "THUMT_mGPT__GPT2LM_e_de.json",
+    ("oeztuerk2022", "mGPT-2 Generative c English", ""): "THUMT_mGPT_GPT2LM_GPT2LM_c_en.json",
+    ("oeztuerk2022", "mGPT-2 NSP German", ""): "THUMT_mGPT_GPT2LM_ModelNSP_de.json",
+    ("oeztuerk2022", "mT5 Generative English", ""): "google_mt5-base_mT5LM_mT5LM_en.json",
+}
+
+
+@pytest.mark.parametrize(("place", "file"), STEREOSET.items(), ids=STEREOSET.values())
+def test_names_of_stereoset_predictions(place: tuple[str, str, str], file: str) -> None:
+    assert oeztuerk.rows()[place].file == file
+    assert f"results/predictions/{file}" in repositories()["slds-lmu/stereotypes-multi"].files
+
+
+@pytest.mark.parametrize(
+    ("table", "system", "template", "file"),
+    [
+        ("9", "bert-base", "1", "english_mlm/bert-base-uncased_template-0.txt"),
+        ("9", "albert-base", "4", "english_mlm/albert-base-v2_template-3.txt"),
+        ("9", "electra-large", "2", "english_mlm/electra-large-generator_template-1.txt"),
+        ("9", "xlm-v-base", "3", "english_mlm/xlm-v-base_template-2.txt"),
+        ("9", "bert-base-multi", "1", "english_mlm/bert-base-multilingual-cased_template-0.txt"),
+        ("10", "gpt2", "1", "english_glm/gpt2_template-0.txt"),
+        ("10", "phi-1_5", "2", "english_glm/phi-1_5_template-1.txt"),
+        ("10", "Mistral-7B-Instruct-v0.2", "1", "english_glm/Mistral-7B-Instruct-v0.2_template-0.txt"),
+        ("10", "Llama-2-13b-chat-hf", "2", "english_glm/Llama-2-13b-chat-hf_template-1.txt"),
+        ("11", "facebook/xlm-roberta-xl", "", "slavic_mlm/xlm-roberta-xl.txt"),
+    ],
+)
+def test_names_of_gest_predictions(table: str, system: str, template: str, file: str) -> None:
+    wanted = {"system": system, "template": template}.items()
+    number = next(n for n in NUMBERS if n.table == table and wanted <= dict(n.place).items())
+    recipe = find(number).recipe
+    assert recipe is not None
+    assert recipe.name == f"data/predictions/{file}"
+
+
+@pytest.mark.parametrize(
+    ("system", "folder"),
+    [
+        ("AmazonTranslate", "amazon_translate"),
+        ("DeepL", "deepl"),
+        ("GoogleTranslate", "google_translate"),
+        ("NLLB", "nllb_3b"),
+    ],
+)
+@pytest.mark.parametrize("table", ["6", "8"])
+def test_names_of_translations(table: str, system: str, folder: str) -> None:
+    number = next(
+        n for n in NUMBERS if n.table == table and (n.place.get("system"), n.place["language"]) == (system, "sl")
+    )
+    assert find(number).recipe == gest_translations.ReleasedTranslations(folder, "sl")
+
+
+def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
+    pinned = {path.rpartition("results/predictions/")[2] for one in repositories().values() for path in one.files}
+    unreleased: Counter[str] = Counter()
+    for number in NUMBERS:
+        source = find(number)
+        if source.recipe is None:
+            assert source.lacking.endswith(".")
+            unreleased[number.paper.key] += 1
+        elif not isinstance(source.recipe, Means):
+            assert source.recipe.name in pinned
+    # Two of the six ways of the thesis's Table 3.4, and all that Steinborn et al. print.
+    assert unreleased == {"oeztuerk2022": 6, "steinborn2022": 160}
+
+
+def test_every_number_can_be_had_from_a_model_or_says_why_not() -> None:
+    lacking: Counter[str] = Counter()
+    for number in NUMBERS:
+        source = find(number, from_models=True)
+        if source.recipe is None:
+            lacking[source.lacking] += 1
+    assert len(lacking) == 2
+    assert any("fine-tuned" in reason for reason in lacking)
+    assert any("Translation systems" in reason for reason in lacking)
+
+
+def test_causal_models_have_the_last_two_templates() -> None:
+    assert gest_scores.GestRun("10", "gpt2", "1").name == "gpt2 on gest-1.0/template-3:en"
+    assert gest_scores.GestRun("9", "roberta-base", "1").name == "roberta-base on gest-1.0/template-1:en"

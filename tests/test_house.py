@@ -1,0 +1,118 @@
+"""The house: which room may import which, and that no name means two things."""
+
+import ast
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tiltmeter
+
+ROOT = Path(tiltmeter.__file__).parent
+
+# Rooms from left to right, as in docs/architecture.md. A room imports those before it, never those after it.
+ROOMS = [
+    "errors",
+    "files",
+    "database",
+    "registry",
+    "questions",
+    "forms",
+    "gender",
+    "datasets",
+    "benchmarks",
+    "engine",
+    "models",
+    "translators",
+    "measures",
+    "runs",
+    "comparing",
+    "reports",
+    "papers",
+    "cli",
+]
+
+# Modules that deal with the same thing in several rooms, and therefore have the same name there.
+SAME_THING = {
+    "association": {"forms", "benchmarks", "measures"},
+    "gendered_pairs": {"forms", "benchmarks"},
+    "gest": {"forms", "benchmarks", "measures", "cli"},
+    "pairs": {"forms", "benchmarks", "measures"},
+    "winobias": {"forms", "datasets", "benchmarks", "measures"},
+    "translations": {"runs", "cli"},
+    "comparison": {"comparing", "reports"},
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module with its room; a module beside the rooms is a room of its own."""
+    for path in sorted(ROOT.rglob("*.py")):
+        inside = path.relative_to(ROOT)
+        if len(inside.parts) > 1:
+            yield inside.parts[0], path
+        elif path.stem not in ("__init__", "__main__"):
+            yield path.stem, path
+
+
+def rooms_imported(source: str) -> set[str]:
+    """The rooms that a module's source imports, also inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            assert node.level == 0, "imports are absolute"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("tiltmeter.")}
+    return found & set(ROOMS)
+
+
+def test_the_reader_of_imports() -> None:
+    source = "import tiltmeter.cli\nfrom tiltmeter import reports\ndef f():\n    from tiltmeter.runs.result import X\n"
+        "import tiltmeter.cli\nfrom tiltmeter import reports\ndef f():\n    from tiltmeter.runs.result import Result\n"
+    )
+    assert rooms_imported(source) == {"cli", "reports", "runs"}
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room for room, _ in modules()} == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_only_what_is_to_their_left(room: str) -> None:
+    allowed = set(ROOMS[: ROOMS.index(room) + 1])
+    for name, path in modules():
+        if name == room:
+            beyond = rooms_imported(path.read_text(encoding="utf-8")) - allowed
+            assert not beyond, f"{path.relative_to(ROOT)} imports {', '.join(sorted(beyond))}"
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for _, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_a_module_name_means_one_thing() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for room, path in modules():
+        if path.name != "__init__.py":
+            places[path.stem].append(room)
+    for name, rooms in places.items():
+        if len(rooms) > 1:
+            assert set(rooms) <= SAME_THING.get(name, set()), f"{name} is a module of {', '.join(rooms)}"
+            assert len(rooms) == len(set(rooms))
+
+
+def test_no_two_module_names_differ_by_a_letter() -> None:
+    names = {path.stem for room, path in modules() if room != "cli"} | set(ROOMS)
+    alike = {(one, other) for one, other in itertools.combinations(sorted(names), 2) if other == f"{one}s"}
+    # What each room is about is defined in the module of that name: `forms/form.py`.
+    assert alike == {("benchmark", "benchmarks"), ("form", "forms"), ("measure", "measures")}
