@@ -73,8 +73,6 @@ def rooms_imported(source: str) -> set[str]:
 
 def test_the_reader_of_imports() -> None:
     source = "import tiltmeter.cli\nfrom tiltmeter import reports\ndef f():\n    from tiltmeter.runs.result import X\n"
-        "import tiltmeter.cli\nfrom tiltmeter import reports\ndef f():\n    from tiltmeter.runs.result import Result\n"
-    )
     assert rooms_imported(source) == {"cli", "reports", "runs"}
 
 

@@ -127,4 +127,4 @@ def test_no_file(tmp_path: Path) -> None:
 
 
 def test_examples() -> None:
-    assert not doctest.testmod(rules).failed
+    assert not doctest.testmod(gate_rules).failed
