@@ -42,7 +42,7 @@ def open_given(given: Given, options: LocalOptions) -> Model:
         scheme, colon, rest = name.partition(":")
         opener = _opener(scheme) if colon and not Path(name).exists() else None
         if opener is not None:
-            return opener(rest)
+            return opener(rest, options)
         from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
 
         return open_model(
@@ -70,15 +70,15 @@ def _is_loaded(given: object) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
-def _opener(scheme: str) -> Callable[[str], Model] | None:
+def _opener(scheme: str) -> Callable[[str, LocalOptions], Model] | None:
     brought = plugins("models")
     if scheme in brought:
-        opener: Callable[[str], Model] = brought[scheme]()
+        opener: Callable[[str, LocalOptions], Model] = brought[scheme]()
         return opener
     module = f"{__package__}.{scheme}"
     if not scheme.isidentifier() or find_spec(module) is None:
         return None
-    own: Callable[[str], Model] | None = getattr(import_module(module), _OPENER, None)
+    own: Callable[[str, LocalOptions], Model] | None = getattr(import_module(module), _OPENER, None)
     return own
 
 

@@ -60,6 +60,9 @@ class LocalOptions:
 
     `devices` names several devices to work side by side. `batch_tokens` is how many tokens are sent at once, if not
     what the model's size suggests. `cache` is a folder for files taken out of GGUF files.
+
+    `tokenizer` names another tokenizer than the model's own. `concurrency` (requests at a time), `per_minute` (requests
+    a minute at most) and `timeout` (seconds) are for models behind a server.
     """
 
     kind: Kind | None = None
@@ -69,3 +72,7 @@ class LocalOptions:
     batch_tokens: int | None = None
     trust_remote_code: bool = False
     cache: Path | None = None
+    tokenizer: str | None = None
+    concurrency: int = 16
+    per_minute: int | None = None
+    timeout: float = 300.0

@@ -55,6 +55,10 @@ def evaluate(
     dtype: str = "auto",
     batch_tokens: int | None = None,
     trust_remote_code: bool = False,
+    tokenizer: str | None = None,
+    concurrency: int = 16,
+    per_minute: int | None = None,
+    timeout: float = 300.0,
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
@@ -84,6 +88,10 @@ def evaluate(
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
         cache=cache_dir(),
+        tokenizer=tokenizer,
+        concurrency=concurrency,
+        per_minute=per_minute,
+        timeout=timeout,
     )
     given = listed(models, options)
     names = [one if isinstance(one, str) else one.name for one in given]
@@ -105,6 +113,8 @@ def evaluate(
     }
     if perturb is not None:
         request["perturb"] = perturb
+    if tokenizer is not None:
+        request["tokenizer"] = tokenizer
     if margins := read_margins(margins):
         request["margins"] = margins
     # Of a model that was not opened by its name, the name does not say which it is.

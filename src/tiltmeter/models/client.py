@@ -1,0 +1,248 @@
+"""JSON over HTTP to a server of models: many requests at a time, tried again where a failure may pass."""
+
+import asyncio
+import json
+import queue
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+import tenacity
+
+from tiltmeter.errors import ModelError, UsageError
+
+ATTEMPTS = 6
+LONGEST_WAIT = 120.0
+_LONGEST_MESSAGE = 300
+_RETRIED = {408, 409, 425, 429}
+
+
+class PassingError(Exception):
+    """A request failed in a way that may pass; `after` is how long the server asks to wait, in seconds."""
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A path below the server's address and a JSON body; without a body the request is a GET."""
+
+    path: str
+    body: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Client:
+    """A server: its address, the key, and how much it is asked at a time.
+
+    `key` is sent as a bearer token and appears in no message. `per_minute` limits the requests of a minute; None means
+    no limit. `pauses` is the first wait before a new attempt, in seconds; it doubles each time.
+    """
+
+    address: str
+    key: str | None = field(default=None, repr=False)
+    concurrency: int = 16
+    per_minute: int | None = None
+    timeout: float = 300.0
+    pauses: float = 1.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
+        if self.concurrency < 1:
+            raise UsageError(f"A concurrency of {self.concurrency} asks nothing; give at least 1.")
+        if self.per_minute is not None and self.per_minute < 1:
+            raise UsageError(f"{self.per_minute} requests a minute ask nothing; give at least 1.")
+        self.address = self.address.rstrip("/")
+
+    @property
+    def public_address(self) -> str:
+        """The address without a name and password that may stand in it."""
+        parts = urlsplit(self.address)
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+    def ask(self, request: Request) -> Any:
+        """The reply to one request."""
+        ((_, reply),) = self.replies([request])
+        return reply
+
+    def replies(self, requests: Iterable[Request]) -> Iterator[tuple[int, Any]]:
+        """The index of each request and its reply, as they come.
+
+        Requests are sent by a thread of their own, so that this works inside a running event loop (a notebook) too. A
+        failure ends the iteration after all replies that came before it.
+        """
+        done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
+        stopped = threading.Event()
+
+        def work() -> None:
+            try:
+                asyncio.run(self._send_all(requests, done, stopped))
+            except BaseException as error:  # handed to the thread that asked
+                done.put(_first_error(error))
+            else:
+                done.put(None)
+
+        thread = threading.Thread(target=work, name="tiltmeter-requests", daemon=True)
+        thread.start()
+        try:
+            while (reply := done.get()) is not None:
+                if isinstance(reply, BaseException):
+                    raise reply
+                yield reply
+        finally:
+            stopped.set()
+            thread.join()
+
+    async def _send_all(
+        self,
+        requests: Iterable[Request],
+        done: "queue.SimpleQueue[tuple[int, Any] | BaseException | None]",
+        stopped: threading.Event,
+    ) -> None:
+        limits = httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
+        headers = {"User-Agent": "tiltmeter"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        pace = _Pace(self.per_minute)
+        numbered = iter(enumerate(requests))
+
+        async def worker(http: httpx2.AsyncClient) -> None:
+            for index, request in numbered:
+                if stopped.is_set():
+                    return
+                done.put((index, await self._send(http, request, pace)))
+
+        # Redirects are not followed: they would carry the key elsewhere.
+        async with (
+            httpx2.AsyncClient(limits=limits, headers=headers, timeout=self.timeout, follow_redirects=False) as http,
+            asyncio.TaskGroup() as group,
+        ):
+            for _ in range(self.concurrency):
+                group.create_task(worker(http))
+
+    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type(PassingError),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=self._wait,
+            reraise=True,
+        )
+        try:
+            async for attempt in retrying:
+                with attempt:
+                    await pace.turn()
+                    return await self._send_once(http, request)
+        except PassingError as error:
+            raise ModelError(
+                f"The server at {self.public_address} failed {ATTEMPTS} times in a row: {self._public(str(error))}. "
+                "Answers that came before are kept; run the same command again to go on."
+            ) from None
+        raise AssertionError("a retry either returns or raises")
+
+    async def _send_once(self, http: httpx2.AsyncClient, request: Request) -> Any:
+        url = f"{self.address}{request.path}"
+        try:
+            if request.body is None:
+                response = await http.get(url)
+            else:
+                response = await http.post(url, json=dict(request.body))
+        except (httpx2.TransportError, OSError) as error:
+            raise PassingError(str(error) or type(error).__name__) from error
+        if response.status_code in _RETRIED or response.status_code >= 500:
+            raise PassingError(
+                f"it answers {response.status_code} {_message(response)}".strip(),
+                _seconds(response.headers.get("Retry-After")),
+            )
+        if not response.is_success:
+            raise self._refusal(response)
+        try:
+            return response.json()
+        except ValueError as error:
+            raise ModelError(
+                f"The server at {self.public_address} does not answer with JSON; check the address."
+            ) from error
+
+    def _refusal(self, response: httpx2.Response) -> ModelError:
+        message = self._public(_message(response))
+        told = f" ({message})" if message else ""
+        if response.status_code in (401, 403):
+            hint = "its key is taken from the environment variable TILTMETER_API_KEY, or OPENAI_API_KEY"
+        elif response.status_code == 404:
+            hint = "check the address (most end in /v1) and the name of the model"
+        elif 300 <= response.status_code < 400:
+            hint = "redirects are not followed; give the address that it leads to"
+        else:
+            hint = "it may not support what is asked of it"
+        return ModelError(
+            f"The server at {self.public_address} refuses the request with {response.status_code}{told}; {hint}."
+        )
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, PassingError) and error.after is not None:
+            return min(error.after, LONGEST_WAIT)
+        return float(tenacity.wait_random_exponential(multiplier=self.pauses, max=LONGEST_WAIT)(state))
+
+    def _public(self, text: str) -> str:
+        """The text without the key and the password."""
+        secrets = [self.key, urlsplit(self.address).password]
+        for secret in secrets:
+            if secret:
+                text = text.replace(secret, "***")
+        return text
+
+
+class _Pace:
+    """Spreads requests evenly over a minute."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._gap = 0.0 if per_minute is None else 60.0 / per_minute
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        """Wait until the next request may be sent."""
+        if not self._gap:
+            return
+        now = time.monotonic()
+        self._next = max(self._next, now) + self._gap
+        await asyncio.sleep(self._next - self._gap - now)
+
+
+def _first_error(error: BaseException) -> BaseException:
+    """The error of a group that says most: the first that is not a cancellation."""
+    if isinstance(error, BaseExceptionGroup):
+        return _first_error(error.exceptions[0])
+    return error
+
+
+def _seconds(header: str | None) -> float | None:
+    """The seconds of a Retry-After header; None where it holds none or a date.
+
+    >>> _seconds("7"), _seconds("soon"), _seconds(None)
+    (7.0, None, None)
+    """
+    try:
+        return max(0.0, float(header or ""))
+    except ValueError:
+        return None
+
+
+def _message(response: httpx2.Response) -> str:
+    """What a server says went wrong."""
+    try:
+        content = response.json()
+    except (ValueError, httpx2.HTTPError):
+        return ""
+    if isinstance(content, dict):
+        error = content.get("error", content.get("message", content.get("detail", "")))
+        if isinstance(error, dict):
+            error = error.get("message", "")
+        content = error
+    text = content if isinstance(content, str) else json.dumps(content)
+    return " ".join(text.split())[:_LONGEST_MESSAGE]

@@ -1,0 +1,309 @@
+"""Causal models behind an HTTP server that gives the log-probabilities of a text's tokens.
+
+A dialect (`openai.py`, `sglang.py`, `tgi.py`) knows the requests of one kind of server. Everything else is here: which
+texts are sent, how replies are checked, and how stored answers are told from those of another model.
+"""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import Progress, Report
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.files import write_text
+from tiltmeter.models.client import Client, Request
+from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Answer, Ids, Kind, Question, Want
+
+# What servers send for a probability of zero; a number that means "none".
+MISSING = -9000.0
+# Probes that moved by at most this much since the last start still mean the same model.
+SAME_PROBES = 0.05
+_FLOAT32_ROUNDING = 1e-3
+
+
+class Entry(NamedTuple):
+    """What a server says of one token of a text; `log_prob` is None for the first, which nothing comes before."""
+
+    token: int
+    log_prob: float | None
+    is_top: bool | None = None
+
+
+class Dialect(Protocol):
+    """The requests and replies of one kind of server."""
+
+    scheme: str
+
+    def request(self, model: str, ids: Ids) -> Request:
+        """The request for the log-probability of every token of a text."""
+
+    def relax(self) -> bool:
+        """Ask in the next-best way from now on, after a refusal; False where there is none."""
+
+    def entries(self, reply: Any) -> list[Entry]:
+        """The tokens of the reply; a `BadReply` where it lacks them."""
+
+    def about(self, client: Client, model: str) -> dict[str, Any]:
+        """What the server says of the model: `id`, and `max_length` where it tells it."""
+
+
+class BadReply(Exception):  # noqa: N818 - a statement about the server; it becomes a ModelError with its address
+    """A reply without what it must have; the sentence says what is missing."""
+
+
+@dataclass(kw_only=True)
+class EndpointModel:
+    """A served model (see `tiltmeter.models.protocol.Model`)."""
+
+    name: str
+    served: str
+    dialect: Dialect
+    client: Client
+    tokenizer: Any
+    tokenizer_name: str
+    cache: Path | None = None
+    noise: float | None = field(default=None, init=False)
+    requests_sent: int = field(default=0, init=False)
+
+    kinds: tuple[Kind, ...] = ("causal",)
+
+    @cached_property
+    def text(self) -> TokenizerText:
+        """Its text side, from the tokenizer that was named."""
+        return TokenizerText(self.tokenizer, SimpleNamespace(), "causal")
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What the server says of the model."""
+        return self.dialect.about(self.client, self.served)
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest input it can read, in tokens, where the server tells it."""
+        longest = self.about.get("max_length")
+        return int(longest) if longest else None
+
+    @cached_property
+    def _tested(self) -> str:
+        """The fingerprint: the address, the served model, the tokenizer, and its answers to the probes.
+
+        Asking for it runs the self-test, which refuses a server that would give wrong numbers.
+        """
+        from tiltmeter.models.self_test import self_test
+
+        outcome = self_test(self)
+        self.noise = outcome.noise
+        identity = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
+        return _known_print(identity, outcome.probes, self.cache)
+
+    def fingerprint(self, kind: Kind) -> str:
+        """Names everything that its answers depend on, as far as it can be seen from here."""
+        return hashlib.sha256(f"{self._tested}\n{kind}".encode()).hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        return {
+            "kind": "causal",
+            "endpoint": self.client.public_address,
+            "dialect": self.dialect.scheme,
+            "served": self.about.get("id", self.served),
+            "tokenizer": self.tokenizer_name,
+            "noise": self.noise,
+            "requests": self.requests_sent,
+        }
+
+    def entries(self, texts: Iterable[Ids]) -> Iterator[tuple[int, list[Entry]]]:
+        """The checked entries of each text, with its index, as replies come."""
+        sent = list(texts)
+        for index, reply in self.client.replies(self.dialect.request(self.served, ids) for ids in sent):
+            self.requests_sent += 1
+            try:
+                yield index, checked(self.dialect.entries(reply), sent[index])
+            except BadReply as problem:
+                raise ModelError(f"The server at {self.client.public_address} cannot be measured: {problem}.") from None
+
+    def answer(
+        self,
+        questions: Sequence[Question],
+        *,
+        kind: Kind,
+        store: AnswerStore,
+        names: Mapping[bytes, str],
+        report: Report,
+    ) -> Mapping[bytes, Answer]:
+        """The answers to all questions, by digest, read from the store and put there as they come."""
+        fingerprint = self.fingerprint(kind)
+        by_digest = {question.digest: question for question in questions}
+        answers = dict(store.get(fingerprint, by_digest))
+        report(Progress(len(answers), len(by_digest), 0.0))
+        plan = _Plan([question for digest, question in by_digest.items() if digest not in answers])
+        for index, entries in self.entries(plan.texts):
+            finished = dict(plan.answered(index, entries))
+            for digest, numbers in finished.items():
+                if not np.isfinite(numbers).all():
+                    raise ModelError(
+                        f"The server at {self.client.public_address} gives no log-probability for a token of item "
+                        f"{names.get(digest, digest.hex())} (a probability of zero); it cannot be scored."
+                    )
+            store.put(fingerprint, finished)
+            answers.update(finished)
+            report(Progress(len(answers), len(by_digest), 0.0))
+        return answers
+
+    def close(self) -> None:
+        """Nothing is kept open between requests."""
+
+
+class _Plan:
+    """Which texts are sent for some questions, and the answers that their replies complete.
+
+    A wanted token t at position p needs the text that ends with t after the first p + 1 tokens. A text that begins
+    another one is not sent: the longer one's reply has its log-probabilities too.
+    """
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self._questions = questions
+        needed = {
+            (*question.ids[: position + 1], token) for question in questions for position, token in question.wanted
+        }
+        self.texts: list[Ids] = []
+        text_of: dict[Ids, int] = {}
+        # In reverse order a text comes right after those that it begins.
+        for ids in sorted(needed, reverse=True):
+            if not self.texts or self.texts[-1][: len(ids)] != ids:
+                self.texts.append(ids)
+            text_of[ids] = len(self.texts) - 1
+        self._places = [
+            [(text_of[(*question.ids[: position + 1], token)], position + 1) for position, token in question.wanted]
+            for question in questions
+        ]
+        self._waiting: dict[int, list[int]] = {}
+        self._open = [{text for text, _ in places} for places in self._places]
+        for number, texts in enumerate(self._open):
+            for text in texts:
+                self._waiting.setdefault(text, []).append(number)
+        self._replies: dict[int, list[Entry]] = {}
+
+    def answered(self, text: int, entries: list[Entry]) -> Iterator[tuple[bytes, Answer]]:
+        """The questions that the reply to a text completes, with their answers."""
+        self._replies[text] = entries
+        for number in self._waiting.pop(text, ()):
+            self._open[number].discard(text)
+            if not self._open[number]:
+                yield self._questions[number].digest, self._numbers(number)
+
+    def _numbers(self, number: int) -> Answer:
+        entries = [self._replies[text][position] for text, position in self._places[number]]
+        values = [math.nan if entry.log_prob is None else entry.log_prob for entry in entries]
+        if self._questions[number].want is Want.LOG_PROB_AND_TOP:
+            values += [math.nan if entry.is_top is None else float(entry.is_top) for entry in entries]
+        return np.array(values, dtype=np.float32)
+
+
+def checked(entries: list[Entry], ids: Ids) -> list[Entry]:
+    """The entries of a text's tokens, which a server may follow with one that it generated; else a `BadReply`."""
+    if len(entries) not in (len(ids), len(ids) + 1):
+        raise BadReply(
+            f"it gives {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
+            "it may ignore `echo`, or add or drop a token at the beginning"
+        )
+    for index, (entry, token) in enumerate(zip(entries, ids, strict=False)):
+        if entry.token != token:
+            raise BadReply(
+                f"token {index} of a text comes back as {entry.token} where {token} was sent; "
+                "its tokens do not match the tokenizer's"
+            )
+        if index == 0 and entry.log_prob is not None:
+            raise BadReply(
+                "it gives a log-probability to the first token of a text, which nothing comes before; "
+                "it adds a token of its own, or its values are off by one"
+            )
+        if index > 0 and entry.log_prob is None:
+            raise BadReply(f"it gives no log-probability to token {index} of a text")
+        if entry.log_prob is not None and (math.isnan(entry.log_prob) or entry.log_prob > _FLOAT32_ROUNDING):
+            raise BadReply(f"it gives {entry.log_prob} as a log-probability")
+    return [
+        entry if entry.log_prob is None or entry.log_prob > MISSING else entry._replace(log_prob=None)
+        for entry in entries[: len(ids)]
+    ]
+
+
+def open_endpoint(rest: str, dialect: Dialect, options: LocalOptions) -> EndpointModel:
+    """The model of a name such as `openai:MODEL@http://host:8000/v1`; `rest` is what stands after the scheme."""
+    served, at, address = rest.partition("@")
+    if not at or not served:
+        raise UsageError(
+            f"{dialect.scheme}:{rest} names no server; write {dialect.scheme}:MODEL@ADDRESS, such as "
+            f"{dialect.scheme}:{served or 'my-model'}@http://localhost:8000/v1."
+        )
+    client = Client(
+        address,
+        key=api_key(),
+        concurrency=options.concurrency,
+        per_minute=options.per_minute,
+        timeout=options.timeout,
+    )
+    named = options.tokenizer or served
+    return EndpointModel(
+        name=f"{dialect.scheme}:{served}@{client.public_address}",
+        served=served,
+        dialect=dialect,
+        client=client,
+        tokenizer=_tokenizer(named, given=options.tokenizer is not None, options=options),
+        tokenizer_name=named,
+        cache=options.cache,
+    )
+
+
+def api_key() -> str | None:
+    """The key for a server, from the environment alone."""
+    return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
+
+
+def _tokenizer(name: str, *, given: bool, options: LocalOptions) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=options.trust_remote_code)
+    except Exception as error:  # whatever transformers and the hub come up with
+        if given:
+            raise ModelError(f"The tokenizer {name} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
+        raise ModelError(
+            f"The tokenizer of the served model {name} was not found under that name; say which it is with "
+            "--tokenizer FOLDER_OR_ID."
+        ) from error
+
+
+def _known_print(identity: Sequence[str], probes: Sequence[float], cache: Path | None) -> str:
+    """The fingerprint of an earlier start whose probes were the same up to noise, else a new one, which is kept."""
+    key = hashlib.sha256("\n".join(identity).encode()).hexdigest()
+    path = cache / "endpoints" / f"{key}.json" if cache is not None else None
+    known: list[list[float]] = []
+    if path is not None and path.exists():
+        try:
+            known = [list(map(float, earlier)) for earlier in json.loads(path.read_text(encoding="utf-8"))]
+        except (ValueError, TypeError):
+            known = []
+    for earlier in known:
+        if len(earlier) == len(probes) and all(
+            abs(one - other) <= SAME_PROBES for one, other in zip(earlier, probes, strict=True)
+        ):
+            probes = earlier
+            break
+    else:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, json.dumps([*known, list(probes)]))
+    return hashlib.sha256(json.dumps([*identity, list(probes)]).encode()).hexdigest()

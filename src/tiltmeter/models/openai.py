@@ -1,0 +1,85 @@
+"""`openai:MODEL@ADDRESS`: `/v1/completions` with echo and log-probabilities, as vLLM serves it."""
+
+from typing import Any
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.client import Client, Request
+from tiltmeter.models.endpoint import BadReply, EndpointModel, Entry, open_endpoint
+from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.questions import Ids
+
+_ID = "token_id:"
+
+
+class OpenAiDialect:
+    """Completions of token ids. The server has to name tokens by their ids, which vLLM does when asked to."""
+
+    scheme = "openai"
+
+    def __init__(self) -> None:
+        self._new_tokens = 0
+
+    def relax(self) -> bool:
+        """Let the server generate one token: some refuse to generate none."""
+        relaxed = self._new_tokens == 0
+        self._new_tokens = 1
+        return relaxed
+
+    def request(self, model: str, ids: Ids) -> Request:
+        """The text echoed, with its log-probabilities."""
+        return Request(
+            "/completions",
+            {
+                "model": model,
+                "prompt": list(ids),
+                "max_tokens": self._new_tokens,
+                "temperature": 0,
+                "echo": True,
+                "logprobs": 1,
+                "return_tokens_as_token_ids": True,
+            },
+        )
+
+    def entries(self, reply: Any) -> list[Entry]:
+        """The tokens of the text, then the generated one."""
+        try:
+            found = reply["choices"][0].get("logprobs") or {}
+            tokens, values = found.get("tokens"), found.get("token_logprobs")
+            best = found.get("top_logprobs") or [None] * len(tokens or ())
+        except (LookupError, TypeError, AttributeError) as error:
+            raise BadReply("its reply is not that of /v1/completions") from error
+        if not tokens or not values or len(tokens) != len(values):
+            raise BadReply("it gives no log-probabilities for the text it was sent; it ignores `echo` or `logprobs`")
+        return [
+            Entry(_number(token), value, None if not top or value is None else value >= max(top.values()))
+            for token, value, top in zip(tokens, values, best, strict=True)
+        ]
+
+    def about(self, client: Client, model: str) -> dict[str, Any]:
+        """The entry of `/v1/models`."""
+        listed = client.ask(Request("/models"))
+        models = (
+            [entry for entry in listed.get("data", []) if isinstance(entry, dict)] if isinstance(listed, dict) else []
+        )
+        for entry in models:
+            if entry.get("id") == model:
+                return {"id": model, "max_length": entry.get("max_model_len"), "root": entry.get("root")}
+        served = ", ".join(str(entry.get("id")) for entry in models)
+        raise ModelError(
+            f"The server at {client.public_address} does not serve {model}"
+            + (f"; it serves {served}." if served else ", and lists no model at all.")
+        )
+
+
+def _number(token: Any) -> int:
+    if not isinstance(token, str) or not token.startswith(_ID):
+        raise BadReply(
+            "it names tokens by their text, not by their ids (`return_tokens_as_token_ids`), so that one cannot tell "
+            "whether they are those that were sent"
+        )
+    return int(token.removeprefix(_ID))
+
+
+def open_scheme(rest: str, options: LocalOptions) -> EndpointModel:
+    """The model of a name such as `openai:my-model@http://localhost:8000/v1`."""
+    return open_endpoint(rest, OpenAiDialect(), options)

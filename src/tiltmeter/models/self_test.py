@@ -1,0 +1,162 @@
+"""The self-test of a served model: refuses, before the first item, a server whose numbers would be wrong.
+
+Servers that ignore `echo`, shift values by one or change them between requests answer every item without an error, and
+score at chance. Each check here is one request or a few, and each failure names its cause.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tiltmeter.errors import ModelError
+from tiltmeter.questions import Ids
+
+if TYPE_CHECKING:
+    from tiltmeter.models.endpoint import EndpointModel, Entry
+
+# Eight English sentences and one each in eight other languages; their values are also the model's fingerprint.
+PROBES = (
+    "The train was late this morning, so we waited at the station and read the newspaper.",
+    "She opened the window because the room had become too warm for everybody.",
+    "If it rains tomorrow, we will stay at home and play a game of chess.",
+    "The capital of France is Paris, and the capital of Italy is Rome.",
+    "He put the bread on the table and asked whether anyone would like some butter.",
+    "Most birds can fly, but penguins and ostriches cannot.",
+    "Please close the door behind you when you leave the house.",
+    "There are seven days in a week and twelve months in a year.",
+    "Der Zug kam heute Morgen zu spät, deshalb haben wir am Bahnhof gewartet.",
+    "Le train était en retard ce matin, alors nous avons attendu à la gare.",
+    "El tren llegó tarde esta mañana, así que esperamos en la estación.",
+    "Il treno era in ritardo questa mattina, quindi abbiamo aspettato alla stazione.",
+    "O trem chegou tarde esta manhã, então esperamos na estação.",
+    "Сегодня утром поезд опоздал, поэтому мы ждали на вокзале.",
+    "Bu sabah tren geç kaldı, bu yüzden istasyonda bekledik.",
+    "Pociąg spóźnił się dziś rano, więc czekaliśmy na stacji.",
+)
+ENGLISH = 8
+# Of the probes, how many must be more probable than their own words in another order: all English ones, or so many of
+# all. By chance a server passes in 1.5% of cases.
+_REAL_OF_ALL = 13
+# How far a value may move between two requests: beyond it results would not repeat, below it is reported as noise.
+MOST_NOISE = 0.05
+_TWICE = 4
+
+
+class Tested(NamedTuple):
+    """The values of the probes, one after the other, and the most that one moved when asked again."""
+
+    probes: list[float]
+    noise: float
+
+
+def self_test(model: "EndpointModel") -> Tested:
+    """Ask the probes and check the server with them; a ModelError says what is wrong with it."""
+    texts = [_ids(model, sentence) for sentence in PROBES]
+    first = _first_reply(model, texts[0])
+    values = _values(model, texts)
+    again = _noise(model, [texts[0], *texts[:_TWICE]], [_log_probs(first), *values[:_TWICE]], "when asked again")
+    _check_positions(model, texts[0], first)
+    longer = [(*texts[0], *texts[1][1:]), (*texts[1], *texts[0][1:])]
+    followed = _noise(model, longer, values[:2], "when followed by another text")
+    _check_sense(model, values)
+    return Tested([value for text in values for value in text], max(again, followed))
+
+
+def _first_reply(model: "EndpointModel", text: Ids) -> list["Entry"]:
+    """One text. A server that refuses the request is asked in the dialect's next-best way."""
+    while True:
+        try:
+            return _entries(model, [text])[0]
+        except ModelError:
+            if not model.dialect.relax():
+                raise
+
+
+def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence["Entry"]) -> None:
+    """Another last token changes the last value alone; another first word changes those after it."""
+    other = next(token for token in _ids(model, PROBES[1])[1:] if token != text[-1])
+    before, changed = _log_probs(entries), _log_probs(_entries(model, [(*text[:-1], other)])[0])
+    moved = [abs(one - two) > MOST_NOISE for one, two in zip(before, changed, strict=True)]
+    if any(moved[:-1]) or not moved[-1]:
+        raise _refused(
+            model,
+            "another last token of a text changes "
+            + ("the values before it" if any(moved[:-1]) else "no value")
+            + "; its log-probabilities are off by one, or not those of the tokens",
+        )
+    start = 1 if model.text.start is not None else 0
+    context = (*text[:start], other, *text[start + 1 :])
+    later = _log_probs(_entries(model, [context])[0])[start + 1 :]
+    if all(abs(one - two) <= 1e-6 for one, two in zip(before[start + 1 :], later, strict=True)):
+        raise _refused(model, "another first word changes no value after it; it does not read the text")
+    if model.text.start is not None:
+        bare = _log_probs(_entries(model, [text[1:]])[0])
+        if all(abs(one - two) <= 1e-6 for one, two in zip(before[1:], bare, strict=True)):
+            raise _refused(
+                model, "a text has the same values with and without the token for its beginning; it drops that token"
+            )
+
+
+def _noise(model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str) -> float:
+    """The most that the earlier values move in these texts, which begin alike; too much is refused."""
+    moved = max(
+        abs(one - two)
+        for asked, before in zip(_values(model, texts), earlier, strict=True)
+        for one, two in zip(asked[: len(before)], before, strict=True)
+    )
+    if moved > MOST_NOISE:
+        raise _refused(
+            model,
+            f"the log-probabilities of a text changed by {moved:.2f} {when}; turn off prefix caching or dynamic "
+            "quantisation, or send less at a time (--concurrency 1)",
+        )
+    return moved
+
+
+def _check_sense(model: "EndpointModel", values: Sequence[Sequence[float]]) -> None:
+    """Sentences are more probable than their own words in another order."""
+    shuffled = _values(model, [_ids(model, _shuffled(sentence)) for sentence in PROBES])
+    real = [sum(text) / len(text) > sum(mixed) / len(mixed) for text, mixed in zip(values, shuffled, strict=True)]
+    if not all(real[:ENGLISH]) and sum(real) < _REAL_OF_ALL:
+        raise _refused(
+            model,
+            f"only {sum(real)} of {len(PROBES)} sentences are more probable than their own words in another order; "
+            "its values are not those of the text, or the tokenizer is not the model's",
+        )
+
+
+def _shuffled(sentence: str) -> str:
+    """The words of a sentence in another order, always the same one.
+
+    >>> _shuffled("one two three four")
+    'four one three two'
+    """
+    words = sentence.split()
+    mixed = words[:]
+    generator = random.Random(sentence)
+    while mixed == words:
+        generator.shuffle(mixed)
+    return " ".join(mixed)
+
+
+def _ids(model: "EndpointModel", sentence: str) -> Ids:
+    (encoded,) = model.text.encode([sentence])
+    return encoded.ids if model.text.start is None else (model.text.start, *encoded.ids)
+
+
+def _entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list["Entry"]]:
+    replies = dict(model.entries(texts))
+    return [replies[index] for index in range(len(texts))]
+
+
+def _values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float]]:
+    return [_log_probs(entries) for entries in _entries(model, texts)]
+
+
+def _log_probs(entries: Sequence["Entry"]) -> list[float]:
+    """The values after the first token; what the server gives for a probability of zero counts as very improbable."""
+    return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
+
+
+def _refused(model: "EndpointModel", reason: str) -> ModelError:
+    return ModelError(f"The server at {model.client.public_address} cannot be measured: {reason}.")

@@ -1,0 +1,225 @@
+"""Models behind a server: the same numbers as on this machine, and no number from a server that is wrong."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tiltmeter
+from tests.models.served import Served, serving, train
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.client import Client, Request
+from tiltmeter.models.endpoint import EndpointModel, _Plan
+from tiltmeter.models.opening import open_given
+from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.questions import Question, Want
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return tmp_path / "cache"
+
+
+def opened(address: str, folder: Path, cache: Path | None = None, **options: object) -> EndpointModel:
+    model = open_given(
+        f"openai:tiny@{address}",
+        LocalOptions(tokenizer=str(folder), cache=cache, **options),  # type: ignore[arg-type]
+    )
+    assert isinstance(model, EndpointModel)
+    model.client.pauses = 0.01
+    return model
+
+
+@pytest.mark.parametrize(
+    "on", ["starter/intrasentence:en", "starter/intersentence:en", "starter-pairs:en", "starter-gest:en"]
+)
+def test_scores_are_those_of_the_model_on_this_machine(folder: Path, on: str) -> None:
+    with serving(Served(folder)) as address:
+        served = tiltmeter.evaluate(f"openai:tiny@{address}", on, tokenizer=str(folder), protocol="published", limit=12)
+    local = tiltmeter.evaluate(str(folder), on, limit=12)
+    np.testing.assert_allclose(served.scores["score"], local.scores["score"], atol=2e-5)
+    assert list(served.scores["item"]) == list(local.scores["item"])
+    (about,) = served.manifest["models"]
+    assert about["endpoint"] == address
+    assert about["served"] == "tiny"
+    assert about["noise"] < 1e-6
+
+
+FAULTS = {
+    "ignores echo": "gives 1 log-probabilities for a text of",
+    "no log-probabilities": "gives no log-probabilities for the text",
+    "drops the first token": "log-probabilities for a text of",
+    "adds a token": "token 1 of a text comes back as",
+    "other tokens": "its tokens do not match",
+    "texts for ids": "names tokens by their text",
+    "off by one": "off by one",
+    "off by one, later": "off by one",
+    "first has a value": "first token of a text",
+    "constant": "changes no value",
+    "zero": "changes no value",
+    "drops the context": "does not read the text",
+    "no beginning": "drops that token",
+    "reversed": "in another order",
+    "unstable": "changed by 0.30 when asked again",
+    "positive": "as a log-probability",
+    "not JSON": "does not answer with JSON",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_server_that_would_give_wrong_numbers_is_refused(folder: Path, fault: str) -> None:
+    served = Served(folder, fault)
+    with serving(served) as address, pytest.raises(ModelError, match=FAULTS[fault]) as error:
+        tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder), limit=3)
+    assert address in str(error.value)
+
+
+def test_a_little_noise_is_reported(folder: Path) -> None:
+    with serving(Served(folder, "a little noise")) as address:
+        result = tiltmeter.evaluate(
+            f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder), limit=3
+        )
+    assert 1e-4 < result.manifest["models"][0]["noise"] < 0.05
+
+
+def test_a_probability_of_zero_is_no_number(folder: Path) -> None:
+    with serving(Served(folder, "minus 9999")) as address, pytest.raises(ModelError, match=r"item .* cannot be scored"):
+        tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder))
+
+
+def test_a_server_that_must_generate_a_token_is_let(folder: Path) -> None:
+    served = Served(folder, "refuses no new token")
+    with serving(served) as address:
+        tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder), limit=3)
+    assert [body["max_tokens"] for body in served.bodies[:2]] == [0, 1]
+    assert {body["max_tokens"] for body in served.bodies[1:]} == {1}
+
+
+def test_nothing_is_asked_twice(folder: Path, cache: Path) -> None:
+    served = Served(folder)
+    with serving(served) as address:
+        arguments = {"tokenizer": str(folder), "limit": 6}
+        first = tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", **arguments)
+        asked = len(served.bodies)
+        again = tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", **arguments)
+        probes = len(served.bodies) - asked
+        assert probes < 50  # the self-test alone
+        np.testing.assert_array_equal(first.scores["score"], again.scores["score"])
+        prompts = [tuple(body["prompt"]) for body in served.bodies[probes:asked]]
+        assert len(prompts) == len(set(prompts))
+
+
+def test_stored_answers_of_another_model_are_not_used(folder: Path, tmp_path: Path, cache: Path) -> None:
+    served = Served(folder)
+    with serving(served) as address:
+        one = opened(address, folder, cache).fingerprint("causal")
+        assert opened(address, folder, cache).fingerprint("causal") == one
+        served.model.transformer.h[1].mlp.c_proj.weight.data *= 2
+        other = opened(address, folder, cache).fingerprint("causal")
+        assert other != one
+        served.model.transformer.h[1].mlp.c_proj.weight.data /= 2
+        assert opened(address, folder, cache).fingerprint("causal") == one
+
+
+def test_noise_does_not_make_another_model(folder: Path, cache: Path) -> None:
+    with serving(Served(folder, "a little noise")) as address:
+        prints = {opened(address, folder, cache).fingerprint("causal") for _ in range(3)}
+    assert len(prints) == 1
+
+
+def test_failures_that_pass_are_tried_again(folder: Path, cache: Path) -> None:
+    served = Served(folder)
+    served.failures = [(500, {}), (429, {"Retry-After": "0"}), (503, {})]
+    with serving(served) as address:
+        opened(address, folder, cache).fingerprint("causal")
+    assert not served.failures
+
+
+def test_a_server_that_dies_loses_nothing(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.models.client.ATTEMPTS", 2)
+    served = Served(folder)
+    with serving(served) as address:
+        model = opened(address, folder, cache, concurrency=2)
+        questions = [Question((0, *range(5, 5 + n)), ((n - 1, 3),)) for n in range(3, 40)]
+        with AnswerStore(":memory:") as store:
+            fingerprint = model.fingerprint("causal")
+            served.dies_after = len(served.bodies) + 20
+            with pytest.raises(ModelError, match=r"failed 2 times in a row.*are kept"):
+                model.answer(questions, kind="causal", store=store, names={}, report=lambda _progress: None)
+            kept = store.get(fingerprint, [question.digest for question in questions])
+            assert len(kept) in (19, 20)  # the other request in flight may be lost
+            served.dies_after = None
+            before = len(served.bodies)
+            answers = model.answer(questions, kind="causal", store=store, names={}, report=lambda _progress: None)
+            assert len(answers) == len(questions)
+            assert len(served.bodies) - before == len(questions) - len(kept)
+
+
+def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TILTMETER_API_KEY", "sk-very-secret")
+    served = Served(folder)
+    with serving(served) as address:
+        result = tiltmeter.evaluate(
+            f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder), limit=3, out=tmp_path / "run"
+        )
+        assert {headers["Authorization"] for headers in served.headers} == {"Bearer sk-very-secret"}
+        for path in (tmp_path / "run").rglob("*"):
+            assert b"sk-very-secret" not in path.read_bytes()
+        assert "sk-very-secret" not in repr(open_given(f"openai:tiny@{address}", LocalOptions(tokenizer=str(folder))))
+        served.failures = [(400, {})]
+        client = Client(address.replace("http://", "http://ada:pass-word@"), key="failure")
+        with pytest.raises(ModelError) as error:
+            client.ask(Request("/completions", {"prompt": [1]}))
+        assert "pass-word" not in str(error.value)
+        assert "(*** 400)" in str(error.value)
+    assert "sk-very-secret" not in json.dumps(result.manifest)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("openai:tiny", "write openai:MODEL@ADDRESS"),
+        ("openai:@http://localhost:1/v1", "names no server"),
+        ("openai:tiny@localhost:8000", "is not an http"),
+    ],
+)
+def test_names_that_name_no_server(name: str, message: str, folder: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_given(name, LocalOptions(tokenizer=str(folder)))
+
+
+def test_a_model_that_is_not_served(folder: Path) -> None:
+    with serving(Served(folder)) as address, pytest.raises(ModelError, match="does not serve other; it serves tiny"):
+        open_given(f"openai:other@{address}", LocalOptions(tokenizer=str(folder))).max_length  # noqa: B018
+
+
+def test_a_tokenizer_has_to_be_named() -> None:
+    with pytest.raises(ModelError, match="--tokenizer FOLDER_OR_ID"):
+        open_given("openai:no-such-model@http://localhost:1/v1", LocalOptions())
+
+
+def test_what_an_endpoint_cannot_be_asked(folder: Path) -> None:
+    with serving(Served(folder)) as address, pytest.raises((ModelError, UsageError)):
+        tiltmeter.evaluate(
+            f"openai:tiny@{address}", "starter-pairs:en", tokenizer=str(folder), protocol="no-such-protocol"
+        )
+
+
+def test_a_plan_sends_the_longest_texts_alone() -> None:
+    questions = [
+        Question((0, 1, 2, 3), ((0, 1), (1, 2), (2, 3))),
+        Question((0, 1), ((1, 2), (1, 7))),
+        Question((0, 1, 2), ((2, 9),), want=Want.LOG_PROB_AND_TOP),
+    ]
+    plan = _Plan(questions)
+    assert sorted(plan.texts) == [(0, 1, 2, 3), (0, 1, 2, 9), (0, 1, 7)]
