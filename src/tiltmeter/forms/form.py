@@ -90,6 +90,8 @@ class Form(Generic[I]):
     translatable: Callable[[I], dict[str, str]]
     # The columns that an item adds to the table of scores.
     attributes: Callable[[I], dict[str, Any]]
+    # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.
+    numbers: tuple[str, ...] = ()
     # How an item is shown: its texts, and what is said of it in a heading, besides part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]
