@@ -24,7 +24,7 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help='The margin by which the run may be farther from the ideal than the baseline: 2, or "stereoset.LMS 3".',
+            help='How much farther from the ideal than the baseline it may be: 2, or "stereoset.LMS 3".',
         ),
     ] = None,
     config: Annotated[
@@ -59,7 +59,7 @@ def check(
     """Check a run against rules: exit code 1 if a rule fails, 2 if a rule cannot be read or matches nothing.
 
     A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`; `distance` limits the distance from the ideal. It
-    is judged on an end of the 95% interval, not on the value: a maximum on the upper end, with `--lenient` on the lower.
+    is judged on an end of the 95% interval, not on the value: a maximum on the upper end, or the lower if `--lenient`.
 
     **Examples**
 

@@ -39,8 +39,8 @@ def compare(
     """Compare models on the same items, and languages on translations of the same items.
 
     Differences are paired by item, with 95% intervals and Holm's correction over all tests of one measure on one
-    benchmark. Items that only one side has are counted and left out. Only models of one kind, with the same protocol and
-    data, are compared; `--across` allows more, with a warning.
+    benchmark. Items that only one side has are counted and left out. Only models of one kind, with the same protocol
+    and data, are compared; `--across` allows more, with a warning.
 
     **Examples**
 

@@ -58,14 +58,12 @@ def list_(
 
 @app.command()
 def get(
-    spec: Annotated[
-        str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, with part and languages.")
-    ],
+    spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set.")],
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
 
-    Files are stored in the cache (`TILTMETER_CACHE` sets its folder). `TILTMETER_MIRROR`, a folder or an http(s) address with
-    `owner/repository/path` below it, is used instead of GitHub.
+    Files are stored in the cache (its folder is set by `TILTMETER_CACHE`). `TILTMETER_MIRROR`, a folder or an http(s)
+    address with `owner/repository/path` below it, is used instead of GitHub.
 
     **Examples**
 
