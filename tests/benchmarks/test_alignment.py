@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltmeter.benchmarks.alignment import shared_places, text_places
+from tiltmeter.benchmarks.alignment import shared_positions, text_positions
 from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.questions import Encoded
 
@@ -37,19 +37,19 @@ def naive(one: list[int], other: list[int], first: int = 0, second: int = 0) -> 
 @given(tokens, tokens)
 @settings(deadline=None)
 def test_shared_tokens_are_those_of_the_longest_blocks(one: list[int], other: list[int]) -> None:
-    assert shared_places(one, other) == naive(one, other)
+    assert shared_positions(one, other) == naive(one, other)
 
 
 @given(tokens, tokens)
 @settings(deadline=None)
 def test_shared_tokens_are_the_same_tokens_in_the_same_order(one: list[int], other: list[int]) -> None:
-    places = shared_places(one, other)
+    places = shared_positions(one, other)
     assert all(one[i] == other[j] for i, j in places)
     assert all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(places))
 
 
 def test_a_sentence_shares_all_with_itself() -> None:
-    assert shared_places([3, 1, 3], [3, 1, 3]) == [(0, 0), (1, 1), (2, 2)]
+    assert shared_positions([3, 1, 3], [3, 1, 3]) == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_in_long_texts_a_popular_token_begins_no_block() -> None:
@@ -57,8 +57,8 @@ def test_in_long_texts_a_popular_token_begins_no_block() -> None:
     filler = list(range(100, 299))
     short, long = [1, 7, 1], [*filler[:50], 1, *filler[50:], *[1] * 5]
     assert Counter(long)[1] > 1 + len(long) // 100
-    assert shared_places(short, long) == []
-    assert shared_places([1, 100], long) == [(1, 0)]
+    assert shared_positions(short, long) == []
+    assert shared_positions([1, 100], long) == [(1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_in_long_texts_a_popular_token_begins_no_block() -> None:
     ],
 )
 def test_special_tokens_are_no_part_of_the_text(whole: tuple[int, ...], alone: tuple[int, ...], places: range) -> None:
-    assert text_places(Encoded(whole), Encoded(alone)) == places
+    assert text_positions(Encoded(whole), Encoded(alone)) == places
 
 
 def test_a_text_that_is_cut_differently_inside_its_input_cannot_be_asked_about() -> None:
     with pytest.raises(CannotAsk, match="cuts a text differently"):
-        text_places(Encoded((101, 7, 9, 102)), Encoded((7, 8)))
+        text_positions(Encoded((101, 7, 9, 102)), Encoded((7, 8)))

@@ -180,7 +180,7 @@ def pieces_of(sentence: AssociationItem, masked: TokenizerText, protocol: str) -
     """The tokens that each candidate's score is made of."""
     (trial,) = ask("intrasentence", [sentence], masked, protocol=protocol).trials
     assert isinstance(trial.score, MeanOfPieces)
-    return [[trial.questions[a].wanted[b][1] for a, b in places] for places in trial.score.places]
+    return [[trial.questions[a].wanted[b][1] for a, b in places] for places in trial.score.piece_indices]
 
 
 def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> None:
@@ -190,7 +190,7 @@ def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> No
     whole = tokenizer.convert_tokens_to_ids(["the", "Ġ", *"rude", "Ġ", *"nurse"])
     (trial,) = asked.trials
     assert isinstance(trial.score, MeanOfPieces)
-    rude = trial.score.places[1]
+    rude = trial.score.piece_indices[1]
     for place, (answer, number) in enumerate(rude, start=2):
         question = trial.questions[answer]
         assert question.wanted[number] == (place, whole[place])

@@ -17,7 +17,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
-from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem
+from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
 
@@ -53,7 +53,7 @@ def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:
     asked = put(ITEMS)
     assert [trial.item.id for trial in asked.trials] == ["fine", "same piece"]
     assert {skip.item: skip.reason for skip in asked.skipped} == {
-        "again": AGAIN,
+        "again": REPEATED_PAIR,
         "longer": NOT_ONE_WORD,
         "two words": NOT_ONE_WORD,
         "no word": NOT_ONE_WORD,

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from tests.models.tiny import made
 from tiltmeter.benchmarks import gendered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
-from tiltmeter.benchmarks.gendered import at_masks, differing
+from tiltmeter.benchmarks.gendered import differing_positions, masked_questions
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
@@ -124,7 +124,7 @@ def test_masked_models_compare_the_words_in_their_place(bert: Any, part: str, wo
 
 
 def test_only_the_pieces_that_differ_are_masked() -> None:
-    (question,) = at_masks((1, 7, 5, 2), (1, 8, 5, 2), differing((1, 7, 5, 2), (1, 8, 5, 2)), mask=4)
+    (question,) = masked_questions((1, 7, 5, 2), (1, 8, 5, 2), differing_positions((1, 7, 5, 2), (1, 8, 5, 2)), mask=4)
     assert question.ids == (1, 4, 5, 2)
     assert question.wanted == ((1, 7), (1, 8))
 
@@ -238,7 +238,7 @@ def test_what_there_is_not() -> None:
 
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
-    assert TEMPLATES["template-3"].until("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
+    assert TEMPLATES["template-3"].up_to_word("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
 
 
 def test_examples_in_docstrings() -> None:

@@ -9,7 +9,7 @@ from tiltmeter.datasets import fetch as fetching
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.download import Progress
 from tiltmeter.datasets.download_bar import terminal_bar
-from tiltmeter.datasets.fetch import cached_path, fetch, is_here
+from tiltmeter.datasets.fetch import cached_path, fetch, is_local
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
 
@@ -38,11 +38,11 @@ def leftovers() -> list[str]:
 def test_downloads_once_from_the_service_at_the_pinned_commit(server, monkeypatch):
     monkeypatch.setattr(fetching, "SERVICE", server.url)
     server.content["/owner/repo/c0ffee/data/my%20file.txt"] = CONTENT
-    assert not is_here(FILE)
+    assert not is_local(FILE)
     path = fetch(FILE)
     assert path.read_bytes() == CONTENT
     assert path.is_relative_to(cache_dir())
-    assert is_here(FILE)
+    assert is_local(FILE)
     assert fetch(FILE) == path
     assert len(server.asked) == 1
     assert leftovers() == [path.name]
@@ -173,7 +173,7 @@ def test_a_mirror_folder_is_used_in_place(tmp_path, monkeypatch):
     path.parent.mkdir(parents=True)
     path.write_bytes(CONTENT)
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
-    assert is_here(FILE)
+    assert is_local(FILE)
     assert fetch(FILE) == path
     assert leftovers() == []
 

@@ -11,13 +11,13 @@ from tiltmeter.datasets.build_pairs import (
     NOT_PROMPTED,
     NOT_TRANSLATED,
     build_pairs,
+    quoted_speech,
     read_translations,
-    said,
 )
 from tiltmeter.datasets.readers.gest_pairs_csv import read_gest_pairs_csv
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem, fault
+from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem, rejection_reason
 from tiltmeter.forms.gest import GestItem
 
 RELEASED = """translator,language,original,stereotype,male,female
@@ -54,7 +54,7 @@ def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
-    assert fault(male, female) == reason
+    assert rejection_reason(male, female) == reason
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
     ],
 )
 def test_what_is_said_in_a_prompt(translation: str, sentence: str, expected: str) -> None:
-    assert said(translation, sentence) == expected
+    assert quoted_speech(translation, sentence) == expected
 
 
 SENTENCES = [
@@ -123,9 +123,9 @@ def test_translations_are_paired_up_and_the_others_counted() -> None:
     assert built.pairs[0] == GenderedPairItem(
         "DeepL-0", "sk", 1, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"
     )
-    expected = [NO_GENDER, NOT_PROMPTED, NOT_ONE_WORD, OTHER_LETTER, AGAIN, NOT_TRANSLATED]
-    assert built.without == Counter(expected)
-    assert len(built.pairs) + built.without.total() == len(SENTENCES)
+    expected = [NO_GENDER, NOT_PROMPTED, NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, NOT_TRANSLATED]
+    assert built.rejected == Counter(expected)
+    assert len(built.pairs) + built.rejected.total() == len(SENTENCES)
     assert build_pairs(TRANSLATIONS, SENTENCES, "sk").pairs[0].id == "0"
 
 
@@ -155,4 +155,4 @@ def test_slovak_pairs_from_the_released_translations(system: str, pairs: int, mi
     sentences = [item for item in read_gest_csv(folder / "gest.csv", "en") if isinstance(item, GestItem)]
     built = build_pairs(read_translations(folder / f"translations/{system}/sk/translations.csv"), sentences, "sk")
     assert len(built.pairs) == pytest.approx(pairs, rel=0.1)
-    assert built.without[NOT_TRANSLATED] == 0
+    assert built.rejected[NOT_TRANSLATED] == 0

@@ -44,7 +44,7 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     pinned = UpstreamFile("me/pairs", "c0ffee", "pairs.csv", Pin("git-blob", blob))
     sources = tuple(Source(language, None, "gest-pairs-csv", pinned) for language in ("sk", "cs"))
     data = Dataset("made-pairs", "gendered-pairs", "made up", "CC0", "nobody", "none", (), sources)
-    monkeypatch.setitem(DATASETS._found, "made-pairs", data)
+    monkeypatch.setitem(DATASETS._datasets, "made-pairs", data)
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
     return data.name
 

@@ -227,7 +227,7 @@ def test_findings_in_a_line(code: str, field: str, items: list[object], tmp_path
     assert found.severity == ("error" if code in errors() else "warning")
     assert (found.file, found.row, found.field) == (str(path), f"line {len(items)}", field)
     assert found.message
-    # One fault, one error: no other error comes along with it.
+    # Each mistake gives exactly one error.
     assert {finding.code for finding in findings if finding.severity == "error"} <= {code}
 
 

@@ -94,7 +94,7 @@ def test_a_line_that_lacks_any_one_key_is_still_known_for_what_it_is(item: Any) 
     form = form_of(item)
     for key in form.keys:
         left = [other for other in form.write(item) if other != key]
-        if set(left) & set(form.telling):
+        if set(left) & set(form.distinctive):
             assert form_by_keys(left) is form
 
 
@@ -174,7 +174,7 @@ def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
         name="questions",
         item=GestItem,
         keys=("id", "language", "context", "question", "options"),
-        telling=("question",),
+        distinctive=("question",),
         read=lambda _fields: None,
         write=lambda _item: {},
         texts=lambda _item: (),
@@ -183,8 +183,8 @@ def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
         shown=lambda _item: tiltmeter.forms.ItemText("", {}),
         heading=lambda _item: (),
     )
-    assert question.fit(question.keys) == 5
-    assert (form_named("association").fit(question.keys) or 0) < 0
+    assert question.match_score(question.keys) == 5
+    assert (form_named("association").match_score(question.keys) or 0) < 0
 
 
 def test_forms_import_nothing_of_what_is_built_on_them() -> None:

@@ -52,7 +52,7 @@ def test_the_rules_need_the_standard_library_alone() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["", ".engine", ".sr", ".conllu"])
+@pytest.mark.parametrize("name", ["", ".clauses", ".sr", ".conllu"])
 def test_examples_in_docstrings(name: str) -> None:
     results = doctest.testmod(importlib.import_module(f"{tiltmeter.gender.__name__}{name}"))
     assert results.attempted > 0

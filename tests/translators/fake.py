@@ -18,7 +18,7 @@ class FakeTranslator:
     name: str = "fake"
     key: str = "fake 1"
     price: Price | None = None
-    at_once: int = 2
+    batch_size: int = 2
     say: Callable[[str], str] = shout
     breaks_at: str | None = None
     sent: list[str] = field(default_factory=list)

@@ -7,7 +7,7 @@ import pytest
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.translators.base import Price
-from tiltmeter.translators.cost import characters, refuse_unless
+from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
 from tiltmeter.translators.translation_store import TranslationStore
 
@@ -36,8 +36,8 @@ def test_what_a_translation_depends_on_keeps_it_apart(store: TranslationStore) -
         assert pending(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
         translate_all(translator, TEXTS, language, store)
         assert not pending(translator, TEXTS, language, store)
-    assert store.made("fake 1", "sk") is not None
-    assert store.made("fake 1", "pl") is None
+    assert store.creation_times("fake 1", "sk") is not None
+    assert store.creation_times("fake 1", "pl") is None
 
 
 def test_a_failure_loses_nothing(store: TranslationStore) -> None:
@@ -69,7 +69,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
         return text.upper()
 
     texts = [f"I counted to {number}." for number in range(40)]
-    translators = [FakeTranslator(at_once=3, say=slowly), FakeTranslator(at_once=3, say=slowly)]
+    translators = [FakeTranslator(batch_size=3, say=slowly), FakeTranslator(batch_size=3, say=slowly)]
     found: list[dict[str, str]] = []
 
     def run(translator: FakeTranslator) -> None:
@@ -116,12 +116,12 @@ def test_the_cost_is_said_before_anything_is_sent() -> None:
     left = {"sk": ["I sang."] * 2000, "uk": ["I ran."] * 1000, "pl": []}
     assert characters(left) == 20_000
     with pytest.raises(UsageError) as refused:
-        refuse_unless(False, translator, left)
+        require_consent(False, translator, left)
     assert str(refused.value) == (
         "This would send 3,000 sentences, 20,000 characters, to deepl, for translations into sk, uk: about 0.50 USD at "
         "25 USD per million characters (price list of 2024; your plan may differ). Nothing was sent; pass --yes to go "
         "on."
     )
-    refuse_unless(True, translator, left)
-    refuse_unless(False, translator, {"sk": []})
-    refuse_unless(False, FakeTranslator(), left)
+    require_consent(True, translator, left)
+    require_consent(False, translator, {"sk": []})
+    require_consent(False, FakeTranslator(), left)

@@ -7,13 +7,15 @@ from functools import cache
 
 from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.errors import UsageError
-from tiltmeter.registry import by_name, own
+from tiltmeter.registry import by_name, package_objects
 
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
     """All benchmarks, by the form of the items they ask about."""
-    return by_name(own(__name__, "BENCHMARK"), "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
+    return by_name(
+        package_objects(__name__, "BENCHMARK"), "benchmarks", Benchmark, lambda benchmark: str(benchmark.form)
+    )
 
 
 def benchmark_for(form: str) -> Benchmark:

@@ -7,24 +7,24 @@ from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.questions import Encoded
 
 
-def shared_places(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int]]:
+def shared_positions(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int]]:
     """Where the tokens of the longest matching blocks stand in the one and in the other sequence.
 
     These are the blocks of `difflib` with its defaults, as in the released code of CrowS-Pairs and of S_JSD. So a token
     that makes up more than a hundredth of a text of 200 tokens or longer begins no block, and which blocks are found
     can depend on which sentence comes first.
 
-    >>> shared_places([7, 1, 2, 3], [8, 9, 1, 2, 5])
+    >>> shared_positions([7, 1, 2, 3], [8, 9, 1, 2, 5])
     [(1, 2), (2, 3)]
     """
     blocks = SequenceMatcher(None, one, other).get_matching_blocks()
     return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
 
 
-def text_places(whole: Encoded, alone: Encoded) -> range:
+def text_positions(whole: Encoded, alone: Encoded) -> range:
     """Where the tokens of the text itself stand among the special ones that an input has around it.
 
-    >>> text_places(Encoded((101, 7, 8, 102)), Encoded((7, 8)))
+    >>> text_positions(Encoded((101, 7, 8, 102)), Encoded((7, 8)))
     range(1, 3)
     """
     length = len(alone.ids)

@@ -20,16 +20,18 @@ UNEQUAL = "the two wordings have different numbers of tokens"
 SAME = "the two wordings have the same tokens"
 
 
-def differing(male: Sequence[int], female: Sequence[int]) -> list[int]:
+def differing_positions(male: Sequence[int], female: Sequence[int]) -> list[int]:
     """The places at which two sequences of the same length differ.
 
-    >>> differing([5, 1, 7], [5, 2, 7])
+    >>> differing_positions([5, 1, 7], [5, 2, 7])
     [1]
     """
     return [place for place, (one, other) in enumerate(zip(male, female, strict=True)) if one != other]
 
 
-def at_masks(male: tuple[int, ...], female: tuple[int, ...], places: Sequence[int], mask: int) -> tuple[Question, ...]:
+def masked_questions(
+    male: tuple[int, ...], female: tuple[int, ...], places: Sequence[int], mask: int
+) -> tuple[Question, ...]:
     """Mask the places at which the wordings differ: what is left is one input, whose logits tell them apart.
 
     Both wordings are read off the same distributions, so the normalisers cancel.
@@ -39,7 +41,7 @@ def at_masks(male: tuple[int, ...], female: tuple[int, ...], places: Sequence[in
     return (Question(ids, tuple(wanted), want=Want.LOGIT),)
 
 
-def after(
+def continuation_questions(
     ids: tuple[int, ...], male: tuple[int, ...], female: tuple[int, ...], source: tuple[int, ...] = ()
 ) -> tuple[Question, ...]:
     """The tokens of either wording after `ids`, of which an encoder-decoder has read `source`."""
@@ -56,7 +58,7 @@ def after(
     )
 
 
-def log_ratio(item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False) -> Trial:
+def log_ratio_trial(item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False) -> Trial:
     """The trial whose answers are first those of the masculine, then as many of the feminine wording.
 
     With `whole` their sums are compared, and there may be more of one than of the other: a question for each.
@@ -72,14 +74,14 @@ def log_ratio(item: Item, words: str, questions: tuple[Question, ...], *, whole:
     return Trial(item, questions, score)
 
 
-def mask_of(text: Text) -> int:
+def required_mask(text: Text) -> int:
     """The mask of a masked model."""
     if text.mask is None:
         raise CannotAsk("The tokenizer has no mask token, so no word can be left out of a sentence.")
     return text.mask
 
 
-def refuse_protocol(benchmark: str, protocol: str) -> None:
+def check_protocol(benchmark: str, protocol: str) -> None:
     """GEST and what goes with it are asked in one way only."""
     if protocol != PROTOCOL:
         raise UsageError(f"{protocol!r} is not a protocol of {benchmark}; it has only {PROTOCOL}.")

@@ -13,13 +13,13 @@ from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SHOWN,
-    at_masks,
-    differing,
-    log_ratio,
-    mask_of,
-    refuse_protocol,
+    check_protocol,
+    differing_positions,
+    log_ratio_trial,
+    masked_questions,
+    required_mask,
 )
-from tiltmeter.forms.gendered_pairs import AGAIN, GenderedPairItem, fault, words_in
+from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, differing_words, rejection_reason
 from tiltmeter.questions import Text
 
 NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"
@@ -27,23 +27,23 @@ NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this mo
 
 def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
     """Turn the pairs that pass the filters into questions for a masked model."""
-    refuse_protocol("GEST's pairs", protocol)
+    check_protocol("GEST's pairs", protocol)
     if text.kind != "masked":
         raise CannotAsk("The two forms of a word are compared in its place, which only a masked model can leave out.")
     asked = Asked("masked", PROTOCOL)
-    mask = mask_of(text)
+    mask = required_mask(text)
     wordings = [text.encode_whole([wording(item) for item in items]) for wording in (_male, _female)]
     seen: set[tuple[str, str]] = set()
     for item, male, female in zip(items, *wordings, strict=True):
         pair = (item.male, item.female)
-        reason = AGAIN if pair in seen else fault(*pair)
+        reason = REPEATED_PAIR if pair in seen else rejection_reason(*pair)
         seen.add(pair)
         if reason is None:
-            places = differing(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
+            places = differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
             if len(places) == 1:
-                ((one, other),) = words_in(*pair)
-                questions = at_masks(male.ids, female.ids, places, mask)
-                asked.trials.append(log_ratio(item, f"{one}/{other}", questions))
+                ((one, other),) = differing_words(*pair)
+                questions = masked_questions(male.ids, female.ids, places, mask)
+                asked.trials.append(log_ratio_trial(item, f"{one}/{other}", questions))
                 continue
             reason = NOT_ONE_TOKEN
         asked.skipped.append(Skipped(item.id, reason))

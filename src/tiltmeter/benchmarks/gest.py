@@ -11,19 +11,19 @@ Words of several tokens are compared if both have as many, by the mean over thei
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.benchmarks.alignment import text_places
+from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SAME,
     SHOWN,
     UNEQUAL,
-    after,
-    at_masks,
-    differing,
-    log_ratio,
-    mask_of,
-    refuse_protocol,
+    check_protocol,
+    continuation_questions,
+    differing_positions,
+    log_ratio_trial,
+    masked_questions,
+    required_mask,
 )
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import GestItem
@@ -49,7 +49,7 @@ class Template:
         """The text with the sentence and a word in it."""
         return self.text.format(sentence=sentence, word=word)
 
-    def until(self, sentence: str, word: str) -> str:
+    def up_to_word(self, sentence: str, word: str) -> str:
         """The text up to the word, which is the last of it."""
         return self.text.partition("{word}")[0].format(sentence=sentence) + word
 
@@ -70,7 +70,7 @@ def parts(kind: Kind) -> tuple[str, ...]:
 
 def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> Asked:
     """Turn the sentences, put into one template, into questions for a model with this text side."""
-    refuse_protocol("GEST", protocol)
+    check_protocol("GEST", protocol)
     if part not in TEMPLATES:
         raise UsageError(f"GEST has no part {part!r}; its parts are {', '.join(TEMPLATES)}.")
     if any(item.language != "en" for item in items):
@@ -86,7 +86,7 @@ def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> A
 
 def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> Asked:
     asked = Asked("masked", PROTOCOL)
-    mask = mask_of(text)
+    mask = required_mask(text)
     wordings = [
         text.encode_whole([template.fill(item.sentence, word) for item in items])
         for word in (template.male, template.female)
@@ -94,9 +94,9 @@ def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> As
     for item, male, female in zip(items, *wordings, strict=True):
         if len(male.ids) != len(female.ids):
             asked.skipped.append(Skipped(item.id, UNEQUAL))
-        elif places := differing(male.ids, female.ids):
-            questions = at_masks(male.ids, female.ids, places, mask)
-            asked.trials.append(log_ratio(item, template.words, questions))
+        elif places := differing_positions(male.ids, female.ids):
+            questions = masked_questions(male.ids, female.ids, places, mask)
+            asked.trials.append(log_ratio_trial(item, template.words, questions))
         else:
             asked.skipped.append(Skipped(item.id, SAME))
     return asked
@@ -104,13 +104,13 @@ def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> As
 
 def _ask_causal(template: Template, items: Sequence[GestItem], text: Text) -> Asked:
     asked = Asked("causal", PROTOCOL)
-    texts = [[template.until(item.sentence, word) for item in items] for word in (template.male, template.female)]
+    texts = [[template.up_to_word(item.sentence, word) for item in items] for word in (template.male, template.female)]
     wholes = [text.encode_whole(some) for some in texts]
     alone = [text.encode(some) for some in texts]
     for item, *encoded in zip(items, *wholes, *alone, strict=True):
         # A token for the end of the text, if the tokenizer adds one, would stand between the sentence and the word.
         male, female = (
-            whole.ids[: text_places(whole, own).stop] for whole, own in zip(encoded[:2], encoded[2:], strict=True)
+            whole.ids[: text_positions(whole, own).stop] for whole, own in zip(encoded[:2], encoded[2:], strict=True)
         )
         shared = common_prefix(male, female)
         if len(male) != len(female):
@@ -118,8 +118,8 @@ def _ask_causal(template: Template, items: Sequence[GestItem], text: Text) -> As
         elif shared == len(male):
             asked.skipped.append(Skipped(item.id, SAME))
         else:
-            questions = after(male[:shared], male[shared:], female[shared:])
-            asked.trials.append(log_ratio(item, template.words, questions))
+            questions = continuation_questions(male[:shared], male[shared:], female[shared:])
+            asked.trials.append(log_ratio_trial(item, template.words, questions))
     return asked
 
 
@@ -136,8 +136,8 @@ def _ask_sentinel(template: Template, items: Sequence[GestItem], text: Text) -> 
             asked.skipped.append(Skipped(item.id, SAME if male == female else UNEQUAL))
             continue
         # The decoder is given the sentinel, and the word is read after it.
-        questions = after((text.decoder_start, text.sentinel), male, female, source.ids)
-        asked.trials.append(log_ratio(item, template.words, questions))
+        questions = continuation_questions((text.decoder_start, text.sentinel), male, female, source.ids)
+        asked.trials.append(log_ratio_trial(item, template.words, questions))
     return asked
 
 

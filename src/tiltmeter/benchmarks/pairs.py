@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltmeter.benchmarks.alignment import shared_places, text_places
+from tiltmeter.benchmarks.alignment import shared_positions, text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.errors import UsageError
@@ -98,7 +98,7 @@ def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_w
     for item, more, less in _sentences(items, text, words=within_word):
         shared = [
             (first, second)
-            for first, second in shared_places(more.ids, less.ids)
+            for first, second in shared_positions(more.ids, less.ids)
             if first in more.text and second in less.text
         ]
         if not shared:
@@ -170,7 +170,7 @@ def _sentences(
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     numbers = text.words(texts) if words else [()] * len(texts)
     sentences = [
-        _Sentence(whole.ids, text_places(whole, alone), word)
+        _Sentence(whole.ids, text_positions(whole, alone), word)
         for whole, alone, word in zip(text.encode_whole(texts), text.encode(texts), numbers, strict=True)
     ]
     return zip(items, sentences[::2], sentences[1::2], strict=True)
@@ -190,7 +190,7 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             continue
         shared = [
             (first - len(lead), second - len(lead))
-            for first, second in shared_places(more, less)
+            for first, second in shared_positions(more, less)
             if first >= len(lead) and second >= len(lead)
         ]
         if only_shared and not shared:

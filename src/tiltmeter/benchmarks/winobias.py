@@ -12,19 +12,19 @@ Lines whose two halves differ in anything but their pronouns are noise in the da
 import re
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.alignment import text_places
+from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SHOWN,
     UNEQUAL,
-    at_masks,
-    differing,
-    log_ratio,
-    mask_of,
-    refuse_protocol,
+    check_protocol,
+    differing_positions,
+    log_ratio_trial,
+    masked_questions,
+    required_mask,
 )
-from tiltmeter.forms.gendered_pairs import words_in
+from tiltmeter.forms.gendered_pairs import differing_words
 from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.questions import Encoded, Question, Text
 
@@ -38,7 +38,7 @@ def pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
     """The pronouns in which the two sentences differ; None if they differ in anything else, or not at all."""
     if len(item.male.split()) != len(item.female.split()):
         return None
-    words = [(_bare(one), _bare(other)) for one, other in words_in(item.male, item.female)]
+    words = [(_bare(one), _bare(other)) for one, other in differing_words(item.male, item.female)]
     return words if words and set(words) <= _PRONOUNS else None
 
 
@@ -48,7 +48,7 @@ def _bare(word: str) -> str:
 
 def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
     """Turn the sentences of one part into questions for a masked or causal model."""
-    refuse_protocol("WinoBias", protocol)
+    check_protocol("WinoBias", protocol)
     if text.kind == "seq2seq":
         raise CannotAsk("WinoBias is asked of masked and causal models; for encoder-decoders there is no protocol.")
     asked = Asked("masked", PROTOCOL) if text.kind == "masked" else Asked("causal", WHOLE_SENTENCE)
@@ -62,12 +62,12 @@ def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) 
 
 
 def _ask_masked(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None:
-    mask = mask_of(text)
+    mask = required_mask(text)
     wordings = [text.encode_whole([sentence(item) for item in items]) for sentence in (_male, _female)]
     for item, male, female in zip(items, *wordings, strict=True):
         if len(male.ids) == len(female.ids):
-            questions = at_masks(male.ids, female.ids, differing(male.ids, female.ids), mask)
-            asked.trials.append(log_ratio(item, _words(item), questions))
+            questions = masked_questions(male.ids, female.ids, differing_positions(male.ids, female.ids), mask)
+            asked.trials.append(log_ratio_trial(item, _words(item), questions))
         else:
             asked.skipped.append(Skipped(item.id, UNEQUAL))
 
@@ -78,14 +78,14 @@ def _ask_causal(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None
     for item, male, female, own_male, own_female in zip(items, *encoded, strict=True):
         questions = (_likelihood(male, own_male, text), _likelihood(female, own_female, text))
         if questions[0].ids[0] == questions[1].ids[0]:
-            asked.trials.append(log_ratio(item, _words(item), questions, whole=True))
+            asked.trials.append(log_ratio_trial(item, _words(item), questions, whole=True))
         else:
             asked.skipped.append(Skipped(item.id, UNREADABLE))
 
 
 def _likelihood(whole: Encoded, own: Encoded, text: Text) -> Question:
     """All tokens of the sentence; the first one too, if there is anything to read before it."""
-    places = text_places(whole, own)
+    places = text_positions(whole, own)
     # Without a token in front the first token cannot be read, nor need it be if it is the same in both sentences.
     lead = whole.ids[: places.start] or (() if text.start is None else (text.start,))
     ids = (*lead, *own.ids)

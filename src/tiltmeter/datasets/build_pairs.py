@@ -16,7 +16,7 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import AGAIN, GenderedPairItem, fault
+from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import Gender, speaker_gender
 
@@ -34,16 +34,16 @@ _FINAL = (".", "?", "!")
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltPairs:
     """The pairs, and how many sentences gave none, by the reason."""
 
     pairs: list[GenderedPairItem] = field(default_factory=list)
-    without: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
 
 
 def build_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
-) -> Built:
+) -> BuiltPairs:
     """Pair up the translations of GEST sentences by themselves with those as said by somebody of the other gender.
 
     >>> sentence = GestItem("0", "en", 9, "I was sure.")
@@ -59,15 +59,15 @@ def build_pairs(
             alone.setdefault(source, target)
         elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
             gender: Gender = "masculine" if prompt["masculine"] else "feminine"
-            prompted.setdefault((prompt["sentence"], gender), []).append(said(target, prompt["sentence"]))
-    built = Built()
+            prompted.setdefault((prompt["sentence"], gender), []).append(quoted_speech(target, prompt["sentence"]))
+    built = BuiltPairs()
     seen: set[tuple[str, str]] = set()
     for item in sentences:
         found = _pair(item.sentence, alone, prompted, language)
         if isinstance(found, str):
-            built.without[found] += 1
+            built.rejected[found] += 1
         elif found in seen:
-            built.without[AGAIN] += 1
+            built.rejected[REPEATED_PAIR] += 1
         else:
             seen.add(found)
             identifier = f"{translator}-{item.id}" if translator else item.id
@@ -91,17 +91,17 @@ def _pair(
     reason = NOT_PROMPTED
     for other in prompted.get((sentence, "feminine" if gender == "masculine" else "masculine"), []):
         pair = (alone[sentence], other) if gender == "masculine" else (other, alone[sentence])
-        found = fault(*pair)
+        found = rejection_reason(*pair)
         if found is None:
             return pair
         reason = found
     return reason
 
 
-def said(translation: str, sentence: str) -> str:
+def quoted_speech(translation: str, sentence: str) -> str:
     """What is said in the translation of a prompt, with the final mark that the English sentence has.
 
-    >>> said("Žena povedala: „Som doma“.", "I am at home.")
+    >>> quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'
     """
     spoken = next((found[1] for form in _SAID if (found := form.search(translation))), translation).strip()

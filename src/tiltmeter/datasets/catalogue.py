@@ -23,9 +23,9 @@ def _upstream(
     limits: tuple[str, ...],
     files: Iterable[tuple[str, str | None, Format, str]],
     parts: tuple[str, ...] = (),
-    beside: Callable[[str], str] | None = None,
+    companion: Callable[[str], str] | None = None,
 ) -> Dataset:
-    """`beside` gives the path of the file that goes with the one at a path, where two belong together."""
+    """`companion` gives the path of the file that goes with the one at a path, where two belong together."""
     about = repositories()[repository]
     sources = tuple(
         Source(
@@ -33,7 +33,7 @@ def _upstream(
             part,
             format,
             upstream_file(repository, path),
-            upstream_file(repository, beside(path)) if beside else None,
+            upstream_file(repository, companion(path)) if companion else None,
         )
         for language, part, format, path in files
     )
@@ -179,7 +179,7 @@ _OWN: tuple[Dataset, ...] = (
             for part in WINOBIAS_PARTS
         ),
         WINOBIAS_PARTS,
-        beside=lambda path: path.replace("pro_", "anti_"),
+        companion=lambda path: path.replace("pro_", "anti_"),
     ),
 )
 
@@ -191,17 +191,17 @@ class Catalogue(Mapping[str, Dataset]):
     """
 
     @cached_property
-    def _found(self) -> dict[str, Dataset]:
+    def _datasets(self) -> dict[str, Dataset]:
         return by_name(list(_OWN), "datasets", Dataset, lambda data: str(data.name))
 
     def __getitem__(self, name: str) -> Dataset:
-        return self._found[name]
+        return self._datasets[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._datasets)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._datasets)
 
 
 DATASETS = Catalogue()

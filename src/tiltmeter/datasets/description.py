@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.datasets.fetch import fetch, is_here
+from tiltmeter.datasets.fetch import fetch, is_local
 from tiltmeter.datasets.readers import Format, examine_file
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.datasets.upstream import UpstreamFile
@@ -16,27 +16,27 @@ from tiltmeter.errors import UsageError
 class Source:
     """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
 
-    `beside` is the other half of a file that is no use alone: it lies in the same folder, and the reader finds it.
+    `companion` is the other half of a file that is no use alone: it lies in the same folder, and the reader finds it.
     """
 
     language: str
     part: str | None
     format: Format
     file: UpstreamFile | Path
-    beside: UpstreamFile | None = None
+    companion: UpstreamFile | None = None
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
         """The file, and the other half if it has one."""
-        return (self.file,) if self.beside is None else (self.file, self.beside)
+        return (self.file,) if self.companion is None else (self.file, self.companion)
 
     def paths(self) -> list[Path]:
         """Where the files are on this machine; they are downloaded if they are not here yet."""
         return [file if isinstance(file, Path) else fetch(file) for file in self.files]
 
-    def is_here(self) -> bool:
+    def is_local(self) -> bool:
         """Whether the files can be had without a download."""
-        return all(isinstance(file, Path) or is_here(file) for file in self.files)
+        return all(isinstance(file, Path) or is_local(file) for file in self.files)
 
     def examine(self) -> Examination:
         """The items of the file, and everything found in it."""

@@ -60,7 +60,7 @@ def cached_path(file: UpstreamFile) -> Path:
     return cache_dir() / "upstream" / file.repository / file.commit / file.path
 
 
-def is_here(file: UpstreamFile) -> bool:
+def is_local(file: UpstreamFile) -> bool:
     """Whether `file` can be had without a download."""
     mirror = _mirror()
     return cached_path(file).is_file() or (isinstance(mirror, Path) and (mirror / file.name).is_file())
@@ -84,11 +84,11 @@ def _service_url(file: UpstreamFile) -> str:
 
 
 def _is_pinned(path: Path, pin: Pin) -> bool:
-    return path.is_file() and pin.of(path) == pin
+    return path.is_file() and pin.of_file(path) == pin
 
 
 def _checked_in_mirror(path: Path, file: UpstreamFile) -> Path:
-    found = file.pin.of(path)
+    found = file.pin.of_file(path)
     if found != file.pin:
         raise DownloadError(
             f"{path} is not the pinned file: expected {file.pin}, found {found}; put the file of {_service_url(file)} "
@@ -113,7 +113,7 @@ def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> No
             "address that has it, or unset it to ask GitHub."
         ) from error
     # What has just come is read, whatever was known of an earlier attempt.
-    found = file.pin.among(read_digests(part))
+    found = file.pin.of_digests(read_digests(part))
     if found != file.pin:
         part.unlink()
         raise DownloadError(

@@ -40,7 +40,7 @@ def build(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
     """
     form = form_by_keys(values)
     if form is None:
-        told = [f"{' and '.join(form.telling)} ({form.name})" for form in forms().values()]
+        told = [f"{' and '.join(form.distinctive)} ({form.name})" for form in forms().values()]
         return None, [Problem("unknown-form", "", f"should have {', or '.join(told)}")]
     fields = Fields(values)
     item: Item | None = form.read(fields)

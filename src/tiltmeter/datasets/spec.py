@@ -52,10 +52,10 @@ def parse_spec(text: str) -> Spec:
     return Spec(before, part, languages) if slash else Spec(name, None, languages)
 
 
-def of_edition(texts: Sequence[str], edition: str | None) -> list[str]:
+def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
     """The specifications with GEST in this edition; those of anything else, or without an edition, as they are.
 
-    >>> of_edition(["gest/template-3:en", "stereoset"], "1.0")
+    >>> with_edition(["gest/template-3:en", "stereoset"], "1.0")
     ['gest-1.0/template-3:en', 'stereoset']
     """
     if edition is None:

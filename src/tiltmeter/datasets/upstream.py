@@ -24,11 +24,11 @@ class Pin:
         """Whether a file can be told from another by this pin."""
         return self.algorithm != "commit"
 
-    def of(self, path: Path) -> "Pin":
+    def of_file(self, path: Path) -> "Pin":
         """The hash the file at `path` has, by the same algorithm; each file is read once in a run."""
-        return self.among(digests(path)) if self.is_hash else self
+        return self.of_digests(digests(path)) if self.is_hash else self
 
-    def among(self, found: Digests) -> "Pin":
+    def of_digests(self, found: Digests) -> "Pin":
         """The one of a file's hashes that is by the same algorithm."""
         if not self.is_hash:
             return self

@@ -81,7 +81,7 @@ def _blemishes(item: Item, form: Form[Any]) -> Iterator[Problem]:
     """What is wrong with an item that can be used all the same, as far as the item alone shows it."""
     for field, text in form.texts(item):
         yield from oddities(field, text)
-    yield from form.blemishes(item)
+    yield from form.lint(item)
 
 
 def _repetitions(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:

@@ -157,7 +157,7 @@ class AuxiliaryGrammar:
         return bool(others) and (position + 1 == clause.end or position + 1 in others)
 
     def _is_of_other(self, clause: Clause, at: int, found: tuple[int, Gender]) -> bool:
-        return self.predicates.of_other_subject(clause, at, found, self.other_subjects)
+        return self.predicates.has_other_subject(clause, at, found, self.other_subjects)
 
     def _is_of_noun(self, clause: Clause, position: int, participle: tuple[int, Gender]) -> bool:
         """Whether the subject of a shared auxiliary opens the clause right before it: *sosed bi bil vesel*."""

@@ -135,20 +135,20 @@ def by_endings(
     masculine: str,
     feminine: str,
     *,
-    men: frozenset[str] = frozenset(),
-    women: frozenset[str] = frozenset(),
-    but: frozenset[str] = frozenset(),
+    masculine_words: frozenset[str] = frozenset(),
+    feminine_words: frozenset[str] = frozenset(),
+    exceptions: frozenset[str] = frozenset(),
 ) -> WordGender:
     """A function that tells a word's gender by two regular expressions for endings, whole words, and exceptions."""
     man, woman = re.compile(f"(?:{masculine})$"), re.compile(f"(?:{feminine})$")
 
     @lru_cache(maxsize=50_000)
     def gender(word: str) -> Gender | None:
-        if word in but:
+        if word in exceptions:
             return None
-        if word in men:
+        if word in masculine_words:
             return MASCULINE
-        if word in women:
+        if word in feminine_words:
             return FEMININE
         if man.search(word):
             return MASCULINE
@@ -178,17 +178,17 @@ class Predicates:
         """The (position, gender) of every predicate adjective in a clause."""
         for position in clause.positions:
             word = clause.sentence[position]
-            if self._is_small(word) or clause.before(position) in self.prepositions:
+            if self._is_function_word(word) or clause.before(position) in self.prepositions:
                 continue
             gender = self.adjective(word)
             if gender and not self._belongs_to_noun(clause, position, gender):
                 yield position, gender
 
-    def beside(self, clause: Clause, at: int) -> tuple[int, Gender] | None:
+    def next_to(self, clause: Clause, at: int) -> tuple[int, Gender] | None:
         """The predicate adjective right after `at`, past small words, adverbs and short phrases, or right before it."""
         for position in range(at + 1, clause.end):
             word = clause.sentence[position]
-            if self._is_small(word) or clause.before(position) in self.prepositions:
+            if self._is_function_word(word) or clause.before(position) in self.prepositions:
                 continue
             if gender := self.adjective(word):
                 return None if self._belongs_to_noun(clause, position, gender) else (position, gender)
@@ -201,7 +201,7 @@ class Predicates:
         alone = not opening or (opening in self.function_words and opening not in self.prepositions)
         return (at - 1, gender) if alone else None
 
-    def of_other_subject(self, clause: Clause, at: int, found: tuple[int, Gender], others: frozenset[str]) -> bool:
+    def has_other_subject(self, clause: Clause, at: int, found: tuple[int, Gender], others: frozenset[str]) -> bool:
         """Whether what was found is in another half of the clause than `at`, and has another subject there.
 
         *I am at home and my husband left*: the half of "left" has "my" or, not knowing the word, opens with a noun
@@ -219,7 +219,7 @@ class Predicates:
         opening = next((word for word in half.words if word not in self.function_words), None)
         return opening is not None and opening != clause.sentence[position] and self.noun(opening, gender)
 
-    def _is_small(self, word: str) -> bool:
+    def _is_function_word(self, word: str) -> bool:
         return word in self.function_words or word in self.prepositions
 
     def _belongs_to_noun(self, clause: Clause, position: int, gender: Gender) -> bool:
@@ -232,7 +232,7 @@ class Predicates:
             if clause.after(second - 1) in self.function_words:
                 second += 1
             return self.adjective(clause.after(second - 1)) == gender and self._belongs_to_noun(clause, second, gender)
-        if self._is_small(following):
+        if self._is_function_word(following):
             return False
         if self.noun(following, gender):
             return True

@@ -21,21 +21,21 @@ FUNCTION_WORDS = words(
 ADJECTIVE = by_endings(
     "(?:[^aeiou]|i)an|[^aeiou]en|ljiv|[^aeiou](?:iv|av)|ovit|[nvl]it|nut|iji",
     "[^aeiou]na|[ea]na|ljiva|[^aeiou](?:iva|ava)|ovita|[nvl]ita|nuta|ija",
-    men=words(
+    masculine_words=words(
         """jak slab lijep lep mlad star dobar loš ljut hrabar mudar strog tih čist tvrd glup bogat gol nag grub drag
         spor brz zdrav živ kriv prav nov debeo veseo zreo zao topao mio sit bos lud slijep slep nijem nem gluh gluv
         blag svet visok nizak dubok širok kratak sladak težak gorak oštar vješt vešt čvrst prost pust prvi jedini
         najbolji bolji gori jači čvršći tvrđi slabiji stariji mlađi takav ovakav onakav najjači svoj prestar premlad
         preslab prejak lijen lenj"""
     ),
-    women=words(
+    feminine_words=words(
         """jaka slaba lijepa lepa mlada stara dobra loša ljuta hrabra mudra stroga tiha čista tvrda glupa bogata gola
         naga gruba draga spora brza zdrava živa kriva prava nova debela vesela zrela zla topla mila sita bosa luda
         slijepa slepa nijema nema gluha gluva blaga sveta visoka niska duboka široka kratka slatka teška gorka oštra
         vješta vešta čvrsta prosta pusta prva jedina najbolja bolja gora jača čvršća tvrđa slabija starija mlađa takva
         ovakva onakva najjača prestara premlada preslaba prejaka lijena lenja udata neudata"""
     ),
-    but=words(
+    exceptions=words(
         """dan jedan nijedan član plan stan roman organ ekran ocean tjedan kamen plamen žena cijena cena strana hrana
         jedna nijedna istina scena promjena promena rana grana brana obrana odbrana komunikacija situacija energija
         familija ambicija emocija baterija linija historija istorija tragedija fotografija terapija opcija kompanija
@@ -64,7 +64,7 @@ GRAMMAR = AuxiliaryGrammar(
     participle=by_endings(
         "[aieu]o",
         "la",
-        but=words(
+        exceptions=words(
             """kao posao posla dio deo ugao misao pakao orao anđeo predio predeo udio udeo odio audio trio zao topao
             okrugao cio ceo veseo debeo zreo kiseo nagao podao škola sila hvala šala skala cigla igla obala mala
             cijela cela zla tijela tela odijela odela stabla ogledala načela zrela bijela bela vesela debela kisela

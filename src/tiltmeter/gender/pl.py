@@ -9,9 +9,9 @@ from tiltmeter.gender.clauses import FEMININE, MASCULINE, Clause, Cue, Gender, P
 PAST = by_endings(
     "łem|łbym",
     "łam|łabym",
-    men=words("powinienem winienem powinienbym"),
-    women=words("powinnam winnam powinnabym"),
-    but=words(
+    masculine_words=words("powinienem winienem powinienbym"),
+    feminine_words=words("powinnam winnam powinnabym"),
+    exceptions=words(
         # instrumentals of nouns in -ł and -ło
         """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
         węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
@@ -31,7 +31,7 @@ MOBILE = words("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym i�
 PARTICIPLE = by_endings(
     "ł",
     "ła",
-    but=words(
+    exceptions=words(
         """szkoła siła skała chwała pół stół dół kół ogół zespół kościół żywioł anioł artykuł tytuł szczegół materiał
         kapitał kanał generał oryginał potencjał szał zapał kawał upał sygnał dział udział podział rozdział wydział
         przedział ciała dzieła krzesła hasła źródła światła masła mydła szkła tła zła koła czoła mgła igła pszczoła
@@ -65,9 +65,9 @@ PREDICATES = Predicates(
     adjective=by_endings(
         "[nwrłtsdbmżph]y|[sżc]zy|ący|[kg]i|[dt]ni",
         "[nwrłtsdbmżph]a|[sżc]za|ąca|[kg]a|[dt]nia",
-        men=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
-        women=words("głupia"),
-        but=words(
+        masculine_words=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
+        feminine_words=words("głupia"),
+        exceptions=words(
             """jaki jaka każdy każda żadna która kiedy wtedy nigdy gdy trzeba chyba kobieta mama tata matka córka
             siostra żona osoba głowa modelka kucharka nauczycielka pielęgniarka dziewczyna mężczyzna artysta fanka
             prawda ofiara sprawa praca"""
@@ -119,7 +119,7 @@ class PolishGrammar:
             return clause.cue("participle", found[1], found[0], position)
         feels = word in FEELING and "się" in (before, clause.after(position))
         if word in COPULAS or feels or (word == "być" and wants):
-            found = PREDICATES.beside(clause, position)
+            found = PREDICATES.next_to(clause, position)
             if found:
                 return clause.cue("predicate adjective", found[1], found[0], position)
         if word in AGREEING and wants and before not in NOT_SUBJECT_AFTER:

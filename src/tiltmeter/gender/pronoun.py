@@ -104,7 +104,7 @@ class PronounGrammar:
         if best:
             return clause.cue("past tense", best[2], best[1], at)
         # In a clause that goes on after something inserted, the adjective is beside its start.
-        found = self.predicates.beside(clause, at if at in clause.positions else clause.start - 1)
+        found = self.predicates.next_to(clause, at if at in clause.positions else clause.start - 1)
         return clause.cue("predicate adjective", found[1], found[0], at) if found else None
 
     def _past_at(self, clause: Clause, position: int, at: int) -> Gender | None:
@@ -116,7 +116,7 @@ class PronounGrammar:
         between = clause.sentence[at + 1 : position]
         if word in self.ambiguous and any(self.first_person.search(near) for near in between):
             return None  # "I do my дела": the clause has its verb
-        if self.predicates.of_other_subject(clause, at, (position, gender), self.other_subjects):
+        if self.predicates.has_other_subject(clause, at, (position, gender), self.other_subjects):
             return None
         return gender
 
@@ -133,7 +133,7 @@ class PronounGrammar:
         after = position
         if verb in self.predicates.function_words:
             # "Was" alone tells of what there was; the speaker is meant if it has an adjective: *была рада*.
-            adjective = self.predicates.beside(clause, position)
+            adjective = self.predicates.next_to(clause, position)
             if adjective is None:
                 return None
             after = adjective[0]
@@ -167,7 +167,7 @@ class PronounGrammar:
                 return None
             return clause.cue("agreeing word", self.agreeing[word], position)
         for predicates in filter(None, (self.instrumental, self.predicates)):
-            found = predicates.beside(clause, position)
+            found = predicates.next_to(clause, position)
             if found:
                 return clause.cue("predicate adjective", found[1], found[0], position)
         return None

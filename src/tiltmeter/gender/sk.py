@@ -24,9 +24,9 @@ _CONSONANTS = "[^aeiouyáéíóúýäô]"
 ADJECTIVE = by_endings(
     rf"ý|{_LONG}{_CONSONANTS}*[nlrvtmpbd]y|(?:[uú]|ia)ci|ší",
     rf"(?<!i)á|{_LONG}{_CONSONANTS}*[nlrvmpb]a|(?:[uú]|ia)ca|šia",
-    men=words("krátky blízky ťažký drzý cudzí"),
-    women=words("krátka blízka biela istá cudzia"),
-    but=words(
+    masculine_words=words("krátky blízky ťažký drzý cudzí"),
+    feminine_words=words("krátka blízka biela istá cudzia"),
+    exceptions=words(
         """ktorý ktorá aký aká každý každá žiadny žiadna nejaký nejaká iný iná samý samá taký taká istým chvíľa rána
         brána správa zábava doprava prípravy správy problémy vína sála skúša slová mestá miesta"""
     ),
@@ -54,7 +54,7 @@ GRAMMAR = AuxiliaryGrammar(
     participle=by_endings(
         "[aeiouyáéíýäú]l",
         "la",
-        but=words(
+        exceptions=words(
             """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla čísla hesla masla svetla skla tela
             čela kresla umývadla viola materiál festival model hotel panel tunel motel detail email e-mail mail
             alkohol kostol idol symbol futbal volejbal basketbal personál potenciál ideál originál signál seriál

@@ -20,7 +20,7 @@ class ApertiumTranslator:
     """One translation direction of Apertium, such as eng-spa."""
 
     price = None
-    at_once = 50
+    batch_size = 50
 
     def __init__(self, mode: str) -> None:
         self.mode = mode

@@ -31,7 +31,7 @@ class Price:
 
     per_million: float
     currency: str
-    according_to: str
+    price_list: str
 
 
 class Translator(Protocol):
@@ -50,7 +50,7 @@ class Translator(Protocol):
         """What it costs; None where nothing is paid."""
 
     @property
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """How many sentences one request takes."""
 
     def check(self, language: str) -> None:
@@ -60,7 +60,7 @@ class Translator(Protocol):
         """The translations, in the order of the texts: all of them, or a ModelError."""
 
 
-def extra(module: str, name: str, service: str) -> Any:
+def import_extra(module: str, name: str, service: str) -> Any:
     """A module that comes with an extra."""
     try:
         return import_module(module)

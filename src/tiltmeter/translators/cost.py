@@ -11,7 +11,7 @@ def characters(pending: Mapping[str, Sequence[str]]) -> int:
     return sum(len(text) for texts in pending.values() for text in texts)
 
 
-def refuse_unless(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
+def require_consent(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
     """Stop before sentences (by language) go to a paid service, unless the user has said yes to it."""
     price = translator.price
     count = characters(pending)
@@ -22,6 +22,6 @@ def refuse_unless(yes: bool, translator: Translator, pending: Mapping[str, Seque
     raise UsageError(
         f"This would send {sentences:,} sentences, {count:,} characters, to {translator.name}, for translations into "
         f"{', '.join(language for language, texts in pending.items() if texts)}: about {cost:,.2f} {price.currency} at "
-        f"{price.per_million:g} {price.currency} per million characters ({price.according_to}; your plan may differ). "
+        f"{price.per_million:g} {price.currency} per million characters ({price.price_list}; your plan may differ). "
         "Nothing was sent; pass --yes to go on."
     )

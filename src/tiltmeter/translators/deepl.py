@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, extra
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.base import SOURCE, Price, import_extra
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 SERVICE = "DeepL"
 
@@ -17,16 +17,16 @@ class DeepLTranslator:
     name = "deepl"
     key = "deepl"
     price = Price(25.0, "USD", "DeepL price list for API Pro, 2024")
-    at_once = 50
+    batch_size = 50
 
     def __init__(self) -> None:
-        self._deepl = extra("deepl", "deepl", SERVICE)
+        self._deepl = import_extra("deepl", "deepl", SERVICE)
         secret = os.environ.get("DEEPL_AUTH_KEY")
         if not secret:
             raise UsageError(
                 f"{SERVICE} needs a key: set DEEPL_AUTH_KEY to the one on your account's page of API keys."
             )
-        # The package tries again by itself, but does not heed Retry-After; `patiently` does.
+        # The package tries again by itself, but does not heed Retry-After; `with_retries` does.
         self._deepl.http_client.max_network_retries = 0
         client = getattr(self._deepl, "DeepLClient", self._deepl.Translator)
         self._client: Any = client(secret, server_url=os.environ.get("DEEPL_SERVER_URL") or None)
@@ -38,7 +38,7 @@ class DeepLTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        return patiently(lambda: self._send(list(texts), language), SERVICE)
+        return with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
@@ -48,8 +48,8 @@ class DeepLTranslator:
             raise UsageError(f"{SERVICE} does not accept the key in DEEPL_AUTH_KEY; set it to a valid one.") from error
         except self._deepl.DeepLException as error:
             reason = str(error).rstrip(".")
-            if error.should_retry or may_pass(error.http_status_code or 0):
-                raise PassingFailure(reason, retry_after(self._retry_after)) from error
+            if error.should_retry or is_transient(error.http_status_code or 0):
+                raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
         return [str(one.text) for one in found]
 

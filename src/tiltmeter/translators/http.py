@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 TIMEOUT = 120.0
 _LONGEST_MESSAGE = 200
@@ -53,13 +53,13 @@ def _ask(url: str, body: bytes, kind: str, service: str) -> Any:
         except urllib.error.HTTPError as error:
             with error:
                 reason = f"it answers {error.code} {_message(error.read()) or error.reason}".rstrip(".")
-            if may_pass(error.code):
-                raise PassingFailure(reason, retry_after(error.headers.get("Retry-After"))) from error
+            if is_transient(error.code):
+                raise TransientError(reason, parse_retry_after(error.headers.get("Retry-After"))) from error
             raise ModelError(f"{service} at {without_secret(url)} does not translate: {reason}.") from error
         except (urllib.error.URLError, OSError, HTTPException) as error:
-            raise PassingFailure(str(getattr(error, "reason", None) or error or type(error).__name__)) from error
+            raise TransientError(str(getattr(error, "reason", None) or error or type(error).__name__)) from error
 
-    answer = patiently(send, f"{service} at {without_secret(url)}")
+    answer = with_retries(send, f"{service} at {without_secret(url)}")
     try:
         return json.loads(answer)
     except ValueError as error:

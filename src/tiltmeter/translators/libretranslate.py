@@ -13,7 +13,7 @@ class LibreTranslator:
     """A LibreTranslate server. If it wants a key, that is in LIBRETRANSLATE_API_KEY."""
 
     price = None
-    at_once = 20
+    batch_size = 20
 
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
@@ -38,7 +38,7 @@ class ApyTranslator:
     """An Apertium APY server; unknown words are left as they are."""
 
     price = None
-    at_once = 1
+    batch_size = 1
 
     def __init__(self, url: str) -> None:
         self._url = base_url(url)

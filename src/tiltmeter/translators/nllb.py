@@ -74,7 +74,7 @@ class NllbTranslator:
         self._model = model
         self._beams = beams
         self.name = f"nllb:{model.name}"
-        self.at_once = _AT_ONCE.get(model.device.type, _AT_ONCE_ELSEWHERE)
+        self.batch_size = _AT_ONCE.get(model.device.type, _AT_ONCE_ELSEWHERE)
         self._coding = self._find_coding()
 
     @property

@@ -19,7 +19,7 @@ LONGEST = 120.0
 _TOO_EARLY, _TOO_MANY = 408, 429
 
 
-class PassingFailure(Exception):  # noqa: N818 - most often it is none
+class TransientError(Exception):
     """A request failed, but may not fail again. `after` is how many seconds the server asks to wait, if it says."""
 
     def __init__(self, reason: str, after: float | None = None) -> None:
@@ -27,15 +27,15 @@ class PassingFailure(Exception):  # noqa: N818 - most often it is none
         self.after = after
 
 
-def may_pass(status: int) -> bool:
+def is_transient(status: int) -> bool:
     """Whether a request that was answered with this HTTP status should be tried again."""
     return status in (_TOO_EARLY, _TOO_MANY) or status >= 500
 
 
-def retry_after(header: str | None) -> float | None:
+def parse_retry_after(header: str | None) -> float | None:
     """The seconds in a Retry-After header, which holds a number or a date.
 
-    >>> retry_after("7"), retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), retry_after(None), retry_after("soon")
+    >>> parse_retry_after("7"), parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), parse_retry_after(None), parse_retry_after("soon")
     (7.0, 0.0, None, None)
     """
     if header is None:
@@ -48,12 +48,12 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
-def patiently(send: Callable[[], Given], service: str) -> Given:
-    """What `send` gives, tried again as long as it raises PassingFailure and there are pauses left."""
+def with_retries(send: Callable[[], Given], service: str) -> Given:
+    """What `send` gives, tried again as long as it raises TransientError and there are pauses left."""
     for pause in (*PAUSES, None):
         try:
             return send()
-        except PassingFailure as failure:
+        except TransientError as failure:
             if pause is None:
                 raise ModelError(f"{service} went on failing, {len(PAUSES) + 1} times: {failure}.") from failure
             # Runs that were throttled together should not all come back together.

@@ -30,8 +30,8 @@ def translate_all(
     report(len(found), len(wanted))
     # Sentences of like length go together: a model that runs here pads the shorter ones.
     left = sorted((text for text in wanted if text not in found), key=len, reverse=True)
-    for start in range(0, len(left), translator.at_once):
-        batch = left[start : start + translator.at_once]
+    for start in range(0, len(left), translator.batch_size):
+        batch = left[start : start + translator.batch_size]
         try:
             found.update(_translated(translator, batch, language, store))
         except ModelError as error:
@@ -44,7 +44,7 @@ def translate_all(
 
 
 def _translated(translator: Translator, batch: Sequence[str], language: str, store: TranslationStore) -> dict[str, str]:
-    with store.turn(translator.key, language):
+    with store.lock(translator.key, language):
         # Another run may have translated some of them while we waited.
         found = store.get(translator.key, language, batch)
         fresh = [text for text in batch if text not in found]

@@ -32,7 +32,7 @@ class TranslationStore(Database):
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         # What was paid for is synced to the disk.
-        super().__init__(str(path), _SCHEMA, synchronous="FULL", what="translations", way_out="move it away")
+        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy="move it away")
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored translations among those asked for."""
@@ -55,13 +55,13 @@ class TranslationStore(Database):
             # The first translation stays: a result must not change because somebody asked again.
             self._db.executemany("INSERT OR IGNORE INTO translations VALUES (?, ?, ?, ?, ?)", rows)
 
-    def made(self, system: str, language: str) -> tuple[str, str] | None:
+    def creation_times(self, system: str, language: str) -> tuple[str, str] | None:
         """When the first and the last translation of a system into a language were made; None if there is none."""
         query = "SELECT min(made), max(made) FROM translations WHERE system = ? AND language = ?"
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
-    def turn(self, system: str, language: str) -> FileLock:
+    def lock(self, system: str, language: str) -> FileLock:
         """A lock to be held from looking for translations to putting them: else two runs would pay for the same."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock")

@@ -8,7 +8,7 @@ from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError
-from tiltmeter.files import written_whole
+from tiltmeter.files import atomic_write
 from tiltmeter.forms import Item, Problem, form_by_keys, form_of
 
 
@@ -60,7 +60,7 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
 def write_jsonl(items: Iterable[Item], path: Path) -> None:
     """Write items as JSONL. The file appears when it is complete, and not at all if something fails."""
     try:
-        with written_whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(to_line(item) + "\n" for item in items)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.") from error
