@@ -34,9 +34,9 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -ce or -a, women's in -a, -ost or -yně.
+    """Could be a nominative noun: masculine in a consonant, or agents in -ce or -a, feminine in -a, -ost or -yně.
 
-    Plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
+    Neuter plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
     """
     if gender == FEMININE:
         return word.endswith(("a", "ost", "yně", "ání", "ení", "utí"))
@@ -47,7 +47,7 @@ def noun(word: str, gender: Gender) -> bool:
 
 GRAMMAR = AuxiliaryGrammar(
     auxiliaries=words("jsem nejsem bych abych kdybych"),
-    # The past tense may go without its auxiliary beside the pronoun.
+    # With the pronoun, the past tense may lack its auxiliary: *já to věděl*.
     shared_auxiliaries=words("já"),
     copulas=words("jsem nejsem"),
     futures=words("budu nebudu"),

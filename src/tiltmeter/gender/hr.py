@@ -46,9 +46,9 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -a, women's in -a or -ost.
+    """Could be a nominative noun: masculine in a consonant, or agents in -a, feminine in -a or -ost.
 
-    A long form in -i (*javni govornik*) stands before a noun as well.
+    Words in -i count as masculine: a long adjective in -i (*javni govornik*) is followed by a noun.
     """
     if gender == FEMININE:
         return word.endswith(("a", "ost"))
@@ -87,7 +87,7 @@ GRAMMAR = AuxiliaryGrammar(
     openers=words(
         """da jer kad kada ako koji koja koje kojeg kojoj kojem kojima što dok iako gdje gde kako čim ali nego pa"""
     ),
-    # The masculine is a homograph of the auxiliary.
+    # Masculine *sam* (alone) is a homograph of the auxiliary *sam* (am).
     agreeing={"sam": MASCULINE, "sama": FEMININE},
     pronouns=words("ja"),
     other_subjects=words(

@@ -26,7 +26,7 @@ LIGHT_WORDS = words(
     вчера сегодня как-то затем наконец очень только даже"""
 )
 
-# Masculine pasts without -л: помог, принёс, привык. Their feminines are regular.
+# Masculine past forms without -л: помог, принёс, привык. Their feminine forms are regular.
 _PREFIX = "(?:по|с|вы|пере|при|про|за|на|от|у|в|до|о|об|под|раз|из|ис|вз|воз|вс|пре|недо){0,2}"
 _ROOT = (
     "мог|нёс|нес|вёз|вез|полз|лез|рос|грёб|скрёб|стерёг|стерег|берёг|берег|лёг|лег|пёк|пек|тёк|тек|влёк|влек|небрёг|"
@@ -75,7 +75,7 @@ INFINITIVE_ENDINGS = ("ть", "ться", "ти", "тись", "чь")
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -а, women's in -а, -я or -ь."""
+    """Could be a nominative noun: masculine in a consonant or -ца, -чина, feminine in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь")) and not word.endswith(INFINITIVE_ENDINGS)
     if word.endswith(("ца", "чина")):
@@ -95,7 +95,7 @@ PREDICATES = Predicates(
     adverbs=("о", "е", "ски", "цки"),
 )
 
-# The instrumental of a predicate: быть сильным, быть сильной.
+# Predicate adjectives in the instrumental: быть сильным, быть сильной.
 INSTRUMENTAL = Predicates(
     adjective=by_endings(
         "[а-яё]ым|[кгхжшщч]им|ним",

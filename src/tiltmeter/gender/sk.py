@@ -36,7 +36,7 @@ NOT_NOMINATIVE = ("ť", "š", "m", "ov", "ch", "mi")
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -a, women's in -a or -osť."""
+    """Could be a nominative noun: masculine in a consonant, or agents in -a or -ko, feminine in -a or -osť."""
     if gender == FEMININE:
         return word.endswith(("a", "osť", "yňa"))
     if word.endswith(("ca", "ista", "ga", "ko")):

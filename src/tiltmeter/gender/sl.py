@@ -40,7 +40,7 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -ja or -a, women's in -a or -ost."""
+    """Could be a nominative noun: masculine in a consonant, or agents in -ja or -a, feminine in -a or -ost."""
     if gender == FEMININE:
         return word.endswith(("a", "ost", "stvar"))
     if word.endswith(("vodja", "ista", "kolega")):
@@ -92,7 +92,7 @@ GRAMMAR = AuxiliaryGrammar(
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
     demonstratives=words("to"),
     demonstratives_with=words("bil bila"),
-    # "Me" and "who": somebody else acts.
+    # Forms of "me", and "who": the clause has another subject.
     not_shared=words("me mene mi meni mano menoj ki"),
     not_subject_after=words("kot sebe sebi seboj sabo"),
 )

@@ -27,13 +27,13 @@ LIGHT_WORDS = words(
     учора сьогодні якось взимку влітку восени навесні нарешті дуже тільки навіть"""
 )
 
-# Masculine pasts in -ів, which is otherwise an ending of noun plurals: друзів, років.
+# Masculine past forms in -ів, which is otherwise a genitive plural ending of nouns: друзів, років.
 _IV = (
     "(?:хот|сид|ненавид|завид|розум|терп|вол|лет|хвор|волод|жал|шал|сум|рад|багат|червон|гор|гляд|верт|міцн|кип|тремт|"
     "слаб|худн|(?:^|з|у|в|зу)м|відпов|см)ів"
 )
 
-# Masculine pasts without -в: допоміг, приніс, звик. Their feminines are regular.
+# Masculine past forms without -в: допоміг, приніс, звик. Their feminine forms are regular.
 _PREFIX = "(?:по|з|зо|ви|пере|при|про|за|на|від|у|в|до|об|під|роз|с|о|зне){0,2}"
 _ROOT = (
     "міг|ліг|ріс|ніс|віз|біг|пік|тік|сік|стеріг|беріг|тяг|вик|ник|мерз|мок|мер|тер|сяг|стиг|сліп|глух|тих|мовк|ліз|гріб|"
@@ -65,13 +65,13 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant, women's in -а, -я or -ь."""
+    """Could be a nominative noun: masculine in a consonant, feminine in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь"))
     return word[-1:] not in "аеиоуіїєюя" and not word.endswith(("ом", "ем", "им", "ім", "ів", "ах", "ях", "ей", "ий"))
 
 
-# The instrumental of a predicate: буду сильним, буду сильною.
+# Predicate adjectives in the instrumental: буду сильним, буду сильною.
 INSTRUMENTAL = Predicates(
     adjective=by_endings(
         "[а-яґєії]им|[^аеиоуіїєюя]ім", "[нтлрвдкгхшщчж]ою|ньою", exceptions=words("чим тим цим всім усім нею")
