@@ -1,4 +1,4 @@
-"""GEST: a CSV file of sentences and the number of the stereotype each belongs to."""
+"""Reader of GEST: a CSV file of sentences and stereotype numbers."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _NAMES = {"sentence": "sentence", "stereotype": "stereotype"}
 
 
 def read_gest_csv(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `gest.csv`. An id is a row number, from 0."""
+    """The items of a file such as `gest.csv`; ids are row numbers from 0."""
     return examine(str(path), parse(path, language)).accept()
 
 

@@ -1,4 +1,4 @@
-"""GEST's gendered translations: a CSV file of pairs in all languages, such as `gender_variants.csv`."""
+"""Reader of GEST's gendered translations: a CSV file of pairs in all languages, such as `gender_variants.csv`."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _NAMES = {name: name for name in ("translator", "language", "original", "stereot
 
 
 def read_gest_pairs_csv(path: Path, language: str) -> list[Item]:
-    """The pairs in one language. An id is a row number of the whole file, from 0."""
+    """The pairs in one language; ids are row numbers of the whole file, from 0."""
     return examine(str(path), parse(path, language)).accept()
 
 
