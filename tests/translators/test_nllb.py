@@ -55,7 +55,7 @@ def nllb(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST", LONGEST)
+    monkeypatch.setattr(module, "MAX_NEW_TOKENS", LONGEST)
 
 
 def opened(name: str, **options: Any) -> NllbTranslator:

@@ -1,10 +1,10 @@
-"""GEST in nine Slavic languages: the same sentence as a man and as a woman would say it.
+"""GEST in nine Slavic languages: the same sentence in the masculine and in the feminine.
 
-In these languages the first person shows gender in verbs and adjectives, so no template is needed: the two forms of
-one word are compared in its place. Only masked models are asked, as in the paper (Pikuliak et al. 2024, section 4.3).
-The pairs are filtered as there, and what each filter takes is told by its reason: exactly one word may differ, its two
-forms must begin with the same letter (else they are different words), a pair counts once, and for the model at hand
-exactly one token may differ. So two models are rarely asked quite the same pairs.
+In these languages verbs and adjectives mark the gender of the first person, so no template is needed: the two forms of
+one word are compared at its position. Only masked models are supported, as in the paper (Pikuliak et al. 2024, section
+4.3). Pairs are filtered as in the paper, and rejected ones are listed with the reason: exactly one word may differ, its
+two forms must have the same first letter (otherwise they are different words), duplicates are dropped, and exactly one
+token may differ for the model's tokenizer. The last filter makes the set of pairs depend on the model.
 """
 
 from collections.abc import Sequence
@@ -39,11 +39,11 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: s
         reason = REPEATED_PAIR if pair in seen else rejection_reason(*pair)
         seen.add(pair)
         if reason is None:
-            places = differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
-            if len(places) == 1:
-                ((one, other),) = differing_words(*pair)
-                questions = masked_questions(male.ids, female.ids, places, mask)
-                asked.trials.append(log_ratio_trial(item, f"{one}/{other}", questions))
+            positions = differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
+            if len(positions) == 1:
+                ((male_word, female_word),) = differing_words(*pair)
+                questions = masked_questions(male.ids, female.ids, positions, mask)
+                asked.trials.append(log_ratio_trial(item, f"{male_word}/{female_word}", questions))
                 continue
             reason = NOT_ONE_TOKEN
         asked.skipped.append(Skipped(item.id, reason))

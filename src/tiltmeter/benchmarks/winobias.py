@@ -1,12 +1,11 @@
-"""WinoBias, in the form in which GEST's authors use it to see whether their measure predicts another one.
+"""WinoBias as GEST's authors use it to validate their measure (Pikuliak et al. 2024, appendix B).
 
-Not as a test of coreference: of each sentence there is one with masculine and one with feminine pronouns, and what
-counts is how much more probable the former are, for occupations that are stereotypically men's and women's (Pikuliak
-et al. 2024, appendix B). Masked models have the pronouns masked. The paper asked no causal model; here such a model
-compares the probabilities of the two whole sentences, which is the same ratio, for
-P(he | rest) / P(she | rest) = P(he, rest) / P(she, rest).
+It is not used as a coreference test: each sentence has a version with masculine and one with feminine pronouns, and the
+score is the log-ratio of their probabilities, compared between stereotypically male and female occupations. For masked
+models the pronouns are masked. The paper has no causal models; here they compare the probabilities of the whole
+sentences, which is the same ratio: P(he | rest) / P(she | rest) = P(he, rest) / P(she, rest).
 
-Lines whose two halves differ in anything but their pronouns are noise in the data, and skipped.
+Lines whose two versions differ in more than their pronouns are errors in the data, and are skipped.
 """
 
 import re
@@ -35,14 +34,14 @@ _PRONOUNS = {("he", "she"), ("his", "her"), ("him", "her"), ("himself", "herself
 
 
 def pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
-    """The pronouns in which the two sentences differ; None if they differ in anything else, or not at all."""
+    """The pairs of pronouns in which the two sentences differ; None if they differ in anything else, or not at all."""
     if len(item.male.split()) != len(item.female.split()):
         return None
-    words = [(_bare(one), _bare(other)) for one, other in differing_words(item.male, item.female)]
+    words = [(_normalised(male), _normalised(female)) for male, female in differing_words(item.male, item.female)]
     return words if words and set(words) <= _PRONOUNS else None
 
 
-def _bare(word: str) -> str:
+def _normalised(word: str) -> str:
     return re.sub(r"\W", "", word).lower()
 
 
@@ -74,7 +73,7 @@ def _ask_masked(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None
 
 def _ask_causal(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None:
     sentences = [[sentence(item) for item in items] for sentence in (_male, _female)]
-    encoded = [text.encode_whole(some) for some in sentences] + [text.encode(some) for some in sentences]
+    encoded = [text.encode_whole(texts) for texts in sentences] + [text.encode(texts) for texts in sentences]
     for item, male, female, own_male, own_female in zip(items, *encoded, strict=True):
         questions = (_likelihood(male, own_male, text), _likelihood(female, own_female, text))
         if questions[0].ids[0] == questions[1].ids[0]:
@@ -84,12 +83,12 @@ def _ask_causal(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None
 
 
 def _likelihood(whole: Encoded, own: Encoded, text: Text) -> Question:
-    """All tokens of the sentence; the first one too, if there is anything to read before it."""
-    places = text_positions(whole, own)
-    # Without a token in front the first token cannot be read, nor need it be if it is the same in both sentences.
-    lead = whole.ids[: places.start] or (() if text.start is None else (text.start,))
+    """The question for all tokens of the sentence, except the first if no token can precede it."""
+    positions = text_positions(whole, own)
+    # Without a preceding token the first token has no probability; it is not needed if both sentences share it.
+    lead = whole.ids[: positions.start] or (() if text.start is None else (text.start,))
     ids = (*lead, *own.ids)
-    return Question(ids, tuple((place - 1, ids[place]) for place in range(max(1, len(lead)), len(ids))))
+    return Question(ids, tuple((index - 1, ids[index]) for index in range(max(1, len(lead)), len(ids))))
 
 
 def _male(item: WinoBiasItem) -> str:
@@ -101,7 +100,7 @@ def _female(item: WinoBiasItem) -> str:
 
 
 def _words(item: WinoBiasItem) -> str:
-    return " ".join(f"{one}/{other}" for one, other in pronouns(item) or [])
+    return " ".join(f"{male}/{female}" for male, female in pronouns(item) or [])
 
 
 BENCHMARK = Benchmark(form="winobias", protocols=(PROTOCOL,), measures="winobias", ask=ask, shown=SHOWN)

@@ -1,4 +1,4 @@
-"""DeepL, through its own package. The key is in DEEPL_AUTH_KEY; DEEPL_SERVER_URL may name another server."""
+"""DeepL through its own package; the key is read from DEEPL_AUTH_KEY, another server from DEEPL_SERVER_URL."""
 
 import os
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ class DeepLTranslator:
             raise UsageError(
                 f"{SERVICE} needs a key: set DEEPL_AUTH_KEY to the one on your account's page of API keys."
             )
-        # The package tries again by itself, but does not heed Retry-After; `with_retries` does.
+        # The package's own retries ignore Retry-After; `with_retries` is used instead.
         self._deepl.http_client.max_network_retries = 0
         client = getattr(self._deepl, "DeepLClient", self._deepl.Translator)
         self._client: Any = client(secret, server_url=os.environ.get("DEEPL_SERVER_URL") or None)
         self._retry_after: str | None = None
-        self._note_retry_after()
+        self._record_retry_after()
 
     def check(self, language: str) -> None:
-        """Which languages there are changes too often to be told here; the service itself refuses the others."""
+        """No check: the service refuses unsupported languages, and its list changes often."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
@@ -43,7 +43,7 @@ class DeepLTranslator:
     def _send(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
         try:
-            found = self._client.translate_text(texts, source_lang=SOURCE.upper(), target_lang=language.upper())
+            results = self._client.translate_text(texts, source_lang=SOURCE.upper(), target_lang=language.upper())
         except self._deepl.AuthorizationException as error:
             raise UsageError(f"{SERVICE} does not accept the key in DEEPL_AUTH_KEY; set it to a valid one.") from error
         except self._deepl.DeepLException as error:
@@ -51,18 +51,18 @@ class DeepLTranslator:
             if error.should_retry or is_transient(error.http_status_code or 0):
                 raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
-        return [str(one.text) for one in found]
+        return [str(result.text) for result in results]
 
-    def _note_retry_after(self) -> None:
-        """Look at the headers as they come by: the package's errors do not carry them."""
+    def _record_retry_after(self) -> None:
+        """Record the Retry-After header of each response, which the package's errors do not have."""
         session = getattr(getattr(self._client, "_client", None), "_session", None)
         if session is None:
-            return  # another version of the package: only the hint how long to wait is lost
+            return  # another version of the package: Retry-After is ignored
         send = session.send
 
-        def noting(*args: Any, **options: Any) -> Any:
+        def recording_send(*args: Any, **options: Any) -> Any:
             response = send(*args, **options)
             self._retry_after = response.headers.get("Retry-After")
             return response
 
-        session.send = noting
+        session.send = recording_send

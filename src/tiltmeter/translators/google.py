@@ -1,4 +1,4 @@
-"""Google Cloud Translation (Basic), through its own package and Google's application default credentials."""
+"""Google Cloud Translation (Basic) through its own package, with application default credentials."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ SERVICE = "Google Translate"
 
 
 class GoogleTranslator:
-    """Google's neural model; `endpoint` is another address that speaks its protocol, with `credentials` of its own."""
+    """Google's neural model; `endpoint` and `credentials` override the defaults."""
 
     name = "google"
     key = "google nmt"
@@ -33,7 +33,7 @@ class GoogleTranslator:
             ) from error
 
     def check(self, language: str) -> None:
-        """All languages of GEST are there; the service itself refuses the others."""
+        """No check: the service refuses unsupported languages, and has all of GEST's."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
@@ -41,13 +41,13 @@ class GoogleTranslator:
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         try:
-            # As text, not as HTML, which is the default: there an apostrophe comes back as &#39;.
-            found = self._client.translate(
+            # The default format is HTML, in which an apostrophe is returned as &#39;.
+            results = self._client.translate(
                 texts, target_language=language, source_language=SOURCE, format_="text", model="nmt"
             )
         except self._errors.GoogleAPICallError as error:
-            # It answers 403, not 429, where a user sends too much in too short a time.
-            if is_transient(int(error.code or 0)) or _says_rate_limit(error):
+            # Per-user rate limits have status 403, not 429.
+            if is_transient(int(error.code or 0)) or _is_rate_limit(error):
                 headers = getattr(error.response, "headers", {})
                 raise TransientError(_reason(error), parse_retry_after(headers.get("Retry-After"))) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {_reason(error)}.") from error
@@ -58,10 +58,10 @@ class GoogleTranslator:
                 f"{SERVICE} does not accept your credentials ({_reason(error)}); renew them with `gcloud auth "
                 "application-default login`."
             ) from error
-        return [str(one["translatedText"]) for one in found]
+        return [str(result["translatedText"]) for result in results]
 
 
-def _says_rate_limit(error: Any) -> bool:
+def _is_rate_limit(error: Any) -> bool:
     return any("ratelimitexceeded" in str(entry.get("reason", "")).lower() for entry in error.errors)
 
 
