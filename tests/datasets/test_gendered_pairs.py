@@ -1,4 +1,4 @@
-"""Pairs of gendered translations: read, and made. The sentences are ours."""
+"""Reading and building gendered pairs. The sentences are ours."""
 
 from collections import Counter
 from pathlib import Path
@@ -80,11 +80,11 @@ SENTENCES = [
         (
             "I was at home.",  # a pair, from a masculine default
             "I sang.",  # a pair, from a feminine default and another prompt
-            "I have a garden.",  # no gender shown
+            "I have a garden.",  # no gender marked
             "I slept.",  # no prompt for the other gender
             "I was there and ate.",  # two words
             "I would like to sleep.",  # another word
-            "I have been at home.",  # the same pair again
+            "I have been at home.",  # a duplicate pair
             "I never was translated.",
             "I was tired.",  # the first prompt fails, the second does not
         )
@@ -148,7 +148,7 @@ def test_translations_are_read_from_two_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("system", "pairs"), [("deepl", 1_420), ("google_translate", 1_238)])
 def test_slovak_pairs_from_the_released_translations(system: str, pairs: int, mirror: Path) -> None:
-    """The paper found so many (Table 7), with the prompts He/She said; those that were kept say man and woman."""
+    """Table 7 of the paper has these counts, with the prompts *He/She said*; the released ones have *man/woman*."""
     from tiltmeter.datasets.readers.gest_csv import read_gest_csv
 
     folder = mirror / "kinit-sk/gest/data"

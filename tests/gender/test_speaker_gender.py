@@ -40,8 +40,8 @@ def test_no_words_no_gender(text: str, language: str) -> None:
     ],
 )
 def test_the_cue_and_the_rule_are_given(text: str, language: str, cue: tuple[str, ...], rule: str) -> None:
-    found = speaker_gender(text, language, explain=True)
-    assert (found.cue, found.rule) == (cue, rule)
+    detected = speaker_gender(text, language, explain=True)
+    assert (detected.cue, detected.rule) == (cue, rule)
 
 
 def test_the_rules_need_the_standard_library_alone() -> None:

@@ -1,4 +1,4 @@
-"""A translation system made for tests."""
+"""A fake translation system."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ def shout(text: str) -> str:
 
 @dataclass
 class FakeTranslator:
-    """Says what it was sent in `sent`, and fails at the sentence `breaks_at`."""
+    """Records the sentences in `sent`, and fails at the sentence `breaks_at`."""
 
     name: str = "fake"
     key: str = "fake 1"

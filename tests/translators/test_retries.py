@@ -62,6 +62,6 @@ def test_what_may_pass() -> None:
 
 @pytest.mark.parametrize("module", [retries, http])
 def test_examples(module: object) -> None:
-    found = doctest.testmod(module)  # type: ignore[arg-type]
-    assert found.attempted
-    assert not found.failed
+    results = doctest.testmod(module)  # type: ignore[arg-type]
+    assert results.attempted
+    assert not results.failed

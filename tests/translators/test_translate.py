@@ -22,11 +22,11 @@ def store(tmp_path: Path):
 
 def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
     translator = FakeTranslator()
-    told: list[tuple[int, int]] = []
-    found = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: told.append((done, wanted)))
-    assert found == {text: text.upper() for text in TEXTS}
+    progress: list[tuple[int, int]] = []
+    translations = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: progress.append((done, wanted)))
+    assert translations == {text: text.upper() for text in TEXTS}
     assert sorted(translator.sent) == sorted(set(TEXTS))
-    assert told == [(0, 4), (2, 4), (4, 4)]
+    assert progress == [(0, 4), (2, 4), (4, 4)]
     assert translate_all(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
     assert len(translator.sent) == 5
 
@@ -70,11 +70,11 @@ def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
 
     texts = [f"I counted to {number}." for number in range(40)]
     translators = [FakeTranslator(batch_size=3, say=slowly), FakeTranslator(batch_size=3, say=slowly)]
-    found: list[dict[str, str]] = []
+    translations: list[dict[str, str]] = []
 
     def run(translator: FakeTranslator) -> None:
         with TranslationStore(tmp_path / "t.sqlite") as store:
-            found.append(translate_all(translator, texts, "sk", store))
+            translations.append(translate_all(translator, texts, "sk", store))
 
     threads = [threading.Thread(target=run, args=[translator]) for translator in translators]
     for thread in threads:
@@ -82,7 +82,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(translators[0].sent + translators[1].sent) == sorted(texts)
-    assert found[0] == found[1] == {text: text.upper() for text in texts}
+    assert translations[0] == translations[1] == {text: text.upper() for text in texts}
 
 
 def test_the_first_translation_stays(store: TranslationStore) -> None:
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
         TranslationStore(path)
 
 
-def test_the_cost_is_said_before_anything_is_sent() -> None:
+def test_the_cost_is_reported_before_anything_is_sent() -> None:
     translator = FakeTranslator(name="deepl", price=Price(25.0, "USD", "price list of 2024"))
     left = {"sk": ["I sang."] * 2000, "uk": ["I ran."] * 1000, "pl": []}
     assert characters(left) == 20_000

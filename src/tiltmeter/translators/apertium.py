@@ -33,8 +33,8 @@ class ApertiumTranslator:
         installed = _run(["-l"], "").split()
         if mode not in installed:
             raise UsageError(
-                f"Apertium has no direction {mode!r} here; it has {', '.join(installed) or 'none'}. Install the package "
-                "of your languages, such as apertium-eng-spa."
+                f"Apertium has no direction {mode!r} here; it has {', '.join(installed) or 'none'}. Install the "
+                "package of your languages, such as apertium-eng-spa."
             )
 
     @cached_property
