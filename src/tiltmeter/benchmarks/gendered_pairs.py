@@ -32,7 +32,8 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: s
         raise CannotAsk("The two forms of a word are compared in its place, which only a masked model can leave out.")
     asked = Asked("masked", PROTOCOL)
     mask = required_mask(text)
-    wordings = [text.encode_whole([wording(item) for item in items]) for wording in (_male, _female)]
+    sentences = [item.male for item in items], [item.female for item in items]
+    wordings = map(text.encode_whole, sentences)
     seen: set[tuple[str, str]] = set()
     for item, male, female in zip(items, *wordings, strict=True):
         pair = (item.male, item.female)
@@ -48,14 +49,6 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: s
             reason = NOT_ONE_TOKEN
         asked.skipped.append(Skipped(item.id, reason))
     return asked
-
-
-def _male(item: GenderedPairItem) -> str:
-    return item.male
-
-
-def _female(item: GenderedPairItem) -> str:
-    return item.female
 
 
 BENCHMARK = Benchmark(form="gendered-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, shown=SHOWN)

@@ -62,8 +62,8 @@ def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) 
 
 def _ask_masked(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None:
     mask = required_mask(text)
-    wordings = [text.encode_whole([sentence(item) for item in items]) for sentence in (_male, _female)]
-    for item, male, female in zip(items, *wordings, strict=True):
+    sentences = [item.male for item in items], [item.female for item in items]
+    for item, male, female in zip(items, *map(text.encode_whole, sentences), strict=True):
         if len(male.ids) == len(female.ids):
             questions = masked_questions(male.ids, female.ids, differing_positions(male.ids, female.ids), mask)
             asked.trials.append(log_ratio_trial(item, _words(item), questions))
@@ -72,8 +72,8 @@ def _ask_masked(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None
 
 
 def _ask_causal(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None:
-    sentences = [[sentence(item) for item in items] for sentence in (_male, _female)]
-    encoded = [text.encode_whole(texts) for texts in sentences] + [text.encode(texts) for texts in sentences]
+    sentences = [item.male for item in items], [item.female for item in items]
+    encoded = (*map(text.encode_whole, sentences), *map(text.encode, sentences))
     for item, male, female, own_male, own_female in zip(items, *encoded, strict=True):
         questions = (_likelihood(male, own_male, text), _likelihood(female, own_female, text))
         if questions[0].ids[0] == questions[1].ids[0]:
@@ -89,14 +89,6 @@ def _likelihood(whole: Encoded, own: Encoded, text: Text) -> Question:
     lead = whole.ids[: positions.start] or (() if text.start is None else (text.start,))
     ids = (*lead, *own.ids)
     return Question(ids, tuple((index - 1, ids[index]) for index in range(max(1, len(lead)), len(ids))))
-
-
-def _male(item: WinoBiasItem) -> str:
-    return item.male
-
-
-def _female(item: WinoBiasItem) -> str:
-    return item.female
 
 
 def _words(item: WinoBiasItem) -> str:

@@ -21,8 +21,12 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a GEST file."""
 
     def complete(number: int, values: dict[str, object]) -> dict[str, object]:
-        text = str(values["stereotype"])
-        stereotype = int(text) if re.fullmatch("[0-9]{1,2}", text) else text
+        stereotype = stereotype_number(values["stereotype"])
         return values | {"id": str(number), "language": language, "stereotype": stereotype}
 
     return read_records(path, _NAMES, complete)
+
+
+def stereotype_number(value: object) -> object:
+    """The value of a CSV cell as a number; unchanged if it is not one, for validation to report."""
+    return int(str(value)) if re.fullmatch("[0-9]{1,2}", str(value)) else value
