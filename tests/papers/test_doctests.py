@@ -10,9 +10,9 @@ import pytest
         "rounding",
         "output.latex",
         "output.layout",
-        "sources.gest",
-        "sources.stereoset",
-        "sources.translations",
+        "sources.gest_scores",
+        "sources.oeztuerk",
+        "sources.gest_translations",
     ],
 )
 def test_examples_in_docstrings(module: str) -> None:
