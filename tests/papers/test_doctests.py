@@ -8,8 +8,6 @@ import pytest
     "module",
     [
         "rounding",
-        "output.latex",
-        "output.layout",
         "sources.gest_scores",
         "sources.oeztuerk",
         "sources.gest_translations",

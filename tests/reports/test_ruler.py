@@ -8,9 +8,9 @@ from tiltmeter.reports.ruler import ASCII, draw, heading
 
 
 def test_examples() -> None:
-    found = doctest.testmod(ruler)
-    assert found.attempted
-    assert not found.failed
+    results = doctest.testmod(ruler)
+    assert results.attempted
+    assert not results.failed
 
 
 @given(st.lists(st.floats(0, 100), min_size=3, max_size=3), st.sampled_from([15, 21]))

@@ -44,7 +44,7 @@ from tiltmeter.measures.gest_mt import ROLE
 from tiltmeter.measures.measure import quantities_for
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.group_names import group_name
-from tiltmeter.reports.item_texts import Place
+from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.languages import language_name
 
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
@@ -89,7 +89,7 @@ class Explorer:
     left_out: int
 
 
-def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]]) -> Explorer | None:
+def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]]) -> Explorer | None:
     """Pack the items of a table of scores; None if none of them has scores that can be shown."""
     words, sentences = _Index(), _Index()
     sets = []
