@@ -243,7 +243,7 @@ def test_where_a_report_goes(tmp_path: Path) -> None:
 
 def test_the_items_are_packed_by_the_attributes_of_their_form() -> None:
     """Filters are the form's attributes that are not numbers; the direction is the sign of the item's weight."""
-    gest = gest_scores(n=64)
+    gest = gest_scores(n=64).assign(family_words=lambda table: table["item"] == "7")
     winobias = winobias_scores(n=20)
     packed = explorer.explore(pd.concat([gest, winobias, association_scores().assign(length_difference=3)]), {})
     assert packed is not None
@@ -260,6 +260,7 @@ def test_the_items_are_packed_by_the_attributes_of_their_form() -> None:
     for identifier, direction, labels in values(sets["gest"]):
         number = by_id[identifier]
         assert labels[column] == f"{number} {STEREOTYPES[number]}"
+        assert ("family words" if identifier == "7" else "no family words") in labels
         assert direction == (-1 if number <= 7 else 1)
     genders = {str(row.item): row.occupation_gender for row in winobias.itertuples()}
     assert sets["winobias"]["attributes"] == ["occupation", "occupation_gender"]

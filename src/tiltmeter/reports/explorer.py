@@ -226,7 +226,13 @@ def _translated(
 
 
 def _label(attribute: str, value: Any, words: _Index) -> int:
-    return -1 if pd.isna(value) else words.add(label(group_name(attribute, str(value))))
+    if pd.isna(value):
+        return -1
+    if isinstance(value, bool | np.bool_):
+        # "True" alone would not say what is true.
+        name = attribute.replace("_", " ")
+        return words.add(label(name if value else f"no {name}"))
+    return words.add(label(group_name(attribute, str(value))))
 
 
 def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:
