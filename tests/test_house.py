@@ -31,6 +31,7 @@ ROOMS = [
     "comparing",
     "reports",
     "papers",
+    "api",
     "cli",
 ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.made import association_scores, pair_scores, run, saved
+from tests.support.made_runs import association_scores, pair_scores, run, saved
 from tiltmeter.cli import main
 
 

@@ -33,6 +33,6 @@ def s_jsd(more: ArrayLike, less: ArrayLike) -> float:
     log-probabilities of the shared tokens in the two sentences.
 
     >>> round(s_jsd(np.log([0.6, 0.2]), np.log([0.5, 0.2])), 4)
-    -0.0329
+    -0.0358
     """
     return float(np.mean(gold_distance(more) - gold_distance(less)))

@@ -56,14 +56,13 @@ def compare(
     """
     from rich.console import Console
 
+    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
-    from tiltmeter.comparing.comparison import compare as compare_runs
     from tiltmeter.reports.comparison import print_comparison
-    from tiltmeter.runs import Result
 
-    comparison = compare_runs(
-        [(name, Result.load(run)) for name, run in zip(run_names(runs), runs, strict=True)],
+    comparison = api.compare(
+        runs,
         by=spell(by, BY, "--by"),
         baseline=baseline,
         measures=measure or (),
@@ -81,14 +80,6 @@ def compare(
 
         write_text(html, comparison_page(comparison, items=items or None))
         typer.echo(f"Written to {html}", err=True)
-
-
-def run_names(runs: list[Path]) -> list[str]:
-    """A name for each run: the folder's, or as much of its path as tells it from the others."""
-    if len({run.resolve() for run in runs}) < len(runs):
-        raise UsageError("The same run is given twice; a run has nothing to be compared with itself in.")
-    names = [run.name or str(run) for run in runs]
-    return [str(run) if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)]
 
 
 def _where(given: list[str]) -> dict[str, str]:

@@ -27,10 +27,11 @@ def report(
 
     The sentences of the items are in it, behind a warning, if their files are on this machine.
     """
+    from tiltmeter.api import named_runs
     from tiltmeter.reports.write import report_path, write_report
 
     path = report_path(runs, out)
-    written = write_report(runs, path, figures)
+    written = write_report(named_runs(runs), path, figures)
     notes = Console(stderr=True, soft_wrap=True, highlight=False)
     notes.print(f"Written to {path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False)
     if figures:
