@@ -26,7 +26,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with written_whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="\n")  # the same bytes on every system
 
 
 def _umask() -> int:
