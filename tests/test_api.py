@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tiltmeter
-from tests.support.made_runs import association_scores, run, saved
+from tests.runs.made import association_scores, run, saved
 from tiltmeter.api import named_runs
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tiltmeter
-from tests.support.made_runs import chosen_scores, run, saved
+from tests.runs.made import chosen_scores, run, saved
 
 MODULES = ["tiltmeter", *(module.name for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."))]
 # Importing it is running the command.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tiltmeter
-from tests.support.made_runs import association_scores, run, saved
+from tests.runs.made import association_scores, run, saved
 
 ROOT = Path(tiltmeter.__file__).parent
 MODULES = ("fcntl", "grp", "posix", "pwd", "resource", "syslog", "termios")

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import tiltmeter
-from tests.support.made_runs import association_scores, run, saved
+from tests.runs.made import association_scores, run, saved
 
 FUNCTIONS = {
     "check",

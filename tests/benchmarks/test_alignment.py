@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.benchmarks.alignment import shared_places, text_places
@@ -35,13 +35,11 @@ def naive(one: list[int], other: list[int], first: int = 0, second: int = 0) -> 
 
 
 @given(tokens, tokens)
-@settings(deadline=None)
 def test_shared_tokens_are_those_of_the_longest_blocks(one: list[int], other: list[int]) -> None:
     assert shared_places(one, other) == naive(one, other)
 
 
 @given(tokens, tokens)
-@settings(deadline=None)
 def test_shared_tokens_are_the_same_tokens_in_the_same_order(one: list[int], other: list[int]) -> None:
     places = shared_places(one, other)
     assert all(one[i] == other[j] for i, j in places)

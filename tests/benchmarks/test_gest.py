@@ -11,13 +11,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
+from tests.support.answered import answered
 from tiltmeter.benchmarks import gendered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import at_masks, differing
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
@@ -55,14 +54,7 @@ def put(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
 
 
 def scores(asked: Asked, answerer: Any) -> list[float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+    return [score.score for _, rows in answered(asked, answerer) for score in rows]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.support.made_runs import gest_scores, run, winobias_scores
+from tests.runs.made import gest_scores, run, winobias_scores
 from tiltmeter.cli.gest import app
 from tiltmeter.datasets import load, load_file
 from tiltmeter.errors import DataError, UsageError

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from tests.support.made_runs import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.comparing import Rule, RuleVerdict, check, parse_rule
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tests.support.made_runs import (
+from tests.runs.made import (
     association_scores,
     chosen_scores,
     gest_scores,

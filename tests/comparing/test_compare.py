@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.support.made_runs import association_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, gest_scores, pair_scores, run
 from tiltmeter.comparing.cells import cells_of, restrict
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import DataError, UsageError

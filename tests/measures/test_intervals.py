@@ -91,7 +91,7 @@ def test_bca_of_a_constant_is_that_constant() -> None:
 
 
 @given(arrays(float, st.tuples(st.integers(1, 3), st.integers(1, 40)), elements=st.floats(0, 100)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_resampled_means_stay_among_the_values(values: Floats) -> None:
     drawn = resample_means(values, 99)
     assert drawn.shape == (len(values), 99)

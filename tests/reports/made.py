@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tests.support.made_runs import askings
+from tests.runs.made import askings
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.measures import measure_named, measures_for
 from tiltmeter.measures.estimates import Mean, Ratio

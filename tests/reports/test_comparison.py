@@ -8,7 +8,7 @@ from markupsafe import escape
 from rich.console import Console
 
 from tests.reports import made
-from tests.support.made_runs import association_scores, gest_scores, run
+from tests.runs.made import association_scores, gest_scores, run
 from tiltmeter.comparing.comparison import Comparison, compare
 from tiltmeter.datasets import load
 from tiltmeter.reports import comparison as module

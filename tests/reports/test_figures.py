@@ -8,7 +8,7 @@ import pytest
 import vl_convert
 
 from tests.reports import made
-from tests.support.made_runs import chosen_scores, pair_scores, run
+from tests.runs.made import chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.figures import Figure, figures_of

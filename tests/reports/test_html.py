@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.reports import hostile, made
-from tests.support.made_runs import chosen_scores, run
+from tests.runs.made import chosen_scores, run
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.reports import explorer

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from tests.reports.made import association_records as association
 from tests.reports.made import record, row
-from tests.support.made_runs import chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 from tiltmeter.reports.terminal import print_measures, reading

@@ -5,7 +5,7 @@ import pytest
 
 from tests.reports.made import association_records as association
 from tests.reports.made import record
-from tests.support.made_runs import chosen_scores, gest_scores, run
+from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 from tiltmeter.reports.record_rows import rows_of

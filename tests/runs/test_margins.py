@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.reports import made
+from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
 from tests.runs.test_predictions import predictions
-from tests.support.made_runs import chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.runs import Result, score_predictions
 from tiltmeter.runs.measuring import read_margins

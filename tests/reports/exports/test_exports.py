@@ -6,7 +6,7 @@ import yaml
 from huggingface_hub import EvalResultEntry, ModelCard, parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from tests.support.made_runs import association_scores, chosen_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.exports import FORMS, Options, chosen
 from tiltmeter.reports.exports.lm_eval import standard_error
