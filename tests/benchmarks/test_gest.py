@@ -1,6 +1,5 @@
 """GEST's questions and scores, against what the released code computes, written out naively."""
 
-import doctest
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,6 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tests.support.answered import answered
-from tiltmeter.benchmarks import gendered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import at_masks, differing
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
@@ -231,9 +229,3 @@ def test_what_there_is_not() -> None:
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
     assert TEMPLATES["template-3"].until("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
-
-
-def test_examples_in_docstrings() -> None:
-    found = doctest.testmod(gendered)
-    assert found.attempted
-    assert not found.failed

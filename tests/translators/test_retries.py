@@ -1,11 +1,9 @@
-import doctest
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.translators import http, retries
 from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
 
 
@@ -58,10 +56,3 @@ def test_what_may_pass() -> None:
         500,
         503,
     ]
-
-
-@pytest.mark.parametrize("module", [retries, http])
-def test_examples(module: object) -> None:
-    found = doctest.testmod(module)  # type: ignore[arg-type]
-    assert found.attempted
-    assert not found.failed
