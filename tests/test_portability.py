@@ -83,7 +83,7 @@ tiltmeter.report(sys.argv[2] + "/again")
 print(len(tiltmeter.datasets.load("starter")), tiltmeter.check(run, min="stereoset.LMS 1")[0].passed)
 
 from tiltmeter.translators.translation_store import TranslationStore
-with TranslationStore(sys.argv[2] + "/t.sqlite") as store, store.turn("system", "sk"):
+with TranslationStore(sys.argv[2] + "/t.sqlite") as store, store.lock("system", "sk"):
     store.put("system", "sk", {{"one": "jeden"}})
     print(store.get("system", "sk", ["one"]))
 """
@@ -105,7 +105,7 @@ def test_a_lock_without_the_functions_of_unix(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['fcntl'] = None\n"
         "from tiltmeter.translators.translation_store import TranslationStore\n"
-        "with TranslationStore(sys.argv[1]) as store, store.turn('s', 'sk') as lock: print(type(lock).__name__)"
+        "with TranslationStore(sys.argv[1]) as store, store.lock('s', 'sk') as lock: print(type(lock).__name__)"
     )
     words = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "t.sqlite")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""A server on this machine, whose ways of failing can be chosen."""
+"""A local HTTP server with configurable failures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from tiltmeter.datasets import download
 
 @dataclass
 class Server:
-    """What the server has and how it behaves; `asked` is what it was asked for: paths, and from which byte on."""
+    """The content and behaviour of the server; `asked` records (path, first byte) of the requests."""
 
     url: str = ""
     content: dict[str, bytes] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
                 self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
-            # A cut: the connection ends after fewer bytes than were promised.
+            # A cut: the connection ends before Content-Length bytes are sent.
             self.wfile.write(content[start : start + served.cuts.pop(0)] if served.cuts else content[start:])
 
     with serving(Handler) as url:

@@ -14,7 +14,7 @@ def test_an_unknown_language_is_refused_with_the_nine_known() -> None:
 
 def test_a_language_is_never_a_module_name() -> None:
     with pytest.raises(UsageError):
-        speaker_gender("Bola som tam.", "engine")
+        speaker_gender("Bola som tam.", "clauses")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -37,8 +37,8 @@ def test_no_words_no_gender(text: str, language: str) -> None:
     ],
 )
 def test_the_cue_and_the_rule_are_given(text: str, language: str, cue: tuple[str, ...], rule: str) -> None:
-    found = speaker_gender(text, language, explain=True)
-    assert (found.cue, found.rule) == (cue, rule)
+    detected = speaker_gender(text, language, explain=True)
+    assert (detected.cue, detected.rule) == (cue, rule)
 
 
 def test_the_rules_need_the_standard_library_alone() -> None:

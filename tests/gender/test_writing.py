@@ -1,4 +1,4 @@
-"""The same sentence, written otherwise, has the same gender."""
+"""Unicode normal forms, capitals, invisible characters, apostrophes and scripts do not change the result."""
 
 import unicodedata
 
@@ -30,8 +30,8 @@ def test_normal_forms_and_capitals(sentence: Labelled, form: str, capitals: bool
 def test_invisible_characters(sentence: Labelled, data: st.DataObject) -> None:
     text = sentence.text
     for _ in range(3):
-        place = data.draw(st.integers(0, len(text)))
-        text = text[:place] + data.draw(st.sampled_from(INVISIBLE)) + text[place:]
+        index = data.draw(st.integers(0, len(text)))
+        text = text[:index] + data.draw(st.sampled_from(INVISIBLE)) + text[index:]
     assert speaker_gender(text, sentence.language) == speaker_gender(sentence.text, sentence.language)
 
 

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks a translation service's protocol, and fails when told to."""
+"""A local server that implements a translation service's protocol, with configurable failures."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from tiltmeter.translators import retries
 
 @dataclass(frozen=True)
 class Asked:
-    """One request; a JSON body is read, a form is a dictionary."""
+    """A request; `body` is the parsed JSON, or the form fields as a dictionary."""
 
     path: str
     headers: dict[str, str]
@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer that is none: HTTP status, body, headers."""
+    """An error response: HTTP status, body, headers."""
 
     status: int
     body: Any = ""
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass
 class Service:
-    """`answer` makes the JSON of an answer out of a request; `failures` come first, one for each request."""
+    """`answer` maps a request to a JSON response; `failures` are sent first, one per request."""
 
     url: str = ""
     answer: Callable[[Asked], Any] = lambda _asked: {}
@@ -73,7 +73,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses that were made before new tries, in no time at all."""
+    """Replaces sleep; returns the list of requested pauses."""
     pauses: list[float] = []
     monkeypatch.setattr(retries, "time", SimpleNamespace(sleep=pauses.append))
     return pauses

@@ -51,7 +51,7 @@ def list_(
         _describe(name)
         return
     for data in DATASETS.values():
-        here = f"{sum(source.is_here() for source in data.sources)} of {len(data.sources)} files here"
+        here = f"{sum(source.is_local() for source in data.sources)} of {len(data.sources)} files here"
         typer.echo(f"{data.name:<19} {data.description}")
         typer.echo(f"{'':<19} {data.form} · {' '.join(data.languages)} · {here}")
 
@@ -201,7 +201,7 @@ def _describe(name: str) -> None:
     for source in data.sources:
         for file in source.files:
             name = str(file) if isinstance(file, Path) else file.name
-            typer.echo(f"{'here' if source.is_here() else '-':<10} {name}")
+            typer.echo(f"{'here' if source.is_local() else '-':<10} {name}")
 
 
 def _lines(item: Item) -> list[str]:

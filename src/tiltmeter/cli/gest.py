@@ -43,19 +43,19 @@ def build(
     from tiltmeter.datasets import load
     from tiltmeter.datasets.build_pairs import build_pairs, read_translations
     from tiltmeter.datasets.readers.jsonl import write_jsonl
-    from tiltmeter.datasets.spec import of_edition
+    from tiltmeter.datasets.spec import with_edition
     from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} should end in .jsonl, by which a file of items is known.")
     if out.exists() and not force:
         raise UsageError(f"{out} is there already; --force replaces it.")
-    (source,) = of_edition(["gest"], edition)
+    (source,) = with_edition(["gest"], edition)
     sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
     made = [pair for path in translations for pair in read_translations(path)]
     built = build_pairs(made, sentences, language, system)
     typer.echo(f"{len(sentences):>6} sentences")
-    for reason, count in built.without.most_common():
+    for reason, count in built.rejected.most_common():
         typer.echo(f"{-count:>6} because {reason}")
     typer.echo(f"{len(built.pairs):>6} pairs")
     if not built.pairs:

@@ -85,7 +85,7 @@ def run(
     """
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.cli.translations import is_for_translators, run_translations
-    from tiltmeter.datasets.spec import of_edition
+    from tiltmeter.datasets.spec import with_edition
     from tiltmeter.questions import KINDS
     from tiltmeter.runs import evaluate
 
@@ -114,7 +114,7 @@ def run(
         return
     result = evaluate(
         models or ["embedded"],
-        of_edition(on or ["starter"], edition),
+        with_edition(on or ["starter"], edition),
         protocol=protocol,
         perturb=perturb,
         limit=limit,

@@ -1,4 +1,4 @@
-"""Where items come from: pinned upstream files, a cache or a mirror, readers, and the starter set.
+"""Data sets: pinned upstream files, cache and mirror, file readers, validation, and the starter sets.
 
 >>> import tiltmeter
 >>> tiltmeter.datasets.names()[:2]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.registry import own, plugins
+from tiltmeter.registry import package_objects, plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
@@ -198,7 +198,7 @@ WIDEST = 4.0  # margins that an interval may span before a result that is not si
 @cache
 def measures() -> dict[str, Measure]:
     """All measures by name: those of the modules of this folder, and those that other packages bring."""
-    found = own("tiltmeter.measures", "MEASURES")
+    found = package_objects("tiltmeter.measures", "MEASURES")
     found += [load().MEASURES for load in plugins("measures").values()]
     return {measure.name: measure for some in found for measure in some}
 

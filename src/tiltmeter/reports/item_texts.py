@@ -74,7 +74,7 @@ def _load(name: str, language: str, files: Mapping[str, str]) -> list[Item]:
     """The items of a data set, if its files have these hashes."""
     if name in DATASETS:
         for source in DATASETS[name].select(None, [language]):
-            if not source.is_here():
+            if not source.is_local():
                 raise TiltmeterError(f"The texts are not on this machine; `tiltmeter data get {name}` gets them.")
             for file, path in zip(source.files, source.paths(), strict=True):
                 _same(path, files.get(file.name))

@@ -7,7 +7,7 @@ from pathlib import Path
 import vl_convert
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import written_whole
+from tiltmeter.files import atomic_write
 from tiltmeter.reports.figures import Figure
 
 _SCALE = 2  # pixels to a point in PNG files, so that print is sharp
@@ -26,7 +26,7 @@ def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Pa
             ("pdf", vl_convert.svg_to_pdf(svg)),
         ):
             path = folder / f"{benchmark}-{figure.slug}.{suffix}"
-            with written_whole(path) as part:
+            with atomic_write(path) as part:
                 part.write_bytes(content)
             written.append(path)
     return written

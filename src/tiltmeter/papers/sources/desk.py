@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.datasets.download import UnreachableError
-from tiltmeter.datasets.fetch import AbsentError, fetch, is_here
+from tiltmeter.datasets.fetch import AbsentError, fetch, is_local
 from tiltmeter.datasets.upstream import upstream_file
 from tiltmeter.errors import ModelError
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
@@ -62,7 +62,7 @@ class Desk:
     def fetch(self, repository: str, path: str) -> Path:
         """A released file. One that cannot be had is not available; one that is not the pinned file is an error."""
         file = upstream_file(repository, path)
-        if self._unreachable is not None and not is_here(file):
+        if self._unreachable is not None and not is_local(file):
             # Without a network every file would be tried for seconds in vain.
             raise NotAvailable(self._unreachable)
         try:

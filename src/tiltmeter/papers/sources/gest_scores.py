@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing
+from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing_positions
 from tiltmeter.benchmarks.gendered_pairs import BENCHMARK as PAIRS
 from tiltmeter.benchmarks.gest import parts
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import GenderedPairItem, fault
+from tiltmeter.forms.gendered_pairs import GenderedPairItem, rejection_reason
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
@@ -112,7 +112,9 @@ class ReleasedPairs:
         if max((int(item.id) for item in every), default=-1) >= len(ratios):
             raise DataError(f"{path} has {len(ratios)} lines, fewer than {VARIANTS} has pairs; fetch both again.")
         kept = [
-            item for item in _unlike(every) if item.language == self.language and fault(item.male, item.female) is None
+            item
+            for item in _unlike(every)
+            if item.language == self.language and rejection_reason(item.male, item.female) is None
         ]
         kept = _differing_in_one_token(kept, desk.model(self.hub))
         portion = Portion("gest-pairs", PAIRS.form, "all", self.language, kept, {})
@@ -155,7 +157,7 @@ class PairCounts:
         counted = Counter(
             (item.translator or "", item.language)
             for item in desk.once(_pairs)
-            if fault(item.male, item.female) is None
+            if rejection_reason(item.male, item.female) is None
         )
         return {("pairs", *place): float(count) for place, count in counted.items()}
 
@@ -200,7 +202,7 @@ def _differing_in_one_token(items: list[GenderedPairItem], model: str) -> list[G
     return [
         item
         for item, one, other in zip(items, male, female, strict=True)
-        if len(one) == len(other) and len(differing(one, other)) == 1
+        if len(one) == len(other) and len(differing_positions(one, other)) == 1
     ]
 
 
