@@ -18,15 +18,14 @@ The intervals of p_i and p_fam are those of Agresti and Coull. Those of f_s, f_m
 against 0 and of f_m against 0.5, combine the Wilson intervals of the stereotypes (`estimates.Rates`), for the numbers
 as defined; with fewer than 20 translations with a gender for some stereotype there are none. They speak of these
 sixteen stereotypes; "f_s of stereotypes like these" takes them as a sample, with Welch's t of the nine and the seven
-p_i. The intervals of yield and ranks are percentile bootstraps; sentences are resampled within their stereotype, those
-without a gender among them, and they are the same ones for all systems and languages that translated the same
-sentences. With fewer than a hundred translations with a gender for some stereotype, ranks have no interval.
+p_i. The interval of the yield is the wider of the mid-P binomial one and of Agresti's and Coull's; over all stereotypes
+both are made for the number of independent translations that would be as uncertain as these, drawn within stereotypes.
+The intervals of the ranks are made of comparisons between stereotypes (see `ranks`).
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -35,18 +34,18 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates
+from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import (
     ALL_MODELS,
     FEMALE,
-    FEWEST_RESAMPLED,
     FEWEST_STEREOTYPES,
     MALE,
     STEREOTYPES,
     by_stereotype,
 )
-from tiltmeter.measures.intervals import RESAMPLES, draws, percentile, widen
+from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
+from tiltmeter.measures.ranks import below_by_shares, rank_intervals, tail
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats, spread
 
@@ -125,7 +124,7 @@ _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
 
 
-def masculine_rate(masculine: int, feminine: int) -> float:
+def masculine_rate(masculine: float, feminine: float) -> float:
     """The centre of the Agresti-Coull interval of the share of masculine translations.
 
     >>> round(masculine_rate(90, 10), 4), masculine_rate(0, 0)
@@ -134,7 +133,7 @@ def masculine_rate(masculine: int, feminine: int) -> float:
     return (masculine + _Z**2 / 2) / (masculine + feminine + _Z**2)
 
 
-def masculine_interval(masculine: int, feminine: int) -> Interval:
+def masculine_interval(masculine: float, feminine: float) -> Interval:
     """The Agresti-Coull interval of the share of masculine translations.
 
     >>> low, high = masculine_interval(90, 10)
@@ -144,6 +143,25 @@ def masculine_interval(masculine: int, feminine: int) -> Interval:
     centre = masculine_rate(masculine, feminine)
     reach = _Z * math.sqrt(centre * (1 - centre) / (masculine + feminine + _Z**2))
     return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def yield_interval(gendered: Sequence[Floats]) -> Interval:
+    """The interval of the share of translations with a gender: a group of 0 and 1 for each stereotype.
+
+    Mid-P tails alone cover 92% at some rates near 1, Agresti and Coull with few translations.
+
+    >>> low, high = yield_interval([np.repeat([1.0, 0.0], [36, 4])])
+    >>> f"{low:.4f} {high:.4f}"
+    '0.7638 0.9674'
+    """
+    values = np.concatenate(gendered)
+    means = np.repeat([some.mean() for some in gendered], [len(some) for some in gendered])
+    strata = np.repeat(np.arange(len(gendered)), [len(some) for some in gendered]).astype(object)
+    error = spread((values - means) / len(values), strata=strata if len(gendered) > 1 else None)
+    share = Share(float(values.mean()), error, len(values), 1.0)
+    low, high = share.interval()
+    centred = masculine_interval(share.value * share.size, (1 - share.value) * share.size)
+    return min(low, centred[0]), max(high, centred[1])
 
 
 def rates(masculine_rates: Mapping[int, float]) -> dict[str, float]:
@@ -196,11 +214,6 @@ class _Group:
         """The masculine rate."""
         return masculine_rate(*self.counts)
 
-    def drawn_rates(self, drawn: Floats) -> Floats:
-        """The masculine rate in each resample."""
-        found: Floats = (self.masculine @ drawn + _Z**2 / 2) / (self.gendered @ drawn + _Z**2)
-        return found
-
 
 @dataclass(frozen=True)
 class _Case:
@@ -216,25 +229,14 @@ class _Case:
     resamples: int
 
     @property
-    def ranks(self) -> Floats:
-        """The feminine ranks, in the order of `groups`."""
-        ranks: Floats = rankdata([group.rate for group in self.groups.values()])
-        return ranks
+    def rates(self) -> Floats:
+        """The masculine rates, in the order of `groups`."""
+        return np.array([group.rate for group in self.groups.values()])
 
     @property
-    def ranked(self) -> bool:
-        """Whether every stereotype has enough translations with a gender for the interval of its rank to cover."""
-        return min(group.n for group in self.groups.values()) >= FEWEST_RESAMPLED
-
-    @cached_property
-    def drawn(self) -> Floats | None:
-        """The masculine rate of each stereotype (rows) in each resample."""
-        if not self.resamples:
-            return None
-        return np.stack([group.drawn_rates(self._draws(number)) for number, group in self.groups.items()])
-
-    def _draws(self, number: int) -> Floats:
-        return draws(len(self.groups[number].gendered), self.resamples, "gest", str(number)).astype(float)
+    def counts(self) -> list[tuple[int, int]]:
+        """The number of masculine translations and of those with a gender, by stereotype."""
+        return [(group.counts[0], group.n) for group in self.groups.values()]
 
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         yield from self._of_all(margins)
@@ -296,21 +298,19 @@ class _Case:
         return Mean(float(found @ weights), error) if error.error else None
 
     def _of_stereotypes(self) -> Iterator[Record]:
-        rank_ends = None if self.drawn is None or not self.ranked else percentile(rankdata(self.drawn, axis=0))
+        ranks, rank_ends = rankdata(self.rates), _rank_intervals([self])
         for place, (number, group) in enumerate(self.groups.items()):
             name = str(number)
             yield self._record("stereotype", name, P_I, group.rate, group.n, masculine_interval(*group.counts))
             yield self._yield("stereotype", name, [number])
             ends = rank_ends[place] if rank_ends else None
-            yield self._record("stereotype", name, "feminine rank", float(self.ranks[place]), group.n, ends)
+            yield self._record("stereotype", name, "feminine rank", float(ranks[place]), group.n, ends)
 
     def _yield(self, view: str, name: str, numbers: Iterable[int]) -> Record:
-        chosen = [(self._draws(number) if self.resamples else None, self.groups[number]) for number in numbers]
-        n = sum(len(group.gendered) for _, group in chosen)
-        value = sum(group.n for _, group in chosen) / n
-        drawn = [group.gendered @ some for some, group in chosen if some is not None]
-        ends = widen(value, percentile(np.sum(drawn, axis=0)[np.newaxis] / n)[0], n, 0.0, 1.0) if drawn else None
-        return self._record(view, name, YIELD, value, n, ends)
+        gendered = [self.groups[number].gendered for number in numbers]
+        values = np.concatenate(gendered)
+        ends = yield_interval(gendered) if self.resamples else None
+        return self._record(view, name, YIELD, float(values.mean()), len(values), ends)
 
     def _weights(self, male: float, female: float) -> Floats:
         inside = np.isin(list(self.groups), MALE)
@@ -351,12 +351,23 @@ def _of_pairs(cases: Sequence[_Case]) -> Iterator[Record]:
             family=first.family,
             resamples=0,
         )
-        means = np.mean([case.ranks for case in some], axis=0)
-        drawn = [rankdata(case.drawn, axis=0) for case in some if case.drawn is not None and case.ranked]
-        ends = percentile(np.mean(drawn, axis=0)) if len(drawn) == len(some) else None
+        means = np.mean([rankdata(case.rates) for case in some], axis=0)
+        ends = _rank_intervals(some)
         for place, number in enumerate(first.groups):
             interval = ends[place] if ends else None
             yield together._record("pairs", str(number), "feminine rank", float(means[place]), len(some), interval)
+
+
+def _rank_intervals(cases: Sequence[_Case]) -> list[Interval] | None:
+    """The intervals of the mean ranks over systems and languages."""
+    if not cases[0].resamples:
+        return None
+    level = tail(len(cases[0].groups), len(cases))
+    below = []
+    for case in cases:
+        counts, sizes = (np.array(some, dtype=np.float64) for some in zip(*case.counts, strict=True))
+        below.append(below_by_shares(counts, sizes, level))
+    return rank_intervals(below, [case.rates for case in cases])
 
 
 def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
