@@ -427,14 +427,13 @@ def settings() -> Iterator[Setting]:
             yield Setting("yields", (f"{per}", yields_of), yields(per, low, high))
     for per in (4, 20, 100, 223):
         for spread in (0.001, 0.03, 0.1, 0.3):
-            # Sixteen ranks each.
-            yield Setting("ranks", ("normal log-ratios", f"{per}", f"{spread:g}"), ranks(normal, per, spread), 1_000)
+            yield Setting("ranks", ("normal log-ratios", f"{per}", f"{spread:g}"), ranks(normal, per, spread))
             row = ("skewed log-ratios", f"{per}", f"{spread:g}")
-            yield Setting("ranks", row, ranks(g_and_h(0.3, 0.1), per, spread), most=1_000)
+            yield Setting("ranks", row, ranks(g_and_h(0.3, 0.1), per, spread))
     for per in (20, 100, 223):
         for level, spread in ((0.5, 0.001), (0.5, 0.1), (0.9, 0.02), (0.9, 0.1)):
             row = (f"translations, {100 * level:g}% masculine", f"{per}", f"{spread:g}")
-            yield Setting("ranks", row, ranks_of_shares(per, level, spread), most=1_000)
+            yield Setting("ranks", row, ranks_of_shares(per, level, spread))
     for count, per in ((5, 20), (20, 25), (12, 4)):
         for deviation in (0.0, 5.0, 10.0):
             row = ("CPS", f"{count} of {per} pairs", f"{deviation:g}")

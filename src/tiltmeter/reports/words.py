@@ -72,10 +72,11 @@ def template_note(row: Row) -> str:
         return ""
     if record.verdict.kind in ("not interpretable", "contradictory"):
         return ""  # nothing is said of the number, or it is told which parts contradict each other
-    if found.p_adjusted is None or found.p_adjusted >= ALPHA or found.value <= record.margin:
-        return ""
     measure = measure_named(record.measure)
-    moves, margin = (measure.margin_words(float(measure.number(size))) for size in (found.value, record.margin))
+    moved = float(measure.number(found.value))  # as printed: 1.223 is no more than a margin of 1.22
+    if found.p_adjusted is None or found.p_adjusted >= ALPHA or moved <= record.margin:
+        return ""
+    moves, margin = measure.margin_words(moved), measure.margin_words(record.margin)
     return f"{record.measure} moves by up to {moves} from template to template, more than the margin of {margin}"
 
 
