@@ -254,7 +254,7 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         like = case._like_these(case._weights(1.0, -1.0))
         shrunk = bias * per * (1 - missing) / (per * (1 - missing) + square)
         found["f_s, like these"] = None if like is None else covered(like, shrunk)
-        found["p_i"] = covers(gest_mt.masculine_interval(*groups[1].counts), float(true[0]))
+        found["p_i"] = covers(groups[1].interval, float(true[0]))
         return found
 
     return each(one)
@@ -267,8 +267,8 @@ def yields(per: int, low: float, high: float) -> Simulate:
     def one(rng: Rng) -> dict[str, bool]:
         gendered = [(rng.random(per) < rate).astype(float) for rate in rates]
         return {
-            "one stereotype": covers(gest_mt.yield_interval(gendered[:1]), low),
-            "all stereotypes": covers(gest_mt.yield_interval(gendered), float(rates.mean())),
+            "one stereotype": covers(gest_mt.share_interval(gendered[:1]), low),
+            "all stereotypes": covers(gest_mt.share_interval(gendered), float(rates.mean())),
         }
 
     return each(one)

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tiltmeter.errors import DataError
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.estimates import Rates, two_sided
-from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure, yield_interval
+from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure, share_interval
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 
@@ -178,22 +178,46 @@ def test_yields() -> None:
 
 def test_the_yield_of_all_is_that_of_translations_drawn_within_stereotypes() -> None:
     gendered = [np.repeat([1.0, 0.0], [some, 40 - some]) for some in (10, 20, 30, 38)]
-    low, high = yield_interval(gendered)
-    pooled = yield_interval([np.concatenate(gendered)])
+    low, high = share_interval(gendered)
+    pooled = share_interval([np.concatenate(gendered)])
     assert pooled[0] < low < np.mean(gendered) < high < pooled[1]
     error = math.sqrt(sum(some.var(ddof=1) / 40 for some in gendered) / 16)
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 150) * error, rel=0.02)
     found = by_name(measure(table({1: (20, 10, 10), 8: (10, 10, 20)})))["all", "all", "yield"]
     assert (found.low, found.high) == pytest.approx(
-        yield_interval([np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [20, 20])])
+        share_interval([np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [20, 20])])
     )
+
+
+def test_rates_of_few_translations_have_the_wider_of_two_intervals() -> None:
+    found = by_name(measure(table({1: (1, 3, 2), 8: (15, 4, 0), 9: (15, 5, 0), 10: (0, 0, 3)}), resamples=20))
+    for group, masculine, feminine in (("1", 1, 3), ("8", 15, 4)):
+        p_i = found["stereotype", group, "p_i"]
+        assert (p_i.low, p_i.high) == share_interval([np.repeat([1.0, 0.0], [masculine, feminine])])
+    p_i = found["stereotype", "9", "p_i"]
+    assert (p_i.low, p_i.high) == masculine_interval(15, 5)
+    p_i = found["stereotype", "10", "p_i"]
+    assert (p_i.low, p_i.high) == pytest.approx((0.0, 1.0))
+
+
+@pytest.mark.parametrize("n", [2, 4, 10])
+def test_rates_of_few_translations_cover_by_the_binomial_distribution(n: int) -> None:
+    counts, rates = np.arange(n + 1), np.linspace(0.01, 0.99, 99)
+    chances = stats.binom.pmf(counts[:, np.newaxis], n, rates)
+
+    def covered(ends: list[tuple[float, float]]) -> np.ndarray:
+        low, high = np.array(ends).T
+        return np.sum(chances * ((low[:, np.newaxis] <= rates) & (rates <= high[:, np.newaxis])), axis=0)
+
+    assert covered([share_interval([np.repeat([1.0, 0.0], [some, n - some])]) for some in counts]).min() > 0.93
+    assert covered([masculine_interval(int(some), int(n - some)) for some in counts]).min() < 0.93
 
 
 @pytest.mark.parametrize("n", [40, 100, 223])
 def test_yields_cover_by_the_binomial_distribution(n: int) -> None:
     """Not drawn but added up, at rates of which the mid-P interval alone covers some in 92%."""
     counts = np.arange(n + 1)
-    ends = np.array([yield_interval([np.repeat([1.0, 0.0], [some, n - some])]) for some in counts])
+    ends = np.array([share_interval([np.repeat([1.0, 0.0], [some, n - some])]) for some in counts])
     covered = []
     for rate in np.linspace(0.5, 0.995, 100):
         inside = (ends[:, 0] <= rate) & (rate <= ends[:, 1])
