@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import RecordRow, summaries
@@ -30,7 +30,7 @@ def reading(row: RecordRow) -> str:
     if record is None or record.verdict is None:
         return "no number that could show a bias"
     words = f"{record.verdict.words}: {number_with_interval(record)}"
-    notes = [note for note in (generality(row), control_note(row)) if note]
+    notes = [note for note in (generality(row), control_note(row), template_note(row)) if note]
     return "; ".join([words, *notes])
 
 
@@ -62,6 +62,22 @@ def control_note(row: RecordRow) -> str:
     if (record.verdict.kind, record.verdict.side) == (control.verdict.kind, control.verdict.side):
         return ""
     return f"{number_with_interval(control)} is {control.verdict.short}"
+
+
+def template_note(row: RecordRow) -> str:
+    """A clause where a number moves from template to template by more than its margin, and by more than chance."""
+    record = deciding(row)
+    found = row.get(measure_named(record.measure).between) if record is not None else None
+    if record is None or found is None or record.verdict is None or record.margin is None:
+        return ""
+    if record.verdict.kind in ("not interpretable", "contradictory"):
+        return ""  # nothing is said of the number, or it is told which parts contradict each other
+    measure = measure_named(record.measure)
+    moved = float(measure.number(found.value))  # as printed: 1.223 is no more than a margin of 1.22
+    if found.p_adjusted is None or found.p_adjusted >= ALPHA or moved <= record.margin:
+        return ""
+    moves, margin = measure.margin_words(moved), measure.margin_words(record.margin)
+    return f"{record.measure} moves by up to {moves} from template to template, more than the margin of {margin}"
 
 
 def probability(value: float | None) -> str:
@@ -162,9 +178,10 @@ def _what_to_do(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]
 
 def _confounds(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
     """One sentence on what the number may be besides bias: there is room for one on the first screen."""
-    for v in found:
-        if note := control_note(v.row):
-            return [f"{_where([v], models)} a known confound matters: {note}."]
+    for note_of in (control_note, template_note):
+        for v in found:
+            if note := note_of(v.row):
+                return [f"{_where([v], models)} a known confound matters: {note}."]
     return []
 
 
