@@ -43,6 +43,7 @@ SAME_THING = {
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
     "translations": {"runs", "cli"},
     "comparison": {"comparing", "reports"},
+    "ranks": {"measures", "reports"},
 }
 
 
