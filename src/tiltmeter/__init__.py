@@ -1,4 +1,4 @@
-"""Tiltmeter measures how far a language model leans towards stereotypes, and how sure one can be of it.
+"""Tiltmeter measures the stereotypical bias of language models, with confidence intervals and verdicts.
 
 import tiltmeter
 result = tiltmeter.evaluate("bert-base-cased", on="stereoset:en")
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs pandas and torch is imported on first use, so that `tiltmeter.models` runs without the former."""
+    """Import what needs pandas and torch on first use, so that `tiltmeter.models` runs without pandas."""
     if name in ("Result", "evaluate", "evaluate_translator", "score_predictions", "score_translations"):
         return getattr(import_module("tiltmeter.runs"), name)
     raise AttributeError(f"module 'tiltmeter' has no attribute {name!r}")
