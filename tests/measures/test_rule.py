@@ -643,7 +643,7 @@ def _same_row(one: Record, other: Record) -> bool:
 
 
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(0, 60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_verdict_never_contradicts_the_interval_beside_it(ups: int, downs: int, ties: int) -> None:
     """With a family of one, what is said follows from the interval."""
     values = np.array([100.0] * ups + [0.0] * downs + [50.0] * ties)

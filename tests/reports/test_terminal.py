@@ -150,7 +150,7 @@ def test_whether_it_holds_for_other_stereotypes() -> None:
     unlike = run(table.assign(score=table["score"] + spread), family="gest").records
     said = printed(unlike, 300)[-2]
     assert "significant bias towards stereotypes" in said
-    assert "of these stereotypes; not shown for others like them [" in said
+    assert "for these stereotypes; not shown for others like them [" in said
 
 
 def test_groups_of_a_view() -> None:

@@ -157,7 +157,7 @@ def test_of_gest_it_is_told_of_which_stereotypes_it_speaks() -> None:
     spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
     unlike = headline(run(table.assign(score=table["score"] + spread), family="gest").records)
     assert "significant bias towards stereotypes" in unlike.lead
-    assert any("of these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
+    assert any("for these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
 
 
 def with_lengths(ss_shorter: float, ss_longer: float, shorter: int, longer: int) -> pd.DataFrame:
