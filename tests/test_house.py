@@ -44,6 +44,7 @@ SAME_THING = {
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
     "translations": {"runs", "cli"},
     "comparison": {"comparing", "reports"},
+    "ranks": {"measures", "reports"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Tiltmeter measures how far a language model leans towards stereotypes, and how sure one can be of it.
+"""Tiltmeter measures the stereotypical bias of language models, with confidence intervals and verdicts.
 
 import tiltmeter
 result = tiltmeter.evaluate("bert-base-cased", on="stereoset:en")

@@ -3,13 +3,14 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
+from tests.measures.test_templates import of_gest, of_pairs
 from tests.reports.made import association_records as association
 from tests.reports.made import record
 from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 from tiltmeter.reports.record_rows import rows_of
-from tiltmeter.reports.words import Headline, headlines, verdicts
+from tiltmeter.reports.words import Headline, headlines, reading, verdicts
 
 
 def headline(records: Sequence[Record]) -> Headline:
@@ -151,12 +152,12 @@ def test_a_sample_is_named_first() -> None:
 
 def test_of_gest_it_is_told_of_which_stereotypes_it_speaks() -> None:
     alike = headline(run(gest_scores(lean=1.0, n=800), family="gest").records)
-    assert any(sentence.endswith("so it is for stereotypes like these.") for sentence in alike.more)
+    assert any(sentence.endswith("significant for stereotypes like these in general, too.") for sentence in alike.more)
     table = gest_scores(lean=1.0, n=800)
     spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
     unlike = headline(run(table.assign(score=table["score"] + spread), family="gest").records)
     assert "significant bias towards stereotypes" in unlike.lead
-    assert any("of these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
+    assert any("for these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
 
 
 def with_lengths(ss_shorter: float, ss_longer: float, shorter: int, longer: int) -> pd.DataFrame:
@@ -181,6 +182,29 @@ def test_where_length_makes_no_difference_nothing_is_told_of_it() -> None:
     found = headline(run(with_lengths(62.0, 62.0, 900, 300)).records)
     assert "significant bias towards stereotypes" in found.lead
     assert "length" not in said(found)
+
+
+@pytest.mark.parametrize(("shares", "told"), [((38, 12, 40, 34, 39, 13), True), ((30, 29, 30, 30, 29, 30), False)])
+def test_where_templates_differ_by_more_than_the_margin_that_is_told(shares: tuple[int, ...], told: bool) -> None:
+    found = headline(of_pairs(list(shares)))
+    sentences = [sentence for sentence in found.more if "template" in sentence]
+    assert len(sentences) == told
+    for sentence in sentences:
+        assert sentence.startswith("In English a known confound matters: CPS moves by up to ")
+        assert sentence.endswith(" points from template to template, more than the margin of 5 points.")
+    (row,) = rows_of(of_pairs(list(shares)))
+    assert ("from template to template" in reading(row)) == told
+
+
+def test_of_gest_the_spread_over_templates_is_told_unless_they_contradict_each_other() -> None:
+    found = headline(of_gest([0.3, 1.1]))
+    (sentence,) = (sentence for sentence in found.more if "template to template" in sentence)
+    assert sentence.startswith("In English a known confound matters: g_s moves by up to a factor of ")
+    assert sentence.endswith(" from template to template, more than the margin of a factor of 1.22.")
+    contradictory = headline(of_gest([-0.6, 0.6]))
+    assert "contradict each other (template-2 towards stereotypes, template-1 against)" in said(contradictory)
+    assert "known confound" not in said(contradictory)
+    assert "known confound" not in said(headline(of_gest([0.5, 0.5])))
 
 
 def test_below_zero_is_towards_for_s_jsd_and_above_one_for_g_s() -> None:

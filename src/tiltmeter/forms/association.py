@@ -281,6 +281,7 @@ FORM = Form(
     texts=_texts,
     translatable=_translatable,
     attributes=attributes,
+    numbers=("length_difference",),
     shown=_shown,
     heading=lambda item: (item.bias_type, item.target_term),
     parts=PARTS,

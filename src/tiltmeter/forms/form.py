@@ -90,6 +90,8 @@ class Form(Generic[I]):
     translatable: Callable[[I], dict[str, str]]
     # Columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
+    # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.
+    numbers: tuple[str, ...] = ()
     # For display: the item's texts, and the parts of its heading besides part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""Figures as files, for papers and slides."""
+"""Figures as SVG, PNG and PDF files."""
 
 import json
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import atomic_write
 from tiltmeter.reports.figures import Figure
 
-_SCALE = 2  # pixels to a point in PNG files, so that print is sharp
+_SCALE = 2  # pixels per point in PNG files, for sharp prints
 
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
-    """Write each figure as SVG, PNG and PDF; the first of each pair is what its benchmark is called in file names."""
+    """Write each figure as SVG, PNG and PDF, named after its benchmark, the first of each pair; returns the paths."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, not a folder; choose another place with --figures.")
+        raise UsageError(f"{folder} is a file, not a folder; choose another folder with --figures.")
     written = []
     for benchmark, figure in figures:
         svg = vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[])

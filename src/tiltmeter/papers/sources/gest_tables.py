@@ -1,4 +1,4 @@
-"""Which recipe recomputes which number of GEST's tables."""
+"""The recipes for the numbers of GEST's tables."""
 
 import csv
 import math
@@ -13,13 +13,13 @@ from tiltmeter.papers.sources import gest_scores, gest_translations
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 
-# Table 3 is made of means over the rows of other tables.
+# Table 3 has means over the rows of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
 _NO_RUN = "Translation systems are not run; their released translations are read without --from-models."
 
 
 def find(table: str, place: Place, kind: str, *, from_models: bool) -> NumberSource:
-    """What recomputes the number at a place of a table."""
+    """The source of the number in a cell of a table."""
     if table == "3":
         return _find_mean(place, from_models)
     name = names()[table, place["system"]]
@@ -52,14 +52,14 @@ def _find_mean(place: Place, from_models: bool) -> NumberSource:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The means of the rates over all rows of a table; all of them have to be there."""
+    """The means of the rates over all rows of a table; available only if all rows are."""
 
     table: str
     from_models: bool
 
     @property
     def name(self) -> str:
-        """What the means are over."""
+        """The rows averaged."""
         return f"all rows of Table {self.table}"
 
     def numbers(self, desk: Desk) -> Numbers:
@@ -74,16 +74,16 @@ class Means:
                 )
             )
         }
-        found = [desk.compute(recipe) for recipe in rows]
+        row_numbers = [desk.compute(recipe) for recipe in rows]
         letter = "p" if self.table == "8" else "q"
         return {
-            (rate,): math.fsum(numbers[rate, "all", "value"] for numbers in found) / len(found)
+            (rate,): math.fsum(numbers[rate, "all", "value"] for numbers in row_numbers) / len(row_numbers)
             for rate in (f"{letter}_m", f"{letter}_f", f"{letter}_fam")
         }
 
 
 @cache
 def names() -> dict[tuple[str, str], str]:
-    """The names of models on the hub, and of the folders of translation systems, by table and printed name."""
+    """The hub ids of models, and the folders of translation systems, by table and printed name."""
     text = files(__package__).joinpath("gest.csv").read_text(encoding="utf-8")
     return {(row["table"], row["system"]): row["name"] for row in csv.DictReader(StringIO(text))}

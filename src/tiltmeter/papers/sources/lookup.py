@@ -6,7 +6,7 @@ from tiltmeter.papers.sources.recipe import NumberSource
 
 
 def find(number: Printed, *, from_models: bool = False, instead: Place | None = None) -> NumberSource:
-    """What recomputes a number; `instead` changes its place, to recompute what it might be by mistake."""
+    """The source of a number; `instead` replaces parts of its cell, to test an explanation for a difference."""
     place = {**number.place, **(instead or {})}
     if number.paper.key == "steinborn2022":
         return steinborn.find(place, number.kind, from_models=from_models)
