@@ -87,7 +87,7 @@ def test_report_goes_into_the_folder_of_one_run(runs: dict[str, str], tmp_path: 
     folder = saved(tmp_path / "alone", tiltmeter.load_run(runs["one"]))
     assert tiltmeter.report(folder) == Path(folder) / "report.html"
     assert "made/one" in (Path(folder) / "report.html").read_text(encoding="utf-8")
-    with pytest.raises(tiltmeter.UsageError, match="belongs to none"):
+    with pytest.raises(tiltmeter.UsageError, match="needs a file of its own"):
         tiltmeter.report([runs["one"], runs["two"]])
     with pytest.raises(tiltmeter.UsageError, match="no folder for its report"):
         tiltmeter.report(tiltmeter.load_run(folder))
