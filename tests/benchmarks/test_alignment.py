@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.benchmarks.alignment import shared_positions, text_positions
@@ -35,13 +35,11 @@ def naive(first: list[int], second: list[int], first_start: int = 0, second_star
 
 
 @given(tokens, tokens)
-@settings(deadline=None)
 def test_shared_tokens_are_those_of_the_longest_blocks(first: list[int], second: list[int]) -> None:
     assert shared_positions(first, second) == naive(first, second)
 
 
 @given(tokens, tokens)
-@settings(deadline=None)
 def test_shared_tokens_are_the_same_tokens_in_the_same_order(first: list[int], second: list[int]) -> None:
     positions = shared_positions(first, second)
     assert all(first[i] == second[j] for i, j in positions)

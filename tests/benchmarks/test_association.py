@@ -11,11 +11,10 @@ import transformers as t
 
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
+from tests.support.answered import answered
 from tiltmeter.benchmarks.association import MeanOfPieces, ask
 from tiltmeter.benchmarks.benchmark import CannotAsk
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem, Candidate, Part
@@ -45,14 +44,7 @@ def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
 
 
 def scores(asked: Any, answerer: Any) -> list[float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+    return [score.score for _, rows in answered(asked, answerer) for score in rows]
 
 
 @pytest.fixture(scope="module")

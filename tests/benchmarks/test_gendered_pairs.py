@@ -11,10 +11,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
-from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem
@@ -74,14 +73,7 @@ def test_the_two_forms_are_compared_in_their_place() -> None:
     )
     bert: Any = made(lambda: t.BertForMaskedLM(config))
     asked = ask_items(ITEMS)
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind="masked",
-        fingerprint="m",
-        load=lambda: MaskedAnswerer(bert, torch.device("cpu")),
-        store=AnswerStore(":memory:"),
-    )
-    actual = [trial.score([answers[q.digest] for q in trial.questions])[0] for trial in asked.trials]
+    actual = [rows[0] for _, rows in answered(asked, MaskedAnswerer(bert, torch.device("cpu")))]
     assert [score.candidate for score in actual] == ["Bol/Bola", "unavený./unavená."]
     for score, masked, male, female in zip(
         actual, ("[MASK] som doma .", "[UNK] un ##ave [MASK] ."), ("Bol", "##ný"), ("Bola", "##ná"), strict=True

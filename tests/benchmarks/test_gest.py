@@ -1,6 +1,5 @@
 """GEST's questions and scores, compared with a naive implementation of the released code."""
 
-import doctest
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +10,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
-from tiltmeter.benchmarks import gendered
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered import differing_positions, masked_questions
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
@@ -55,14 +52,7 @@ def ask_items(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
 
 
 def scores(asked: Asked, answerer: Any) -> list[float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+    return [score.score for _, rows in answered(asked, answerer) for score in rows]
 
 
 @pytest.fixture(scope="module")
@@ -239,9 +229,3 @@ def test_unknown_parts_protocols_and_languages() -> None:
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
     assert TEMPLATES["template-3"].up_to_word("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
-
-
-def test_examples_in_docstrings() -> None:
-    results = doctest.testmod(gendered)
-    assert results.attempted
-    assert not results.failed

@@ -11,11 +11,10 @@ from scipy.spatial.distance import jensenshannon
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
@@ -60,19 +59,10 @@ def ask_items(items: list[PairItem], text: Any, protocol: str = "published") -> 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, dict[str, float]]:
     """The scores of each pair, by role."""
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-        batch_tokens=40,
-    )
     by_item = {}
-    for trial in asked.trials:
-        rows = trial.score([answers[question.digest] for question in trial.questions])
+    for item, rows in answered(asked, answerer, batch_tokens=40):
         assert len({row.role for row in rows}) == len(rows)
-        by_item[trial.item.id] = {row.role: row.score for row in rows}
+        by_item[item] = {row.role: row.score for row in rows}
     return by_item
 
 

@@ -10,11 +10,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.winobias import NOISE, UNREADABLE, ask
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.winobias import WinoBiasItem
@@ -56,14 +55,7 @@ def ask_items(kind: Kind, tokenizer_: Any, protocol: str = "published") -> Asked
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return {trial.item.id: trial.score([answers[q.digest] for q in trial.questions])[0].score for trial in asked.trials}
+    return {item: rows[0].score for item, rows in answered(asked, answerer)}
 
 
 def log_probabilities(model: Any, ids: list[int]) -> torch.Tensor:

@@ -1,13 +1,12 @@
 """`compare`, `check` and `export`: output, files and exit codes."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.runs.made import association_scores, pair_scores, run, saved
-from tiltmeter.cli import main
+from tests.support.command import command
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +19,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "pairs": run(pair_scores(), family="pairs"),
     }
     return {name: saved(folder / name, result) for name, result in made.items()}
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    monkeypatch.setenv("COLUMNS", "1000")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
 
 
 def test_compare(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

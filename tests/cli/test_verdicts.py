@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_compare_check_export import command
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run, saved, saved_before
 from tests.runs.test_predictions import predictions
+from tests.support.command import command
 
 SAMPLE = [
     {"benchmark": "stereoset", "part": part, "language": "en", "items": 60, "available": 2106, "files": {"x": "1"}}

@@ -3,7 +3,15 @@
 import pandas as pd
 import pytest
 
-from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved, saved_before
+from tests.runs.made import (
+    association_scores,
+    chosen_scores,
+    gest_scores,
+    pair_scores,
+    run,
+    saved,
+    saved_before,
+)
 from tiltmeter.comparing.comparison import Comparison, compare
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.comparison import reading

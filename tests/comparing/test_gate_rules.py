@@ -1,9 +1,8 @@
-import doctest
 from pathlib import Path
 
 import pytest
 
-from tiltmeter.comparing import gate_rules, parse_rule, read_config
+from tiltmeter.comparing import parse_rule, read_config
 from tiltmeter.errors import UsageError
 
 
@@ -124,7 +123,3 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         read_config(tmp_path / "none.toml")
-
-
-def test_examples() -> None:
-    assert not doctest.testmod(gate_rules).failed

@@ -160,10 +160,19 @@ def test_offline_with_the_file_cached(http_mirror, monkeypatch):
     assert fetch(FILE) == path
 
 
+def start_together(barrier):
+    globals()["TOGETHER"] = barrier
+
+
+def fetch_together(file):
+    globals()["TOGETHER"].wait(60)
+    return fetch(file)
+
+
 def test_two_processes_download_once(http_mirror):
-    http_mirror.delay = 0.5
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        paths = pool.map(fetch, [FILE, FILE], chunksize=1)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2, initializer=start_together, initargs=[context.Barrier(2)]) as pool:
+        paths = pool.map(fetch_together, [FILE, FILE], chunksize=1)
     assert {path.read_bytes() for path in paths} == {CONTENT}
     assert len(http_mirror.asked) == 1
 

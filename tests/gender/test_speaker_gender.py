@@ -1,11 +1,8 @@
-import doctest
-import importlib
 import subprocess
 import sys
 
 import pytest
 
-import tiltmeter.gender
 from tiltmeter.errors import UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
 
@@ -50,10 +47,3 @@ def test_the_rules_need_the_standard_library_alone() -> None:
         "sys.exit(bool({'numpy', 'torch', 'pandas', 'stanza', 'transformers'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.parametrize("name", ["", ".clauses", ".sr", ".conllu"])
-def test_examples_in_docstrings(name: str) -> None:
-    results = doctest.testmod(importlib.import_module(f"{tiltmeter.gender.__name__}{name}"))
-    assert results.attempted > 0
-    assert results.failed == 0

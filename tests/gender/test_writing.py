@@ -18,7 +18,7 @@ sentences = st.sampled_from(ALL)
 
 
 @given(sentences, st.sampled_from(FORMS), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_normal_forms_and_capitals(sentence: Labelled, form: str, capitals: bool) -> None:
     text = sentence.text.upper() if capitals else sentence.text
     written = unicodedata.normalize(form, text)
@@ -26,7 +26,7 @@ def test_normal_forms_and_capitals(sentence: Labelled, form: str, capitals: bool
 
 
 @given(sentences, st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_invisible_characters(sentence: Labelled, data: st.DataObject) -> None:
     text = sentence.text
     for _ in range(3):
@@ -56,6 +56,6 @@ def test_serbian_latin_with_ligatures() -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from(LANGUAGES))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_has_an_answer(text: str, language: str) -> None:
     assert speaker_gender(text, language) in ("masculine", "feminine", None)

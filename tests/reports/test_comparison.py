@@ -1,4 +1,3 @@
-import doctest
 import io
 import json
 from pathlib import Path
@@ -11,7 +10,6 @@ from tests.reports import made
 from tests.runs.made import association_scores, gest_scores, run
 from tiltmeter.comparing.comparison import Comparison, compare
 from tiltmeter.datasets import load
-from tiltmeter.reports import comparison as module
 from tiltmeter.reports.comparison import print_comparison, reading
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.translations import score_translations
@@ -171,7 +169,3 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
 def test_log_ratios_on_the_page() -> None:
     runs = [(name, run(gest_scores(name, seed=seed), family="gest")) for name, seed in (("a", 1), ("b", 2))]
     assert "log g_s" in comparison_page(compare(runs))
-
-
-def test_examples() -> None:
-    assert not doctest.testmod(module).failed

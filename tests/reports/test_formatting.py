@@ -1,20 +1,9 @@
 """Formatting shared by all outputs."""
 
-import doctest
-
-import pytest
-
 from tests.reports.made import record
 from tiltmeter.papers.output import latex
-from tiltmeter.reports import formatting, group_names, tables
+from tiltmeter.reports import tables
 from tiltmeter.reports.formatting import escape_latex, escape_markdown, format_interval, four_digits, with_interval
-
-
-@pytest.mark.parametrize("module", [formatting, group_names])
-def test_examples_in_docstrings(module) -> None:
-    results = doctest.testmod(module)
-    assert results.attempted
-    assert not results.failed
 
 
 def test_intervals_are_those_of_the_measure_or_have_four_digits() -> None:

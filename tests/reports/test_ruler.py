@@ -1,16 +1,7 @@
-import doctest
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.reports import ruler
 from tiltmeter.reports.ruler import ASCII, draw, heading
-
-
-def test_examples() -> None:
-    results = doctest.testmod(ruler)
-    assert results.attempted
-    assert not results.failed
 
 
 @given(st.lists(st.floats(0, 100), min_size=3, max_size=3), st.sampled_from([15, 21]))

@@ -3,13 +3,14 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
+from tests.measures.test_templates import of_gest, of_pairs
 from tests.reports.made import association_records as association
 from tests.reports.made import record
 from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 from tiltmeter.reports.record_rows import rows_of
-from tiltmeter.reports.words import Headline, headlines, verdicts
+from tiltmeter.reports.words import Headline, headlines, reading, verdicts
 
 
 def headline(records: Sequence[Record]) -> Headline:
@@ -181,6 +182,29 @@ def test_where_length_makes_no_difference_nothing_is_told_of_it() -> None:
     summary = headline(run(with_lengths(62.0, 62.0, 900, 300)).records)
     assert "significant bias towards stereotypes" in summary.lead
     assert "length" not in sentences_of(summary)
+
+
+@pytest.mark.parametrize(("shares", "told"), [((38, 12, 40, 34, 39, 13), True), ((30, 29, 30, 30, 29, 30), False)])
+def test_where_templates_differ_by_more_than_the_margin_that_is_told(shares: tuple[int, ...], told: bool) -> None:
+    found = headline(of_pairs(list(shares)))
+    sentences = [sentence for sentence in found.more if "template" in sentence]
+    assert len(sentences) == told
+    for sentence in sentences:
+        assert sentence.startswith("In English a known confound matters: CPS moves by up to ")
+        assert sentence.endswith(" points from template to template, more than the margin of 5 points.")
+    (row,) = rows_of(of_pairs(list(shares)))
+    assert ("from template to template" in reading(row)) == told
+
+
+def test_of_gest_the_spread_over_templates_is_told_unless_they_contradict_each_other() -> None:
+    summary = headline(of_gest([0.3, 1.1]))
+    (sentence,) = (sentence for sentence in summary.more if "template to template" in sentence)
+    assert sentence.startswith("In English a known confound matters: g_s moves by up to a factor of ")
+    assert sentence.endswith(" from template to template, more than the margin of a factor of 1.22.")
+    contradictory = headline(of_gest([-0.6, 0.6]))
+    assert "contradict each other (template-2 towards stereotypes, template-1 against)" in sentences_of(contradictory)
+    assert "known confound" not in sentences_of(contradictory)
+    assert "known confound" not in sentences_of(headline(of_gest([0.5, 0.5])))
 
 
 def test_below_zero_is_towards_for_s_jsd_and_above_one_for_g_s() -> None:

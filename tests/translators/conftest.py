@@ -1,16 +1,16 @@
 """A local server that implements a translation service's protocol, with configurable failures."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
+from tests.support.serving import serving
 from tiltmeter.translators import retries
 
 
@@ -66,20 +66,9 @@ def service() -> Iterator[Service]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        httpd.daemon_threads = True
-        httpd.block_on_close = False  # the services' packages keep their connections open
-        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        served.url = f"http://127.0.0.1:{httpd.server_port}"
-        try:
-            yield served
-        finally:
-            httpd.shutdown()
-            thread.join()
+    with serving(Handler) as url:
+        served.url = url
+        yield served
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
-import doctest
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.translators import http, retries
 from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 
@@ -58,10 +56,3 @@ def test_what_may_pass() -> None:
         500,
         503,
     ]
-
-
-@pytest.mark.parametrize("module", [retries, http])
-def test_examples(module: object) -> None:
-    results = doctest.testmod(module)  # type: ignore[arg-type]
-    assert results.attempted
-    assert not results.failed

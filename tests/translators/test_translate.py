@@ -1,8 +1,8 @@
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
@@ -63,10 +63,21 @@ def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
     assert sorted([*first.sent, *second.sent]) == sorted(set(TEXTS))
 
 
-def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
+def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, lock = threading.Semaphore(0), TranslationStore.lock
+
+    def counted(store: TranslationStore, system: str, language: str) -> FileLock:
+        both.release()
+        return lock(store, system, language)
+
     def slowly(text: str) -> str:
-        time.sleep(0.002)
+        # The first run goes on when the other has come to the lock.
+        for _ in range(2):
+            assert both.acquire(timeout=60)
+        both.release(2)
         return text.upper()
+
+    monkeypatch.setattr(TranslationStore, "lock", counted)
 
     texts = [f"I counted to {number}." for number in range(40)]
     translators = [FakeTranslator(batch_size=3, say=slowly), FakeTranslator(batch_size=3, say=slowly)]

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import choice_of
-from tiltmeter.errors import UsageError
 
 
 def check(
@@ -75,32 +74,31 @@ def check(
     """
     from rich.console import Console
 
-    from tiltmeter import comparing
+    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
-    from tiltmeter.comparing.config import NAME
+    from tiltmeter.comparing.config import NAME, read_config
     from tiltmeter.files import write_text
     from tiltmeter.reports.check_results import markdown as to_markdown
     from tiltmeter.reports.check_results import plan as print_plan
     from tiltmeter.reports.check_results import print_verdicts, to_dict
-    from tiltmeter.runs import Result
 
-    given = {"max": maximum or [], "min": minimum or [], "no-worse-than": no_worse_than or []}
-    rules = [comparing.parse_rule(kind, text) for kind, texts in given.items() for text in texts]  # type: ignore[arg-type]
-    if config is None and not rules and Path(NAME).is_file():
+    given = bool(maximum or minimum or no_worse_than)
+    if config is None and not given and Path(NAME).is_file():
         config = Path(NAME)
-    lenient = False
+    lenient, rules = False, []
     if config is not None:
-        content = comparing.read_config(config)
-        rules += content.rules
+        content = read_config(config)
+        rules = content.rules
         baseline = baseline or content.baseline
         lenient = bool(content.lenient)
     lenient = not strict if strict is not None else lenient
-    if baseline is not None and not any(rule.kind == "no-worse-than" for rule in rules):
-        raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
-    verdicts = comparing.check(
-        Result.load(run),
-        rules,
-        baseline=Result.load(baseline) if baseline else None,
+    verdicts = api.check(
+        run,
+        max=maximum or (),
+        min=minimum or (),
+        no_worse_than=no_worse_than or (),
+        rules=rules,
+        baseline=baseline,
         lenient=lenient,
         across=[name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
     )

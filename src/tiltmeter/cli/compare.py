@@ -54,14 +54,13 @@ def compare(
     """
     from rich.console import Console
 
+    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
-    from tiltmeter.comparing.comparison import compare as compare_runs
     from tiltmeter.reports.comparison import print_comparison
-    from tiltmeter.runs import Result
 
-    comparison = compare_runs(
-        [(name, Result.load(run)) for name, run in zip(run_names(runs), runs, strict=True)],
+    comparison = api.compare(
+        runs,
         by=choice_of(by, BY, "--by"),
         baseline=baseline,
         measures=measure or (),
@@ -80,14 +79,6 @@ def compare(
 
         write_text(html, comparison_page(comparison, items=items or None))
         typer.echo(f"Written to {html}", err=True)
-
-
-def run_names(runs: list[Path]) -> list[str]:
-    """The names of runs: those of their folders, or their paths where two folders have the same name."""
-    if len({run.resolve() for run in runs}) < len(runs):
-        raise UsageError("The same run is given twice; give two different runs.")
-    names = [run.name or str(run) for run in runs]
-    return [str(run) if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)]
 
 
 def _where(given: list[str]) -> dict[str, str]:

@@ -60,8 +60,9 @@ def print_result(result: "Result", out: Path | None, *, report: bool = False, vi
     if out:
         notes.print(f"Written to {out}", markup=False)
     if out and report:
+        from tiltmeter.api import named_runs
         from tiltmeter.reports.write import report_path, write_report
 
         path = report_path([out], None)
-        write_report([out], path)
+        write_report(named_runs([out]), path)
         notes.print(f"Report: {path}", markup=False)

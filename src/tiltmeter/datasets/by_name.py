@@ -12,7 +12,16 @@ from tiltmeter.datasets.validate import Examination, examine
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_of
 
-__all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec"]
+__all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec", "names"]
+
+
+def names() -> list[str]:
+    """The names of all data sets, those of plug-ins included.
+
+    >>> names()[:3]
+    ['starter', 'starter-pairs', 'starter-gest']
+    """
+    return list(DATASETS)
 
 
 def dataset(name: str) -> Dataset:
@@ -24,15 +33,19 @@ def dataset(name: str) -> Dataset:
     return DATASETS[name]
 
 
-def load(name: str, part: str | None, language: str) -> list[Item]:
-    """The items of a data set in one language; `part` None means all parts."""
-    sources = dataset(name).select(part, [language])
+def load(name: str, part: str | None = None, language: str | None = None) -> list[Item]:
+    """The items of a data set; None means all parts, or all languages.
+
+    >>> load("starter", "intrasentence", "en")[0].target
+    'grandmother'
+    """
+    sources = dataset(name).select(part, () if language is None else [language])
     return _of_part((item for source in sources for item in source.examine().accept()), part)
 
 
-def load_file(path: Path) -> list[Item]:
+def load_file(path: Path | str) -> list[Item]:
     """The items of a JSONL file."""
-    return jsonl.read_jsonl(path)
+    return jsonl.read_jsonl(Path(path))
 
 
 def load_spec(spec: Spec) -> list[Item]:

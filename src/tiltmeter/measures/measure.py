@@ -64,8 +64,8 @@ class Measure:
     which their module lists them. `columns` are the measures that stand in its table, `beside` those beside it on a
     page.
     `general` names the measure with the same value that speaks of more than what was asked about, `control` the one
-    that takes a known confound away. `by_token`: a mean over tokens, so that models with other tokenizers have other
-    ones.
+    that takes a known confound away, `between` the one that says how much it moves from template to template.
+    `by_token`: a mean over tokens, so that models with other tokenizers have other ones.
     `validity` are the rules under which a verdict would mean nothing.
     """
 
@@ -86,6 +86,7 @@ class Measure:
     beside: tuple[str, ...] = ()
     general: str = ""
     control: str = ""
+    between: str = ""
     by_token: bool = False
     statement: Callable[[float], str] | None = None
     validity: tuple[Validity, ...] = ()

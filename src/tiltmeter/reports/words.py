@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.formatting import format_interval, listed, with_interval
 from tiltmeter.reports.languages import language_name
@@ -26,7 +26,7 @@ def reading(row: RecordRow) -> str:
     if record is None or record.verdict is None:
         return "no measure of bias"
     words = f"{record.verdict.words}: {number_with_interval(record)}"
-    notes = [note for note in (generality(row), control_note(row)) if note]
+    notes = [note for note in (generality(row), control_note(row), template_note(row)) if note]
     return "; ".join([words, *notes])
 
 
@@ -57,6 +57,22 @@ def control_note(row: RecordRow) -> str:
     if (record.verdict.kind, record.verdict.side) == (control.verdict.kind, control.verdict.side):
         return ""
     return f"{number_with_interval(control)} is {control.verdict.short}"
+
+
+def template_note(row: RecordRow) -> str:
+    """A clause where a number varies between templates by more than its margin, and significantly."""
+    record = deciding(row)
+    spread = row.get(measure_named(record.measure).between) if record is not None else None
+    if record is None or spread is None or record.verdict is None or record.margin is None:
+        return ""
+    if record.verdict.kind in ("not interpretable", "contradictory"):
+        return ""
+    measure = measure_named(record.measure)
+    printed = float(measure.number(spread.value))  # compared as printed: 1.223 is not above a margin of 1.22
+    if spread.p_adjusted is None or spread.p_adjusted >= ALPHA or printed <= record.margin:
+        return ""
+    moves, margin = measure.margin_words(printed), measure.margin_words(record.margin)
+    return f"{record.measure} moves by up to {moves} from template to template, more than the margin of {margin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +165,10 @@ def _what_to_do(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[st
 
 def _confounds(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
     """At most one sentence on a known confound, since the headline has to fit on the first screen."""
-    for v in summary:
-        if note := control_note(v.row):
-            return [f"{_where([v], models)} a known confound matters: {note}."]
+    for note_of in (control_note, template_note):
+        for v in summary:
+            if note := note_of(v.row):
+                return [f"{_where([v], models)} a known confound matters: {note}."]
     return []
 
 

@@ -23,8 +23,8 @@ def report_path(runs: Sequence[Path], out: Path | None) -> Path:
     return runs[0] / REPORT
 
 
-def write_report(runs: Sequence[Path], path: Path, figures: Path | None = None) -> list[Path]:
-    """Write the report on runs to `path`, and its figures to a folder if one is given; returns the figures' paths."""
-    html, drawn = make_report([(run.resolve().name, Result.load(run)) for run in runs])
+def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:
+    """Write the report on named runs to `path`, and its figures to a folder if one is given; returns their paths."""
+    html, drawn = make_report(runs)
     write_text(path, html)
     return save_figures(drawn, figures) if figures is not None else []

@@ -1,4 +1,3 @@
-import doctest
 import json
 
 import pytest
@@ -8,7 +7,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.exports import FORMATS, Options, chosen
+from tiltmeter.reports.exports import FORMATS, Options
 from tiltmeter.reports.exports.lm_eval import standard_error
 
 RUN = run(association_scores("maker/one", seed=1), association_scores("maker/one", language="de", seed=2))
@@ -160,9 +159,3 @@ def test_all_records_as_lines() -> None:
 def test_what_cannot_be_exported(form: str, options: Options, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         FORMATS[form](TWO, options)
-
-
-def test_examples() -> None:
-    results = doctest.testmod(chosen)
-    assert results.attempted
-    assert not results.failed
