@@ -70,7 +70,7 @@ def test_rules_of_all_kinds(runs: dict[str, str]) -> None:
 
 
 def test_a_baseline_wants_a_rule(runs: dict[str, str]) -> None:
-    with pytest.raises(tiltmeter.UsageError, match="no rule about it"):
+    with pytest.raises(tiltmeter.UsageError, match="without a rule for it"):
         tiltmeter.check(runs["one"], max="stereoset.SS 90", baseline=runs["two"])
 
 

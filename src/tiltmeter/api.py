@@ -91,9 +91,7 @@ def check(
         *rules,
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in given):
-        raise UsageError(
-            "A baseline is given, but no rule about it; say how much worse is too much: --no-worse-than 2."
-        )
+        raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
     return judge.check(
         _loaded(run), given, baseline=None if baseline is None else _loaded(baseline), lenient=lenient, across=across
     )
