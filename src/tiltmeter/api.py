@@ -54,7 +54,7 @@ def compare(
     """
     folders = [Path(run).resolve() for run in _values(runs) if not isinstance(run, Result)]
     if len(set(folders)) < len(folders):
-        raise UsageError("The same run is given twice; a run has nothing to be compared with itself in.")
+        raise UsageError("The same run is given twice; give two different runs.")
     return comparison.compare(
         named_runs(runs), by=by, baseline=baseline, measures=measures, where=where or {}, across=across
     )
