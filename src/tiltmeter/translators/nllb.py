@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from transformers.utils import GENERATION_CONFIG_NAME
 
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.loaded_files import digest
 from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.translators.base import SOURCE
 
 # The codes of FLORES-200, by which NLLB knows languages, and those of mBART-50, which knows fewer.
@@ -79,8 +82,10 @@ class NllbTranslator:
 
     @property
     def key(self) -> str:
-        """The model's weights, and how it searches."""
-        return f"nllb {self._model.fingerprint('seq2seq')} beams {self._beams} longest {LONGEST}"
+        """The model's files, its generation config among them, and how it searches."""
+        generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
+        search = digest(file for file in generation if file.is_file())
+        return f"nllb {self._model.fingerprint('seq2seq')} generation {search} beams {self._beams} longest {LONGEST}"
 
     def check(self, language: str) -> None:
         """Refuse a language that the model has no token for."""
@@ -92,7 +97,7 @@ class NllbTranslator:
         tokenizer.src_lang = self._coding.english
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
-        with torch.inference_mode():
+        with quiet_transformers(), torch.inference_mode():
             made = model.generate(  # type: ignore[operator]
                 **inputs,
                 forced_bos_token_id=self._token(language),
