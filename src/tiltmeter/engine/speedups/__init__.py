@@ -65,10 +65,12 @@ def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
     trial = Trial(answerer)
     used = []
     for speedup in chosen:
+        if speedup.changes_rows:
+            trial.prepare_rows()
         undo = speedup.apply(answerer, trial)
         if undo is None:
             continue
-        if trial.passes(rounds_logits_less=speedup.rounds_logits_less):
+        if trial.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
             trial.accept()
             used.append(speedup.name)
         else:

@@ -37,8 +37,8 @@ class LastLayer:
 
     @property
     def found(self) -> bool:
-        """Whether there is a feed-forward part that can be narrowed."""
-        return self._narrowing is not None
+        """Whether anything is narrowed."""
+        return self._narrowing is not None or bool(self._single)
 
     @property
     def single(self) -> tuple[nn.Module, ...]:
@@ -117,8 +117,6 @@ def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
 
 def _apply(answerer: Any, trial: Any) -> Undo | None:
     layer = LastLayer(answerer.model)
-    if not layer.found:
-        return None
     before = answerer.only_at
     answerer.only_at = layer.only_at
 
@@ -127,6 +125,9 @@ def _apply(answerer: Any, trial: Any) -> Undo | None:
 
     if trial.passes(few=True):
         layer.narrow_further(lambda: trial.passes(few=True))
+    if not layer.found:
+        undo()
+        return None
     return undo
 
 

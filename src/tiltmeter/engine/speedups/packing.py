@@ -24,4 +24,4 @@ def _apply(answerer: Any, _trial: Any) -> Undo | None:
     return undo
 
 
-SPEEDUP = SpeedUp(name="packing", apply=_apply)
+SPEEDUP = SpeedUp(name="packing", apply=_apply, changes_rows=True)

@@ -22,4 +22,4 @@ def _apply(answerer: Any, _trial: Any) -> Undo | None:
     return undo
 
 
-SPEEDUP = SpeedUp(name="prefixes", apply=_apply)
+SPEEDUP = SpeedUp(name="prefixes", apply=_apply, changes_rows=True)

@@ -24,6 +24,7 @@ class SpeedUp:
     afterwards: where it fails, the change is undone. `during` is for what concerns the process and not a model: a
     context around a whole run.
 
+    `changes_rows` is for a speed-up that puts inputs into rows in another way: its trial includes a long input.
     `rounds_logits_less` is for a speed-up that keeps logits in float32 which a model in half precision rounds: its
     trial allows for that rounding.
     """
@@ -31,4 +32,5 @@ class SpeedUp:
     name: str
     apply: Callable[[Any, "Trial"], Undo | None] = _never
     during: Callable[[], AbstractContextManager[None]] = nullcontext
+    changes_rows: bool = False
     rounds_logits_less: bool = False
