@@ -1,7 +1,10 @@
 """What each speed-up gains: Tiltmeter without it and with it, in alternating turns, on eight workloads.
 
-    python -m perf.speedups --items-from starter --threads 2
+    python -m perf.speedups --items-from starter --threads 2 --at-once 8
     python -m perf.speedups --items-from starter --device cuda --dtype bfloat16
+
+On a CPU, `--at-once` measures several workloads at a time, each in a process with cores of its own; one at a time, the
+same minutes leave each workload a few items only.
 
 Prints a Markdown table with a row for each speed-up (`tiltmeter/engine/speedups/`) and one for all of them together.
 A cell is the time without it as a multiple of the time with it, the geometric mean over pairs of turns, and its 95%
@@ -10,16 +13,21 @@ interval (t distribution of the logarithms). All variants of a model share its w
 
 import argparse
 import copy
+import json
+import os
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from perf import show
@@ -107,17 +115,12 @@ def variants(prepared: Prepared) -> tuple[Prepared, dict[str, Prepared]]:
 
     def without(names: frozenset[str]) -> Prepared:
         answerer = ANSWERERS[kind](_copy(module), model.device, names)
-        return _with_model(prepared, replace(model, without=names, _loaded={kind: answerer}))
+        return replace(prepared, model=replace(model, without=names, _loaded={kind: answerer}))
 
     fast = without(frozenset())
     used = fast.model.answerer(kind).speedups
     names = [name for name in NAMES if name in used or name in OF_THE_PROCESS]
     return fast, {**{name: without(frozenset([name])) for name in names}, PLAIN: without(ALL)}
-
-
-def _with_model(prepared: Prepared, model: Any) -> Prepared:
-    """The same workload asked of a variant; nothing that was computed of another is kept."""
-    return replace(prepared, model=model)
 
 
 def _copy(module: nn.Module) -> nn.Module:
@@ -142,15 +145,13 @@ def measure(options: argparse.Namespace, workload: str, model: str, seconds: flo
         count = int(np.clip(_FEW * seconds * (1 - _OVERHEAD) / turns / took, _LEAST_ITEMS, _MOST_ITEMS))
     items = prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": count})).items
     found = Measured(workload, model, fast.kind, count)
-    reference: Outcome | None = None
     for name, variant in chosen.items():
         variant.tiltmeter(items[:_FEW])
         pairs, outcomes = pairs_of_turns(
             _scoring(variant, items), _scoring(fast, items), options.repeats, fast.model.device
         )
         found.seconds[name] = pairs
-        reference = outcomes[1]
-        apart = difference(outcomes[0], reference, log_scores=fast.workload.log_scores).as_dict()
+        apart = difference(*outcomes, log_scores=fast.workload.log_scores).as_dict()
         found.differences[name] = apart["candidate"] if apart["token"] is None else apart["token"]
         print(f"{found.name:32} {name:20} {ratio(pairs)}", file=sys.stderr, flush=True)
     return found
@@ -196,11 +197,6 @@ def times(all_measured: Sequence[Measured]) -> list[str]:
     return lines
 
 
-def record(all_measured: Sequence[Measured], machine: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything measured."""
-    return {"machine": dict(machine), "measured": [vars(one) for one in all_measured]}
-
-
 def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of this command, with those that a workload is prepared with."""
     command = argparse.ArgumentParser(description="What each speed-up gains, in alternating turns.")
@@ -213,6 +209,8 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     command.add_argument("--repeats", type=int, default=7, help="pairs of turns of each speed-up")
     command.add_argument("--only", nargs="+", choices=(*NAMES, PLAIN), help="these speed-ups alone")
     command.add_argument("--workloads", nargs="+", help="`stereoset-intra/gpt2` and so on; default: all eight")
+    command.add_argument("--at-once", type=int, default=1, help="workloads at a time, each with --threads cores")
+    command.add_argument("--cores", type=int, nargs="+", help="run on these cores alone")
     command.add_argument("--models-dir", type=Path, default=default_folder())
     command.add_argument("--json", type=Path, default=None, help="write the record there")
     own = command.parse_args(arguments)
@@ -226,23 +224,68 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = [pair for pair in WORKLOADS if not options.workloads or "/".join(pair) in options.workloads]
     if not chosen:
         raise SystemExit(f"There are the workloads {', '.join(map('/'.join, WORKLOADS))}.")
-    ends = time.monotonic() + 60 * options.minutes
-    found: list[Measured] = []
-    machine: dict[str, Any] = {}
-    for number, (workload, model) in enumerate(chosen):
-        share = (ends - time.monotonic()) / (len(chosen) - number)
-        found.append(measure(options, workload, model, max(share, 1.0)))
-        machine = machine or describe(_device(options))
-        show.write_json(record(found, machine), options.json)
+    if options.cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, options.cores)
+    machine = describe(torch.device(options.device))
+    if options.at_once > 1:
+        found = side_by_side(options, chosen)
+        machine["threads"] = options.threads
+    else:
+        found = one_by_one(options, chosen)
+    show.write_json({"machine": machine, "measured": [vars(one) for one in found]}, options.json)
     about = ", ".join(f"{name} {value}" for name, value in machine.items())
-    print(f"{about}; {options.dtype}; {options.repeats} pairs of turns\n")
+    print(f"{about}; {options.dtype}; {options.repeats} pairs of turns; {options.at_once} at once\n")
     print("\n".join([*table(found), "", *times(found)]))
 
 
-def _device(options: argparse.Namespace) -> Any:
-    import torch
+def one_by_one(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -> list[Measured]:
+    """The workloads one after the other, each with an equal share of the time that is left."""
+    ends = time.monotonic() + 60 * options.minutes
+    found: list[Measured] = []
+    for number, (workload, model) in enumerate(chosen):
+        share = (ends - time.monotonic()) / (len(chosen) - number)
+        found.append(measure(options, workload, model, max(share, 1.0)))
+    return found
 
-    return torch.device(options.device)
+
+def side_by_side(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -> list[Measured]:
+    """Several workloads at a time, each in a process with cores of its own, in rounds."""
+    if not options.threads:
+        raise SystemExit("Say with --threads how many cores each of those at once is to have.")
+    for workload, model in chosen:  # before the clock runs, and not twice at once
+        prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": _FEW}))
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    rounds = [chosen[start : start + options.at_once] for start in range(0, len(chosen), options.at_once)]
+    found: list[Measured] = []
+    with TemporaryDirectory() as folder:
+        for number, some in enumerate(rounds):
+            processes, records = [], []
+            for place, pair in enumerate(some):
+                records.append(Path(folder) / f"{number}-{place}.json")
+                own = cores[place * options.threads : (place + 1) * options.threads]
+                command = [sys.executable, "-m", "perf.speedups", "--workloads", "/".join(pair)]
+                command += ["--json", str(records[-1]), "--minutes", str(options.minutes / len(rounds))]
+                command += ["--cores", *map(str, own)] if len(own) == options.threads else []
+                processes.append(subprocess.Popen([*command, *_shared(options)], stdout=subprocess.DEVNULL))
+            codes = [process.wait() for process in processes]
+            if any(codes):
+                raise SystemExit("One of the measurements failed.")
+            for file in records:
+                (one,) = json.loads(file.read_text(encoding="utf-8"))["measured"]
+                pairs = {name: [(a, b) for a, b in some] for name, some in one["seconds"].items()}
+                found.append(Measured(**{**one, "seconds": pairs}))
+    return found
+
+
+def _shared(options: argparse.Namespace) -> list[str]:
+    """The options of this command that hold for one workload too."""
+    found: list[str] = []
+    for name in ("device", "dtype", "threads", "items_from", "items", "repeats", "only", "models_dir"):
+        value = getattr(options, name)
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            found += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return found
 
 
 if __name__ == "__main__":
