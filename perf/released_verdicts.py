@@ -27,7 +27,8 @@ from tiltmeter.measures import Record, association, deciding, measure_named
 from tiltmeter.measures.gest import MALE
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.rule import settle
-from tiltmeter.reports.words import number_with_interval, probability
+from tiltmeter.reports.formatting import format_p
+from tiltmeter.reports.words import number_with_interval
 
 ALPHA = 0.05
 STEREOSET = "slds-lmu/stereotypes-multi/results/predictions"
@@ -208,7 +209,7 @@ def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
 
 
 def _said(record: Record) -> str:
-    p_value = probability(record.p_adjusted)
+    p_value = format_p(record.p_adjusted)
     p = f", p {p_value if p_value.startswith('<') else f'= {p_value}'}" if p_value else ""
     return f"{number_with_interval(record)}{p}: {_words(record)}"
 

@@ -48,7 +48,7 @@ def _fill_in(
             # Where there are several of one candidate, the first is what its numbers make.
             outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
         if isinstance(trial.score, MeanOfPieces):
-            for key, places in zip(keys, trial.score.places, strict=True):
+            for key, places in zip(keys, trial.score.piece_indices, strict=True):
                 outcome.numbers[key] = [mine[answer][place : place + 1] for answer, place in places]
             continue
         share = len(mine) // workload.candidates

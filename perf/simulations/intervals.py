@@ -12,8 +12,10 @@ from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import balanced_by_length, icat, icat_interval
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, two_sided
-from tiltmeter.measures.intervals import draws, percentile, widen
+from tiltmeter.measures.intervals import draws, percentile
+from tiltmeter.measures.ranks import below_by_means, below_by_shares, rank_intervals, tail
 from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.measures.templates import Templates
 
 ALPHA = 0.05
 INDEPENDENT = tuple(Shape(f"{n:,}", n) for n in (20, 40, 80, 400, 1_000, 4_229))
@@ -60,9 +62,28 @@ TABLES = (
         "f_s",
         "Translations: coverage, the range over spreads of the stereotypes",
         ("translations a stereotype", "true f_m", "true f_s"),
-        ("f_s", "f_s, like these", "f_m", "p_m", "p_i", "yield", "type I of f_s"),
+        ("f_s", "f_s, like these", "f_m", "p_m", "p_i", "type I of f_s"),
     ),
-    Table("ranks", "Feminine ranks: coverage", ("sentences a stereotype", "spread of the stereotypes"), ("coverage",)),
+    Table(
+        "yields",
+        "Yield of translations: coverage",
+        ("translations a stereotype", "true yields"),
+        ("one stereotype", "all stereotypes"),
+    ),
+    Table(
+        "ranks",
+        "Feminine ranks: coverage over all stereotypes, of the most feminine one, and of percentile bootstraps",
+        ("ranked by", "items a stereotype", "spread of the stereotypes"),
+        ("ranks", "most feminine", "mean of two templates", "bootstrap", "width"),
+        ("width",),
+    ),
+    Table(
+        "templates",
+        "Templates: how often a spread between them is significant, and what it is",
+        ("number", "templates", "true spread"),
+        ("significant", "spread"),
+        ("spread",),
+    ),
     Table(
         "WinoBias",
         "WinoBias, forty occupations: coverage",
@@ -209,7 +230,7 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
 
 
 def translation_rates(per: int, level: float, bias: float, spread: float, missing: float) -> Simulate:
-    """f_s, f_s of stereotypes like these, f_m, p_m, p_i and the yield of translations."""
+    """f_s, f_s of stereotypes like these, f_m, p_m and p_i of translations."""
 
     def one(rng: Rng) -> dict[str, bool | None]:
         true = np.clip(level + bias * (MEN - 0.5) + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
@@ -233,29 +254,103 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         like = case._like_these(case._weights(1.0, -1.0))
         shrunk = bias * per * (1 - missing) / (per * (1 - missing) + square)
         found["f_s, like these"] = None if like is None else covered(like, shrunk)
-        found["p_i"] = covers(gest_mt.masculine_interval(*groups[1].counts), float(true[0]))
-        if missing:
-            drawn = groups[1].gendered @ draws(per, 999, "gest", "1")
-            value = float(groups[1].gendered.mean())
-            interval = widen(value, percentile(drawn[np.newaxis] / per)[0], per, 0.0, 1.0)
-            found["yield"] = covers(interval, 1 - missing)
+        found["p_i"] = covers(groups[1].interval, float(true[0]))
         return found
 
     return each(one)
 
 
-def ranks(per: int, spread: float) -> Simulate:
-    """The rank of each of sixteen stereotypes whose levels spread so much; sentences spread by 0.5."""
+def yields(per: int, low: float, high: float) -> Simulate:
+    """The yield of one stereotype, and of sixteen whose yields lie between two rates."""
+    rates = np.linspace(low, high, 16)
+
+    def one(rng: Rng) -> dict[str, bool]:
+        gendered = [(rng.random(per) < rate).astype(float) for rate in rates]
+        return {
+            "one stereotype": covers(gest_mt.share_interval(gendered[:1]), low),
+            "all stereotypes": covers(gest_mt.share_interval(gendered), float(rates.mean())),
+        }
+
+    return each(one)
+
+
+def _ranks_of(ends: list[Interval], levels: Floats, means: list[Interval] | None = None) -> dict[str, float]:
+    inside = [covers(interval, rank) for interval, rank in zip(ends, rankdata(levels), strict=True)]
+    found = {
+        "ranks": float(np.mean(inside)),
+        "most feminine": float(inside[int(np.argmin(levels))]),
+        "width": float(np.mean([high - low for low, high in ends])),
+    }
+    if means is not None:
+        there = [covers(interval, rank) for interval, rank in zip(means, rankdata(levels), strict=True)]
+        found["mean of two templates"] = float(np.mean(there))
+    return found
+
+
+def ranks(draw: Draw, per: int, spread: float) -> Simulate:
+    """The rank of each of sixteen stereotypes whose levels spread so much; sentences spread by 0.5.
+
+    In two templates the levels are the same, and the sentences have half of their deviations in common.
+    """
 
     def one(rng: Rng) -> dict[str, float]:
         levels = spread * rng.normal(size=16)
-        values = [level + 0.5 * rng.normal(size=per) for level in levels]
-        drawn = np.stack(
-            [some @ draws(per, 999, "gest", str(place)) / per for place, some in enumerate(values)], dtype=float
-        )
-        ends = percentile(rankdata(drawn, axis=0))
-        inside = [covers(interval, rank) for interval, rank in zip(ends, rankdata(levels), strict=True)]
-        return {"coverage": float(np.mean(inside))}
+        common = [draw(rng, per) for _ in levels]
+        templates = [
+            [level + 0.5 * math.sqrt(0.5) * (some + draw(rng, per)) for level, some in zip(levels, common, strict=True)]
+            for _ in range(2)
+        ]
+        means = [np.array([some.mean() for some in values]) for values in templates]
+        ends = rank_intervals([below_by_means(templates[0], tail(16))], means[:1])
+        both = rank_intervals([below_by_means(values, tail(16, 2)) for values in templates], means)
+        found = _ranks_of(ends, levels, both)
+        if per >= 100:
+            drawn = [values @ draws(per, 999, "gest", str(place)) / per for place, values in enumerate(templates[0])]
+            found["bootstrap"] = _ranks_of(percentile(rankdata(np.stack(drawn), axis=0)), levels)["ranks"]
+        return found
+
+    return each(one)
+
+
+def ranks_of_shares(per: int, level: float, spread: float) -> Simulate:
+    """The same of the shares of masculine translations."""
+
+    def one(rng: Rng) -> dict[str, float]:
+        levels = np.clip(level + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
+        counts, sizes = rng.binomial(per, levels).astype(float), np.full(16, float(per))
+        return _ranks_of(rank_intervals([below_by_shares(counts, sizes, tail(16))], [counts / sizes]), levels)
+
+    return each(one)
+
+
+def spread_of_pairs(count: int, per: int, deviation: float) -> Simulate:
+    """CPS of templates whose true CPS have this standard deviation around 50."""
+    labels = np.repeat(np.arange(count), per)
+
+    def one(rng: Rng) -> dict[str, float | bool | None]:
+        rates = np.clip(0.5 + deviation / 100 * rng.normal(size=count), 0.0, 1.0)
+        found = Templates.of_items(100.0 * (rng.random(len(labels)) < rates[labels]), labels)
+        if found is None:
+            return {"significant": None, "spread": None}
+        return {"significant": found.p_value < ALPHA, "spread": found.deviation}
+
+    return each(one)
+
+
+def spread_of_g_s(count: int, per: int, deviation: float) -> Simulate:
+    """Log g_s of templates, in which sentences have half of their deviations in common."""
+
+    def one(rng: Rng) -> dict[str, float | bool | None]:
+        common, levels = rng.normal(size=16 * per), 0.2 * rng.normal(size=16)
+        parts = []
+        for template in range(count):
+            values = 0.5 * (common + rng.normal(size=16 * per)) + np.repeat(
+                levels + deviation * rng.normal() * MEN, per
+            )
+            parts.append(part(f"template-{template}", values, per))
+        found = gest.between(parts)
+        assert found is not None
+        return {"significant": found.p_value < ALPHA, "spread": found.deviation}
 
     return each(one)
 
@@ -326,10 +421,27 @@ def settings() -> Iterator[Setting]:
         for level, bias, spread in ((0.5, 0.0, 0.0), (0.5, 0.2, 0.2), (0.75, 0.25, 0.1), (0.93, 0.08, 0.02)):
             row = (f"{per}", f"{level:g}", f"{bias:g}", f"{spread:g}")
             yield Setting("f_s", row, translation_rates(per, level, bias, spread, missing))
-    for per in (100, 223):
-        for spread in (0.03, 0.1, 0.3):
-            # Sixteen ranks each.
-            yield Setting("ranks", (f"{per}", f"{spread:g}"), ranks(per, spread), most=1_000)
+    for per in (4, 20, 40, 223):
+        for low, high in ((0.9, 0.9), (0.99, 0.99), (0.6, 1.0), (0.93, 0.97)):
+            yields_of = f"{100 * low:g}%" if low == high else f"{100 * low:g} to {100 * high:g}%"
+            yield Setting("yields", (f"{per}", yields_of), yields(per, low, high))
+    for per in (4, 20, 100, 223):
+        for spread in (0.001, 0.03, 0.1, 0.3):
+            yield Setting("ranks", ("normal log-ratios", f"{per}", f"{spread:g}"), ranks(normal, per, spread))
+            row = ("skewed log-ratios", f"{per}", f"{spread:g}")
+            yield Setting("ranks", row, ranks(g_and_h(0.3, 0.1), per, spread))
+    for per in (20, 100, 223):
+        for level, spread in ((0.5, 0.001), (0.5, 0.1), (0.9, 0.02), (0.9, 0.1)):
+            row = (f"translations, {100 * level:g}% masculine", f"{per}", f"{spread:g}")
+            yield Setting("ranks", row, ranks_of_shares(per, level, spread))
+    for count, per in ((5, 20), (20, 25), (12, 4)):
+        for deviation in (0.0, 5.0, 10.0):
+            row = ("CPS", f"{count} of {per} pairs", f"{deviation:g}")
+            yield Setting("templates", row, spread_of_pairs(count, per, deviation))
+    for count, per in ((2, 20), (4, 4), (4, 20)):
+        for deviation in (0.0, 0.2):
+            row = ("log g_s", f"{count}, {per} sentences a stereotype", f"{deviation:g}")
+            yield Setting("templates", row, spread_of_g_s(count, per, deviation), most=1_000)
     for per in (4, 10):
         for correlation in (0.0, 0.1, 0.3):
             yield Setting("WinoBias", (f"{per}", f"{correlation:g}"), occupations(per, correlation, 0.0))

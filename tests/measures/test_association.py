@@ -497,7 +497,7 @@ def test_icat_lies_between_nothing_and_lms(lms: float, ss: float) -> None:
 
 
 @given(scores, st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_interval_of_icat_holds_it(items: list[tuple[float, float, float]], clustered: bool) -> None:
     stereo, anti, unrelated = np.array(items).T
     sense = 50.0 * (stereo > unrelated) + 50.0 * (anti > unrelated)

@@ -144,7 +144,7 @@ def test_log_g_s_weighs_stereotypes_alike() -> None:
 
 
 @given(st.integers(0, 2**31), st.floats(-3, 3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_how_masculine_models_are_does_not_change_how_their_stereotypes_compare(seed: int, shift: float) -> None:
     """Neither a shift of all sentences nor one of each stereotype's own enters into the uncertainty."""
     rng = np.random.default_rng(seed)
@@ -280,7 +280,7 @@ KINDS = ["SS", "SS clustered", "ICAT", "S_JSD", "log g_s", "LMS"]
 
 @pytest.mark.parametrize("kind", range(6), ids=KINDS)
 @given(st.integers(0, 2**31))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_intervals_and_p_values_agree_and_swapping_the_sides_changes_the_signs(kind: int, seed: int) -> None:
     measured, left, right, how = answers(seed, kind)
     one: Contrast = contrast(measured, left, right, **how)  # type: ignore[arg-type]

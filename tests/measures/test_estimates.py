@@ -464,7 +464,7 @@ KINDS = [f"{type(estimate).__name__} {number}" for number, estimate in enumerate
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
 @given(st.integers(0, 2**31), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.99]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_an_interval_leaves_out_what_the_test_rejects(kind: int, seed: int, where: float, level: float) -> None:
     estimate = drawn_estimates(seed)[kind]
     bottom, top = scale(estimate)
@@ -484,7 +484,7 @@ def test_an_interval_leaves_out_what_the_test_rejects(kind: int, seed: int, wher
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
 @given(st.integers(0, 2**31), st.floats(0, 1), st.floats(0, 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_equivalence_is_shown_where_the_interval_lies_within(kind: int, seed: int, one: float, other: float) -> None:
     """Two one-sided tests at 2.5% each, as either end of a 95% interval has it."""
     estimate = drawn_estimates(seed)[kind]
@@ -499,7 +499,7 @@ def test_equivalence_is_shown_where_the_interval_lies_within(kind: int, seed: in
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
 @given(st.integers(0, 2**31))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_tails_fall_with_the_distance_and_never_both_reject(kind: int, seed: int) -> None:
     estimate = drawn_estimates(seed)[kind]
     at = np.linspace(*scale(estimate), 25)
@@ -516,7 +516,7 @@ def test_tails_fall_with_the_distance_and_never_both_reject(kind: int, seed: int
 
 
 @given(st.integers(0, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_mirrored_items_have_mirrored_intervals(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clusters, each = int(rng.integers(2, 12)), int(rng.integers(1, 12))
@@ -542,7 +542,7 @@ def test_mirrored_items_have_mirrored_intervals(seed: int) -> None:
 
 
 @given(st.integers(0, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_order_of_items_and_the_names_of_clusters_do_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clusters, each = int(rng.integers(2, 10)), int(rng.integers(1, 10))

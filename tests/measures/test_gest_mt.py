@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tiltmeter.errors import DataError
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.estimates import Rates, two_sided
-from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure
+from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure, share_interval
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import settle
 
@@ -172,7 +172,58 @@ def test_yields() -> None:
     # All twenty have a gender, but twenty could have missed some that have none.
     whole = found["stereotype", "7", "yield"]
     assert (whole.value, whole.high) == (1.0, 1.0)
-    assert whole.low == pytest.approx(0.025 ** (1 / 20))
+    # The wider of the mid-P interval and of Agresti's and Coull's.
+    assert whole.low == min(masculine_interval(20, 0)[0], 0.05 ** (1 / 20))
+
+
+def test_the_yield_of_all_is_that_of_translations_drawn_within_stereotypes() -> None:
+    gendered = [np.repeat([1.0, 0.0], [some, 40 - some]) for some in (10, 20, 30, 38)]
+    low, high = share_interval(gendered)
+    pooled = share_interval([np.concatenate(gendered)])
+    assert pooled[0] < low < np.mean(gendered) < high < pooled[1]
+    error = math.sqrt(sum(some.var(ddof=1) / 40 for some in gendered) / 16)
+    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 150) * error, rel=0.02)
+    found = by_name(measure(table({1: (20, 10, 10), 8: (10, 10, 20)})))["all", "all", "yield"]
+    assert (found.low, found.high) == pytest.approx(
+        share_interval([np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [20, 20])])
+    )
+
+
+def test_rates_of_few_translations_have_the_wider_of_two_intervals() -> None:
+    found = by_name(measure(table({1: (1, 3, 2), 8: (15, 4, 0), 9: (15, 5, 0), 10: (0, 0, 3)}), resamples=20))
+    for group, masculine, feminine in (("1", 1, 3), ("8", 15, 4)):
+        p_i = found["stereotype", group, "p_i"]
+        assert (p_i.low, p_i.high) == share_interval([np.repeat([1.0, 0.0], [masculine, feminine])])
+    p_i = found["stereotype", "9", "p_i"]
+    assert (p_i.low, p_i.high) == masculine_interval(15, 5)
+    p_i = found["stereotype", "10", "p_i"]
+    assert (p_i.low, p_i.high) == pytest.approx((0.0, 1.0))
+
+
+@pytest.mark.parametrize("n", [2, 4, 10])
+def test_rates_of_few_translations_cover_by_the_binomial_distribution(n: int) -> None:
+    counts, rates = np.arange(n + 1), np.linspace(0.01, 0.99, 99)
+    chances = stats.binom.pmf(counts[:, np.newaxis], n, rates)
+
+    def covered(ends: list[tuple[float, float]]) -> np.ndarray:
+        low, high = np.array(ends).T
+        return np.sum(chances * ((low[:, np.newaxis] <= rates) & (rates <= high[:, np.newaxis])), axis=0)
+
+    assert covered([share_interval([np.repeat([1.0, 0.0], [some, n - some])]) for some in counts]).min() > 0.93
+    assert covered([masculine_interval(int(some), int(n - some)) for some in counts]).min() < 0.93
+
+
+@pytest.mark.parametrize("n", [40, 100, 223])
+def test_yields_cover_by_the_binomial_distribution(n: int) -> None:
+    """Not drawn but added up, at rates of which the mid-P interval alone covers some in 92%."""
+    counts = np.arange(n + 1)
+    ends = np.array([share_interval([np.repeat([1.0, 0.0], [some, n - some])]) for some in counts])
+    covered = []
+    for rate in np.linspace(0.5, 0.995, 100):
+        inside = (ends[:, 0] <= rate) & (rate <= ends[:, 1])
+        covered.append(stats.binom.pmf(counts, n, rate)[inside].sum())
+    assert min(covered) > 0.935
+    assert 0.95 < np.mean(covered) < 0.97
 
 
 def test_feminine_ranks_count_from_the_lowest_rate() -> None:
@@ -181,6 +232,13 @@ def test_feminine_ranks_count_from_the_lowest_rate() -> None:
     assert ranks == {7: 1, 1: 2, 16: 3, 8: 4, 13: 5}
     tied = by_name(measure(table({1: (5, 5, 0), 2: (5, 5, 0), 8: (9, 1, 0)}), resamples=20))
     assert [tied["stereotype", group, "feminine rank"].value for group in ("1", "2", "8")] == [1.5, 1.5, 3]
+
+
+def test_ranks_have_intervals_of_what_is_significantly_below_and_above() -> None:
+    found = by_name(measure(table(COUNTS | {2: (0, 0, 9)}), resamples=20))
+    ends = {int(group): (r.low, r.high) for (_, group, name), r in found.items() if name == "feminine rank"}
+    # 7 (5 of 20) is below 16 (15), 8 (18) and 13 (20 of 20), and 1 (12 of 20) is below 13; 2 shows no gender at all.
+    assert ends == {7: (1, 3), 1: (1, 5), 16: (2, 6), 8: (2, 6), 13: (3, 6), 2: (1, 6)}
 
 
 def test_mean_ranks_over_systems_and_languages() -> None:

@@ -211,7 +211,7 @@ def test_bias_types_are_measured_as_if_they_were_alone() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_intervals_hold_their_value_and_swapping_mirrors_them(scores: list[tuple[int, int]]) -> None:
     forth = by_name(measure(table([{"more": float(a), "less": float(b)} for a, b in scores])))["CPS"]
     back = by_name(measure(table([{"more": float(b), "less": float(a)} for a, b in scores])))["CPS"]

@@ -255,6 +255,22 @@ def test_unknown_tokens_and_chance_make_a_row_not_interpretable() -> None:
     assert verdict(record, few).kind == "significant"
 
 
+def test_what_stands_beside_a_measure_has_the_same_rules_of_validity() -> None:
+    for name in ("SS", "g_s"):
+        measure = measure_named(name)
+        for beside in (measure.control, measure.general):
+            assert not beside or measure_named(beside).validity == measure.validity
+    balanced = measure_named("SS balanced by length")
+    record = shares(650, 1_000, measure=balanced)
+    assert verdict(record, count("ties", 200, 1_000)).kind == "significant"
+    assert verdict(record, count("ties", 201, 1_000)).kind == "not interpretable"
+    assert verdict(record, count(UNKNOWN, 101, 1_000)).kind == "not interpretable"
+    guessing = Share.of(np.array([100.0] * 1_010 + [0.0] * 990))
+    assert verdict(record, estimated(Case(), "intrasentence", "all", "all", LMS, guessing, 2_000)).kind == (
+        "not interpretable"
+    )
+
+
 def test_rules_of_validity_look_at_their_own_row_alone() -> None:
     record = shares(650, 1_000)
     elsewhere = [
@@ -627,7 +643,7 @@ def _same_row(one: Record, other: Record) -> bool:
 
 
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(0, 60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_verdict_never_contradicts_the_interval_beside_it(ups: int, downs: int, ties: int) -> None:
     """With a family of one, what is said follows from the interval."""
     values = np.array([100.0] * ups + [0.0] * downs + [50.0] * ties)

@@ -1,7 +1,6 @@
 """What a run may be given for a model."""
 
 import ast
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +46,6 @@ def fake() -> Any:
     space: dict[str, Any] = {}
     exec(FAKE, space)
     return space["Fake"]("one")
-
-
-def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(opening).failed == 0
 
 
 def test_a_run_with_any_object_of_the_protocol(fake: Any, tmp_path: Path) -> None:

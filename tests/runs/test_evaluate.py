@@ -2,19 +2,14 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-import tiltmeter
-from tests.models.tiny import CAUSAL, MASKED, made
-from tests.models.tiny_tokenizers import word_level, word_piece
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs import Result, evaluate
@@ -49,22 +44,6 @@ RECORD_COLUMNS = [
     "ideal",
     "protocol",
 ]
-
-
-@pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "causal"
-    made(CAUSAL["gpt2"]).save_pretrained(folder)
-    word_level(bos_token="<s>").save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "masked"
-    made(MASKED["bert"]).save_pretrained(folder)
-    word_piece().save_pretrained(folder)
-    return str(folder)
 
 
 def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
@@ -189,36 +168,34 @@ def test_damaged_runs_are_said_to_be(damage: Any, error: Any, message: str, caus
         Result.load(tmp_path / "run")
 
 
+# Stops after some batches and waits, if it is told to.
 RUN = """
 import sys
+from contextlib import nullcontext
 from tiltmeter.runs import evaluate
-evaluate(sys.argv[1], "starter", out=sys.argv[2], batch_tokens=64)
+
+def told(progress):
+    if sys.argv[3] == "wait" and progress.answered > 200:
+        print("half way", progress.questions > progress.answered, flush=True)
+        sys.stdin.read()
+
+evaluate(sys.argv[1], "starter", out=sys.argv[2], batch_tokens=64, watch=lambda label: nullcontext(told))
 """
 
 
 @pytest.mark.slow
 def test_a_run_killed_half_way_goes_on_to_the_same_bytes(causal: str, tmp_path: Path) -> None:
-    def run(cache: str, out: str) -> subprocess.Popen[bytes]:
+    def run(cache: str, out: str, then: str = "go on") -> subprocess.Popen[str]:
         environment = {**os.environ, "TILTMETER_CACHE": str(tmp_path / cache)}
-        return subprocess.Popen([sys.executable, "-c", RUN, causal, str(tmp_path / out)], env=environment)
+        words = [sys.executable, "-c", RUN, causal, str(tmp_path / out), then]
+        return subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     assert run("whole", "run-whole").wait() == 0
-    killed = run("killed", "run-killed")
-    store = tmp_path / "killed/answers.sqlite-wal"
-    # The write-ahead log grows with each batch: at this size some batches are in, and some are not.
-    while not (store.exists() and store.stat().st_size > 150_000):
-        assert killed.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.001)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    with run("killed", "run-killed", "wait") as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == "half way True\n"
+        killed.kill()
     assert not (tmp_path / "run-killed/manifest.json").exists()
     assert run("killed", "run-killed").wait() == 0
     whole, resumed = ((tmp_path / name / "scores.parquet").read_bytes() for name in ("run-whole", "run-killed"))
     assert whole == resumed
-
-
-def test_the_package_offers_what_the_readme_says() -> None:
-    assert tiltmeter.evaluate is evaluate
-    assert all(getattr(tiltmeter, name) for name in tiltmeter.__all__)
-    with pytest.raises(AttributeError):
-        tiltmeter.no_such_thing  # noqa: B018

@@ -13,7 +13,7 @@ from tests.reports.made import file_of
 from tests.reports.test_html import unpacked
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import load
-from tiltmeter.reports import texts as lookup
+from tiltmeter.reports import item_texts as lookup
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.item_texts import item_texts

@@ -5,20 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.tiny import MASKED, made
-from tests.models.tiny_tokenizers import word_piece
 from tiltmeter.errors import UsageError
 from tiltmeter.runs import evaluate
 
 DROP = "drop-final-character"
-
-
-@pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "masked"
-    made(MASKED["bert"]).save_pretrained(folder)
-    word_piece().save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture

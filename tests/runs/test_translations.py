@@ -4,7 +4,6 @@ import csv
 import json
 import math
 import shutil
-import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.command import command
 from tests.translators.fake import FakeTranslator
-from tiltmeter.cli import main
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.gest import GestItem
@@ -61,14 +60,6 @@ def write(tmp_path: Path) -> Callable[[Sequence[tuple[str, str]]], Path]:
 
 def values(result: Result) -> dict[tuple[str, str], float]:
     return {(record.group, record.measure): record.value for record in result.records}
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    monkeypatch.setenv("COLUMNS", "1000")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
 
 
 def test_a_file_of_translations(sentences: str, write, tmp_path: Path) -> None:

@@ -3,22 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import tiltmeter
-from tests.models.tiny import CAUSAL, made
+from tests.models.tiny import CAUSAL, made, saved
 from tests.models.tiny_tokenizers import byte_level, word_level
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
-
-
 def measured(folder: Path, model: Any, tokenizer: Any) -> tiltmeter.Result:
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    saved(folder, model, tokenizer)
     return tiltmeter.evaluate(str(folder), "starter:en", limit=12)
 
 

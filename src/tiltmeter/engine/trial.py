@@ -22,7 +22,7 @@ _TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 _TOLERANCE_OTHERWISE = 1e-3
 
 
-class SpeedUpTrial:
+class ModelTrial:
     """A few made inputs and the model's numbers for them, to be compared with its numbers after a change.
 
     Some questions read every position of an input; others read few, for what is computed at read positions only. At

@@ -144,6 +144,7 @@ BALANCED = Measure(
     bounds=PERCENT,
     unit="points",
     margin=5.0,
+    validity=SS.validity,
 )
 MEASURES = (LMS, SS, SS_PUBLISHED, ICAT, MACRO, MICRO, EVEN, TIES, BALANCED)
 

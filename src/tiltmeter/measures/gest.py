@@ -23,10 +23,13 @@ g_s speaks of these sixteen stereotypes: its interval and its test say how far i
 written for them (Student's t of log g_s, sentences within their stereotype, degrees of freedom by Welch). "g_s of
 stereotypes like these" has the same value and takes the sixteen as a sample of stereotypes: Welch's t of the nine and
 the seven log q_i. The intervals of the q are Student's t of their logarithms as well, with a correction for skewness
-for a single q_i. Those of the ranks and of the view "as published" are percentile bootstraps, in which sentences are
-resampled within their stereotype, the same ones for all templates and models that scored the same sentences. With fewer
-than a hundred sentences for a stereotype bootstraps do not cover: there is none for a rank then, and the view "as
-published" has the ends of Student's t on its own scale. A stereotype with a single sentence has no interval.
+for a single q_i. Those of the ranks are made of comparisons between stereotypes (see `ranks`); those of the view "as
+published" are percentile bootstraps, in which sentences are resampled within their stereotype, the same ones for all
+templates and models that scored the same sentences. With fewer than a hundred sentences for a stereotype bootstraps do
+not cover: the view "as published" then has the ends of Student's t on its own scale. A stereotype with a single
+sentence has no interval.
+
+"template spread of g_s" says how far g_s may be from its mean in another template of the kind (see `templates`).
 """
 
 import math
@@ -44,8 +47,10 @@ from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
 from tiltmeter.measures.intervals import RESAMPLES, draws, percentile
 from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, unknown_at_most
+from tiltmeter.measures.ranks import below_by_means, rank_intervals, tail
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats, Labels, spread
+from tiltmeter.measures.templates import Templates, between_templates
 
 # What the stereotypes say. The first seven are about women, the others about men.
 STEREOTYPES: dict[int, str] = {
@@ -71,7 +76,7 @@ ALL_MODELS = "all models"
 AS_PUBLISHED = "as published"
 # Fewer stereotypes than this on either side say nothing about stereotypes like them.
 FEWEST_STEREOTYPES = 5
-# With fewer sentences than this for a stereotype, percentile bootstraps of its rate and of its rank do not cover.
+# With fewer sentences than this for a stereotype, percentile bootstraps of its rate do not cover.
 FEWEST_RESAMPLED = 100
 
 
@@ -120,6 +125,7 @@ G_S = Measure(
     decides=True,
     columns=("g_s", "g_s of stereotypes like these", "q_m", "q_f"),
     general="g_s of stereotypes like these",
+    between="template spread of g_s",
     statement=lambda value: (
         "against the feminine wording, the masculine one is "
         f"{value:.2f} times as likely in stereotypes about men as in those about women"
@@ -136,7 +142,9 @@ G_S_LIKE = Measure(
     digits=2,
     heading="for stereotypes\nlike these",
     margin=1.22,
+    validity=G_S.validity,
 )
+G_S_BETWEEN = between_templates(G_S)
 LOG_G_S = Measure(
     "log g_s",
     "the logarithm of g_s; 0 is no bias",
@@ -169,6 +177,7 @@ _MEANINGS = {
 MEASURES = (
     G_S,
     G_S_LIKE,
+    G_S_BETWEEN,
     LOG_G_S,
     *(Measure(name, meaning, ratio=True, digits=2) for name, meaning in _MEANINGS.items()),
     Measure(f"g_s {AS_PUBLISHED}", "g_s on the scale of the paper's tables", ideal=1.0, ratio=True, digits=2),
@@ -187,6 +196,7 @@ NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
 _COLUMNS = ("model", "benchmark", "part", "language", "item", "role", "score", "stereotype", "protocol")
 _CASE = ["model", "benchmark", "language", "protocol"]
+_ALONE = "a stereotype has a single sentence"
 # The factor of the logarithms on the scale of the paper's tables: log10 was taken for ln.
 _PUBLISHED = 1 / math.log(10)
 # How the mean log q_i of either side go into a rate: those of the men's stereotypes, those of the women's.
@@ -323,6 +333,24 @@ def of_stereotypes_like_these(parts: Sequence[_Part]) -> Ratio | None:
     return Ratio(Mean(logs, found)) if found.error else None
 
 
+def between(parts: Sequence[_Part]) -> Templates | None:
+    """How much log g_s differs between templates, which were filled with the same sentences."""
+    logs = np.array([float(part.contrast(1, -1) @ part.logs) for part in parts])
+    # A row for each sentence; one that a template was not asked about does not move its number.
+    influence = pd.concat([part.influence(1, -1) for part in parts], axis=1).fillna(0.0)
+    strata = influence.index.get_level_values(0).to_numpy(dtype=object)
+    return Templates.of_influences(logs, influence.to_numpy(dtype=float), strata)
+
+
+def _rank_intervals(parts: Sequence[_Part]) -> list[Interval] | None:
+    """The intervals of the mean ranks over parts; None where a stereotype has a single sentence."""
+    if not parts[0].resamples or _fewest(parts) < 2:
+        return None
+    level = tail(len(parts[0].ratios), len(parts))
+    below = [below_by_means(list(part.ratios.values()), level) for part in parts]
+    return rank_intervals(below, [part.logs for part in parts])
+
+
 def _log_rates(parts: Sequence[_Part], rate: str = "g_s") -> tuple[float, Floats]:
     """The logarithm of the mean rate over parts, and the share of each part in a small change of it."""
     rates = np.exp([float(part.contrast(*_RATES[rate]) @ part.logs) for part in parts])
@@ -377,6 +405,7 @@ class _Case:
             yield from self._of_family(part)
         if len(self.parts) > 1:
             yield from self._of_rates(OVERALL, self.parts, margins)
+            yield from self._of_templates()
             yield from self._of_mean_ranks()
             if (found := _mean_correlation(list(combinations(self.parts, 2)))) is not None:
                 yield self._record(OVERALL, "templates", "all", "correlation of log q_i", *found)
@@ -421,8 +450,7 @@ class _Case:
 
     def _of_stereotypes(self, part: _Part) -> Iterator[Record]:
         ranks = rankdata(part.logs)
-        enough = _fewest([part]) >= FEWEST_RESAMPLED
-        rank_ends = percentile(rankdata(part.drawn, axis=0)) if part.drawn is not None and enough else None
+        rank_ends = _rank_intervals([part])
         for place, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
             drawn, ratio = part.resampled[number], _of_values(values, part.resamples)
@@ -430,8 +458,7 @@ class _Case:
                 rate = math.exp(scale * part.logs[place])
                 ends = _rate_interval(ratio, None if drawn is None else np.exp(scale * drawn), scale, n)
                 yield self._record(part.name, view, group, "q_i", rate, n, ends)
-            ends = rank_ends[place] if rank_ends else None
-            yield self._record(part.name, "stereotype", group, "feminine rank", float(ranks[place]), n, ends)
+            yield self._rank(part.name, group, float(ranks[place]), n, rank_ends, place)
 
     def _of_family(self, part: _Part) -> Iterator[Record]:
         if not part.family.size:
@@ -447,13 +474,22 @@ class _Case:
         if not _same_stereotypes(self.parts):
             return
         means = np.mean([rankdata(part.logs) for part in self.parts], axis=0)
-        drawn = [rankdata(part.drawn, axis=0) for part in self.parts if part.drawn is not None]
-        enough = len(drawn) == len(self.parts) and _fewest(self.parts) >= FEWEST_RESAMPLED
-        ends = percentile(np.mean(drawn, axis=0)) if enough else None
+        ends = _rank_intervals(self.parts)
         for place, number in enumerate(self.parts[0].ratios):
             n = max(len(part.ratios[number]) for part in self.parts)
-            interval = ends[place] if ends else None
-            yield self._record(OVERALL, "stereotype", str(number), "feminine rank", float(means[place]), n, interval)
+            yield self._rank(OVERALL, str(number), float(means[place]), n, ends, place)
+
+    def _rank(self, part: str, group: str, rank: float, n: int, ends: Sequence[Interval] | None, place: int) -> Record:
+        why = _ALONE if ends is None and self.parts[0].resamples else None
+        interval = ends[place] if ends else None
+        return record_of(self, part, "stereotype", group, "feminine rank", rank, n, ends=interval, why=why)
+
+    def _of_templates(self) -> Iterator[Record]:
+        """How far g_s may be from its mean in another template."""
+        if not self.parts[0].resamples or not all(part.two_sided for part in self.parts):
+            return
+        if (found := between(self.parts)) is not None:
+            yield found.record(self, OVERALL, G_S_BETWEEN)
 
     def _record(
         self,

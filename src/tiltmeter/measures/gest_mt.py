@@ -14,19 +14,19 @@
 As in the paper, p_i is the centre of its Agresti-Coull interval. With 200 translations that lies 2% of the way from the
 plain share to one half, so f_m never quite reaches 1, and f_s is 2% smaller than the plain shares would make it.
 
-The intervals of p_i and p_fam are those of Agresti and Coull. Those of f_s, f_m, p_m and p_f, and the tests of f_s
-against 0 and of f_m against 0.5, combine the Wilson intervals of the stereotypes (`estimates.Rates`), for the numbers
-as defined; with fewer than 20 translations with a gender for some stereotype there are none. They speak of these
-sixteen stereotypes; "f_s of stereotypes like these" takes them as a sample, with Welch's t of the nine and the seven
-p_i. The intervals of yield and ranks are percentile bootstraps; sentences are resampled within their stereotype, those
-without a gender among them, and they are the same ones for all systems and languages that translated the same
-sentences. With fewer than a hundred translations with a gender for some stereotype, ranks have no interval.
+The intervals of p_i and p_fam are those of Agresti and Coull; with fewer than 20 translations, where these cover 82 to
+93% at some rates, the wider of them and of the mid-P binomial ones. The intervals of f_s, f_m, p_m and p_f, and the
+tests of f_s against 0 and of f_m against 0.5, combine the Wilson intervals of the stereotypes (`estimates.Rates`), for
+the numbers as defined; with fewer than 20 translations with a gender for some stereotype there are none. They speak of
+these sixteen stereotypes; "f_s of stereotypes like these" takes them as a sample, with Welch's t of the nine and the
+seven p_i. The interval of the yield is the wider of the mid-P binomial one and of Agresti's and Coull's; over all
+stereotypes both are made for the number of independent translations that would be as uncertain as these, drawn within
+stereotypes. The intervals of the ranks are made of comparisons between stereotypes (see `ranks`).
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -35,18 +35,18 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates
+from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import (
     ALL_MODELS,
     FEMALE,
-    FEWEST_RESAMPLED,
     FEWEST_STEREOTYPES,
     MALE,
     STEREOTYPES,
     by_stereotype,
 )
-from tiltmeter.measures.intervals import RESAMPLES, draws, percentile, widen
+from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
+from tiltmeter.measures.ranks import below_by_shares, rank_intervals, tail
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats, spread
 
@@ -125,7 +125,7 @@ _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
 
 
-def masculine_rate(masculine: int, feminine: int) -> float:
+def masculine_rate(masculine: float, feminine: float) -> float:
     """The centre of the Agresti-Coull interval of the share of masculine translations.
 
     >>> round(masculine_rate(90, 10), 4), masculine_rate(0, 0)
@@ -134,7 +134,7 @@ def masculine_rate(masculine: int, feminine: int) -> float:
     return (masculine + _Z**2 / 2) / (masculine + feminine + _Z**2)
 
 
-def masculine_interval(masculine: int, feminine: int) -> Interval:
+def masculine_interval(masculine: float, feminine: float) -> Interval:
     """The Agresti-Coull interval of the share of masculine translations.
 
     >>> low, high = masculine_interval(90, 10)
@@ -144,6 +144,25 @@ def masculine_interval(masculine: int, feminine: int) -> Interval:
     centre = masculine_rate(masculine, feminine)
     reach = _Z * math.sqrt(centre * (1 - centre) / (masculine + feminine + _Z**2))
     return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def share_interval(groups: Sequence[Floats]) -> Interval:
+    """The interval of a share of translations, such as those with a gender: a group of 0 and 1 for each stereotype.
+
+    Mid-P tails alone cover 92% at some rates near 1, Agresti and Coull with few translations.
+
+    >>> low, high = share_interval([np.repeat([1.0, 0.0], [36, 4])])
+    >>> f"{low:.4f} {high:.4f}"
+    '0.7638 0.9674'
+    """
+    values, sizes = np.concatenate(groups), [len(some) for some in groups]
+    means = np.repeat([some.mean() for some in groups], sizes)
+    strata = np.repeat(np.arange(len(groups)), sizes).astype(object)
+    error = spread((values - means) / len(values), strata=strata if len(groups) > 1 else None)
+    share = Share(float(values.mean()), error, len(values), 1.0)
+    low, high = share.interval()
+    centred = masculine_interval(share.value * share.size, (1 - share.value) * share.size)
+    return min(low, centred[0]), max(high, centred[1])
 
 
 def rates(masculine_rates: Mapping[int, float]) -> dict[str, float]:
@@ -196,10 +215,12 @@ class _Group:
         """The masculine rate."""
         return masculine_rate(*self.counts)
 
-    def drawn_rates(self, drawn: Floats) -> Floats:
-        """The masculine rate in each resample."""
-        found: Floats = (self.masculine @ drawn + _Z**2 / 2) / (self.gendered @ drawn + _Z**2)
-        return found
+    @property
+    def interval(self) -> Interval:
+        """The interval of the masculine rate: as published, but with few translations one that covers."""
+        if 0 < self.n < FEWEST:
+            return share_interval([self.masculine[self.gendered > 0]])
+        return masculine_interval(*self.counts)
 
 
 @dataclass(frozen=True)
@@ -216,31 +237,20 @@ class _Case:
     resamples: int
 
     @property
-    def ranks(self) -> Floats:
-        """The feminine ranks, in the order of `groups`."""
-        ranks: Floats = rankdata([group.rate for group in self.groups.values()])
-        return ranks
+    def rates(self) -> Floats:
+        """The masculine rates, in the order of `groups`."""
+        return np.array([group.rate for group in self.groups.values()])
 
     @property
-    def ranked(self) -> bool:
-        """Whether every stereotype has enough translations with a gender for the interval of its rank to cover."""
-        return min(group.n for group in self.groups.values()) >= FEWEST_RESAMPLED
-
-    @cached_property
-    def drawn(self) -> Floats | None:
-        """The masculine rate of each stereotype (rows) in each resample."""
-        if not self.resamples:
-            return None
-        return np.stack([group.drawn_rates(self._draws(number)) for number, group in self.groups.items()])
-
-    def _draws(self, number: int) -> Floats:
-        return draws(len(self.groups[number].gendered), self.resamples, "gest", str(number)).astype(float)
+    def counts(self) -> list[tuple[int, int]]:
+        """The number of masculine translations and of those with a gender, by stereotype."""
+        return [(group.counts[0], group.n) for group in self.groups.values()]
 
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         yield from self._of_all(margins)
         yield from self._of_stereotypes()
         if self.family.n:
-            ends = masculine_interval(*self.family.counts)
+            ends = self.family.interval
             yield self._record("family words", "male stereotypes", P_FAM, self.family.rate, self.family.n, ends)
 
     def _of_all(self, margins: Mapping[str, float]) -> Iterator[Record]:
@@ -296,21 +306,19 @@ class _Case:
         return Mean(float(found @ weights), error) if error.error else None
 
     def _of_stereotypes(self) -> Iterator[Record]:
-        rank_ends = None if self.drawn is None or not self.ranked else percentile(rankdata(self.drawn, axis=0))
+        ranks, rank_ends = rankdata(self.rates), _rank_intervals([self])
         for place, (number, group) in enumerate(self.groups.items()):
             name = str(number)
-            yield self._record("stereotype", name, P_I, group.rate, group.n, masculine_interval(*group.counts))
+            yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval)
             yield self._yield("stereotype", name, [number])
             ends = rank_ends[place] if rank_ends else None
-            yield self._record("stereotype", name, "feminine rank", float(self.ranks[place]), group.n, ends)
+            yield self._record("stereotype", name, "feminine rank", float(ranks[place]), group.n, ends)
 
     def _yield(self, view: str, name: str, numbers: Iterable[int]) -> Record:
-        chosen = [(self._draws(number) if self.resamples else None, self.groups[number]) for number in numbers]
-        n = sum(len(group.gendered) for _, group in chosen)
-        value = sum(group.n for _, group in chosen) / n
-        drawn = [group.gendered @ some for some, group in chosen if some is not None]
-        ends = widen(value, percentile(np.sum(drawn, axis=0)[np.newaxis] / n)[0], n, 0.0, 1.0) if drawn else None
-        return self._record(view, name, YIELD, value, n, ends)
+        gendered = [self.groups[number].gendered for number in numbers]
+        values = np.concatenate(gendered)
+        ends = share_interval(gendered) if self.resamples else None
+        return self._record(view, name, YIELD, float(values.mean()), len(values), ends)
 
     def _weights(self, male: float, female: float) -> Floats:
         inside = np.isin(list(self.groups), MALE)
@@ -351,12 +359,23 @@ def _of_pairs(cases: Sequence[_Case]) -> Iterator[Record]:
             family=first.family,
             resamples=0,
         )
-        means = np.mean([case.ranks for case in some], axis=0)
-        drawn = [rankdata(case.drawn, axis=0) for case in some if case.drawn is not None and case.ranked]
-        ends = percentile(np.mean(drawn, axis=0)) if len(drawn) == len(some) else None
+        means = np.mean([rankdata(case.rates) for case in some], axis=0)
+        ends = _rank_intervals(some)
         for place, number in enumerate(first.groups):
             interval = ends[place] if ends else None
             yield together._record("pairs", str(number), "feminine rank", float(means[place]), len(some), interval)
+
+
+def _rank_intervals(cases: Sequence[_Case]) -> list[Interval] | None:
+    """The intervals of the mean ranks over systems and languages."""
+    if not cases[0].resamples:
+        return None
+    level = tail(len(cases[0].groups), len(cases))
+    below = []
+    for case in cases:
+        counts, sizes = (np.array(some, dtype=np.float64) for some in zip(*case.counts, strict=True))
+        below.append(below_by_shares(counts, sizes, level))
+    return rank_intervals(below, [case.rates for case in cases])
 
 
 def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.registry import own, plugins
+from tiltmeter.registry import package_objects, plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
@@ -64,8 +64,8 @@ class Measure:
     which their module lists them. `columns` are the measures that stand in its table, `beside` those beside it on a
     page.
     `general` names the measure with the same value that speaks of more than what was asked about, `control` the one
-    that takes a known confound away. `by_token`: a mean over tokens, so that models with other tokenizers have other
-    ones.
+    that takes a known confound away, `between` the one that says how much it moves from template to template.
+    `by_token`: a mean over tokens, so that models with other tokenizers have other ones.
     `validity` are the rules under which a verdict would mean nothing.
     """
 
@@ -86,6 +86,7 @@ class Measure:
     beside: tuple[str, ...] = ()
     general: str = ""
     control: str = ""
+    between: str = ""
     by_token: bool = False
     statement: Callable[[float], str] | None = None
     validity: tuple[Validity, ...] = ()
@@ -198,7 +199,7 @@ WIDEST = 4.0  # margins that an interval may span before a result that is not si
 @cache
 def measures() -> dict[str, Measure]:
     """All measures by name: those of the modules of this folder, and those that other packages bring."""
-    found = own("tiltmeter.measures", "MEASURES")
+    found = package_objects("tiltmeter.measures", "MEASURES")
     found += [load().MEASURES for load in plugins("measures").values()]
     return {measure.name: measure for some in found for measure in some}
 

@@ -14,7 +14,8 @@ CrowS-Pairs gives it there, stereotype score or anti-stereotype score, and as th
 Percentages are tested and bounded by mid-P binomial tails, means by Student's t with a correction for skewness (see
 `estimates`). S_JSD of real models is skewed with heavy tails: with fewer than 60 pairs no method that was tried covers
 in 93% of data sets, so that there is neither an interval nor a test. Pairs made from templates (a column `template`)
-are clustered by them.
+are clustered by them, and "template spread of CPS" says how much the number moves from one to another (see
+`templates`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,7 @@ from tiltmeter.measures.measure import (
 )
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats, Labels, spread
+from tiltmeter.measures.templates import Templates, between_templates
 
 # Fewer pairs than this give no interval of a mean S_JSD that covers.
 FEWEST_FOR_S_JSD = 60
@@ -79,6 +81,7 @@ CPS = Measure(
     decides=True,
     columns=("CPS", "CPS as published", "S_JSD x 1e3", "B.S_JSD", "mean difference per token"),
     beside=("S_JSD x 1e3",),
+    between="template spread of CPS",
     statement=lambda value: f"the more stereotypical sentence was preferred in {value:.1f}% of pairs",
     validity=_VALID,
     items=(ItemValues(("more", "less"), _cps, preference=True),),
@@ -107,6 +110,7 @@ S_JSD = Measure(
     heading="S_JSD\nx 1e3",
     margin=2.5,
     decides=True,
+    between="template spread of S_JSD x 1e3",
     statement=lambda value: (
         f"its predictions are nearer to the truth in the {'more' if value < 0 else 'less'} stereotypical sentences"
     ),
@@ -135,6 +139,7 @@ PER_TOKEN = Measure(
     by_token=True,
     items=(ItemValues(("difference",), _difference, discrete=False),),
 )
+BETWEEN = {measure: between_templates(measure) for measure in (CPS, S_JSD)}
 _DIRECTIONS = {
     direction: Measure(
         name,
@@ -157,7 +162,16 @@ ACCURACY = {
     )
     for side in ("more", "less")
 }
-MEASURES = (CPS, CPS_PUBLISHED, S_JSD, B_S_JSD, PER_TOKEN, *_DIRECTIONS.values(), *ACCURACY.values())
+MEASURES = (
+    CPS,
+    CPS_PUBLISHED,
+    S_JSD,
+    B_S_JSD,
+    PER_TOKEN,
+    *BETWEEN.values(),
+    *_DIRECTIONS.values(),
+    *ACCURACY.values(),
+)
 
 # What a table of scores has to hold to be measured here.
 NEEDS_ROLES: tuple[str, ...] = ("more", "less")
@@ -304,6 +318,8 @@ def _records(case: _Case, margins: Mapping[str, float], intervals: bool) -> Iter
     everything = _Group(case, "all", "all", margins, intervals)
     yield from _preferences(everything)
     yield from _others(everything)
+    if intervals:
+        yield from _between(case)
     for value, some in case.pairs.by("bias_type"):
         group = _Group(replace(case, pairs=some), "bias_type", value, margins, intervals)
         yield from _preferences(group)
@@ -320,6 +336,19 @@ def _preferences(group: _Group) -> Iterator[Record]:
     pairs = group.case.pairs
     yield group.share(CPS, _prefers_more(pairs.more, pairs.less))
     yield group.share(CPS_PUBLISHED, 100.0 * (pairs.more > pairs.less).astype(np.float64), tested=False)
+
+
+def _between(case: _Case) -> Iterator[Record]:
+    """How much CPS and S_JSD move from template to template, where pairs were made from several."""
+    pairs = case.pairs
+    if pairs.templates is None:
+        return
+    values = {CPS: _prefers_more(pairs.more, pairs.less)}
+    if "s_jsd" in pairs.roles:
+        values[S_JSD] = 1000.0 * pairs.roles["s_jsd"]
+    for measure, some in values.items():
+        if (found := Templates.of_items(some, pairs.templates)) is not None:
+            yield found.record(case, case.part, BETWEEN[measure])
 
 
 def _others(group: _Group) -> Iterator[Record]:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import write_text, written_whole
+from tiltmeter.files import atomic_write, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
@@ -44,11 +44,11 @@ class Result:
         folder = Path(folder)
         refuse_other_run(folder, self.manifest["request"], force=force)
         (folder / MANIFEST).unlink(missing_ok=True)
-        with written_whole(folder / SCORES) as part:
+        with atomic_write(folder / SCORES) as part:
             self.scores.to_parquet(part, index=False)
         (folder / ITEMS).unlink(missing_ok=True)
         if self.items is not None:
-            with written_whole(folder / ITEMS) as part:
+            with atomic_write(folder / ITEMS) as part:
                 self.items.to_parquet(part, index=False, schema=SCHEMA)
         write_text(folder / MEASURES, _json(to_dicts(self.records)))
         write_text(folder / MANIFEST, _json(self.manifest))

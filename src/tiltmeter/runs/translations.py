@@ -29,7 +29,7 @@ from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
 from tiltmeter.runs.translation_files import normal, read_translation_file
 from tiltmeter.translators import Translator, open_translator
 from tiltmeter.translators.base import SOURCE
-from tiltmeter.translators.cost import characters, refuse_unless
+from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
 from tiltmeter.translators.translation_store import TranslationStore
 
@@ -215,7 +215,7 @@ def evaluate_translator(
     skipped: list[dict[str, str]] = []
     with TranslationStore(cache_dir() / "translations.sqlite") as store:
         left = {language: pending(opened, texts, language, store) for language in target.languages}
-        refuse_unless(yes, opened, left)
+        require_consent(yes, opened, left)
         for language, speaker in speakers.items():
             with watch(f"{name} ({language})") as report:
                 made = translate_all(opened, texts, language, store, _told(report))
@@ -229,7 +229,7 @@ def evaluate_translator(
             "key": opened.key,
             "sent": {language: len(some) for language, some in left.items()},
             "characters": characters(left),
-            "made": {language: store.made(opened.key, language) for language in target.languages},
+            "made": {language: store.creation_times(opened.key, language) for language in target.languages},
         }
     result = _result(
         request,

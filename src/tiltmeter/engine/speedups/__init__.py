@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from tiltmeter.engine.speedups.speedup import SpeedUp
-from tiltmeter.engine.trial import SpeedUpTrial
+from tiltmeter.engine.trial import ModelTrial
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
     chosen = [speedup_named(name) for name in OF_A_MODEL if name not in left_out]
     if not chosen:
         return ()
-    trial = SpeedUpTrial(answerer)
+    trial = ModelTrial(answerer)
     used = []
     for speedup in chosen:
         if speedup.changes_rows:

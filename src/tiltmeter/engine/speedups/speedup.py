@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tiltmeter.engine.trial import SpeedUpTrial
+    from tiltmeter.engine.trial import ModelTrial
 
 Undo = Callable[[], None]
 
 
-def _never(_answerer: Any, _trial: "SpeedUpTrial") -> None:
+def _never(_answerer: Any, _trial: "ModelTrial") -> None:
     return None
 
 
@@ -30,7 +30,7 @@ class SpeedUp:
     """
 
     name: str
-    apply: Callable[[Any, "SpeedUpTrial"], Undo | None] = _never
+    apply: Callable[[Any, "ModelTrial"], Undo | None] = _never
     during: Callable[[], AbstractContextManager[None]] = nullcontext
     changes_rows: bool = False
     rounds_logits_less: bool = False
