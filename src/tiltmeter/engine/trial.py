@@ -40,7 +40,7 @@ class ModelTrial:
         # Every input in a batch of its own, so that there is not even padding.
         self._reference = self._numbers([*self._everywhere, *self._few, *logits], 1)
         self._latest: dict[bytes, Answer] = {}
-        self._largest_logit = float(max((np.abs(self._reference[q.digest]).max() for q in logits), default=0.0))
+        self._largest_logit = max(map(self._logit_size, self._few, logits), default=0.0)
         # In half precision large logits are coarse; only their differences, which are log-probabilities, are not.
         if self._tolerance == _TOLERANCE_OTHERWISE:
             self._few += logits
@@ -69,6 +69,11 @@ class ModelTrial:
     def accept(self) -> None:
         """Compare with the numbers of the last trial from now on."""
         self._reference = self._reference | self._latest
+
+    def _logit_size(self, log_prob: Question, logit: Question) -> float:
+        """The size of a token's logit or of the largest one beside it, which is the logit less the log-probability."""
+        found = self._reference[logit.digest]
+        return float(max(np.abs(found).max(), np.abs(found - self._reference[log_prob.digest]).max()))
 
     def _numbers(self, questions: list[Question], batch_tokens: int) -> dict[bytes, Answer]:
         answerer = self._answerer
