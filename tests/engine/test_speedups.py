@@ -22,7 +22,7 @@ from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
-from tiltmeter.engine.speedups import activations, last_layer, malloc, norms, packing, wanted_positions
+from tiltmeter.engine.speedups import activations, last_layer, norms, packing, wanted_positions
 from tiltmeter.engine.speedups.speedup import SpeedUp
 from tiltmeter.questions import Answer, Question, Want
 
@@ -57,7 +57,7 @@ def test_names_are_those_of_the_files_and_each_file_says_what_it_does() -> None:
         assert speedups.speedup_named(name).name == name
         said = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1]
         assert all(word in said for word in ("Saves:", "Relies on:", "Trial:"))
-        assert ("fails:" in said) or name in ("malloc", "gc_pause")
+        assert ("fails:" in said) or name == "gc_pause"
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -66,7 +66,7 @@ def test_plain_answers_are_those_of_a_forward_pass_and_of_the_fast_path(name: st
     questions = random_questions(kind, 8)
     model = made(MODELS[name])
     bare = ANSWERERS[kind](model, CPU, speedups.ALL)
-    assert (bare.speedups, bare.pack, bare.shares_prefixes, bare.contexts) == ((), 0, False, [])
+    assert (bare.speedups, bare.pack, bare.shares_prefixes) == ((), 0, False)
     assert not any("forward" in vars(part) or part._forward_hooks for part in model.modules())
     assert_right(bare, MODELS[name], questions)
     found, fast = answers(bare, questions), answers(ANSWERERS[kind](made(MODELS[name]), CPU), questions)
@@ -225,81 +225,9 @@ def test_large_logits_in_half_precision_may_be_rounded_less(monkeypatch: pytest.
 
 def test_leaving_out_relative_positions_leaves_no_packed_rows() -> None:
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, {"relative_positions"})
-    assert set(answerer.speedups) == {"norms", "wanted_positions", "last_layer", "encode_once", *_on_linux()}
+    assert set(answerer.speedups) == {"norms", "wanted_positions", "last_layer", "encode_once"}
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, {"encode_once"})
     assert not {"packing", "prefixes", "encode_once"} & set(answerer.speedups)
-
-
-def _on_linux() -> set[str]:
-    return {"malloc"} if malloc._is_usable() else set()
-
-
-class _Library:
-    """A C library that writes down what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[int, int]] = []
-        self.trimmed = 0
-
-    def mallopt(self, parameter: int, value: int) -> int:
-        self.told.append((parameter, value))
-        return 1
-
-    def malloc_trim(self, _pad: int) -> int:
-        self.trimmed += 1
-        return 1
-
-    def gnu_get_libc_version(self) -> bytes:
-        return b"2.40"
-
-
-def test_malloc_has_its_usual_thresholds_after_answering(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = _Library()
-    monkeypatch.setattr(malloc, "_library", library)
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
-    assert "malloc" in answerer.speedups
-    assert library.told == []
-    answers(answerer, random_questions("causal", 1))
-    assert dict(library.told[:2]) == {-1: 1 << 30, -3: 1 << 30}
-    assert dict(library.told[2:]) == {-3: 32 << 20, -1: 64 << 20}
-    assert library.trimmed > 1
-
-    def fail(_batch: Any) -> Any:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(answerer, "start", fail)
-    with pytest.raises(RuntimeError, match="broken"):
-        answers(answerer, random_questions("causal", 2))
-    assert dict(library.told[-2:]) == {-3: 32 << 20, -1: 64 << 20}
-    assert malloc._open == []
-
-
-@pytest.mark.parametrize("library", [None, object()])
-def test_without_glibc_malloc_stays_as_it_is(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(malloc, "_library", library)
-    answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
-    assert "malloc" not in answerer.speedups
-    assert_right(answerer, CAUSAL["gpt2"], random_questions("causal", 4))
-
-
-def test_where_there_is_no_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "win32")
-    assert malloc._c_library() is None
-    monkeypatch.setattr("sys.platform", "linux")
-
-    def missing(_name: None) -> None:
-        raise OSError("not here")
-
-    monkeypatch.setattr("ctypes.CDLL", missing)
-    assert malloc._c_library() is None
-
-
-@pytest.mark.parametrize("variable", ["MALLOC_ARENA_MAX", "GLIBC_TUNABLES"])
-def test_malloc_that_the_environment_tunes_is_left_alone(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(malloc, "_library", _Library())
-    monkeypatch.setenv(variable, "1")
-    assert not malloc._is_usable()
 
 
 @pytest.mark.parametrize("was_on", [True, False])

@@ -2,8 +2,8 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from typing import Any
 
@@ -46,9 +46,6 @@ class Answerer(ABC):
         self.batches_ahead = 0 if device.type == "cpu" else 2
         # Any id serves as padding: it is masked, or stands after everything that is read.
         self.pad = 0
-        # Contexts around answering all batches, and what is called after each.
-        self.contexts: list[Callable[[], AbstractContextManager[None]]] = []
-        self.after_batch: list[Callable[[], None]] = []
         # A context in which the last layer may be left out at all but some positions.
         self.only_at: OnlyAt = lambda _rows: nullcontext()
         self.batch_tokens = batch_tokens(model, self.kind, device)
@@ -67,8 +64,6 @@ class Answerer(ABC):
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Begin to answer a batch; what is returned waits for the numbers."""
         numbers = self.numbers(batch)
-        for do in self.after_batch:
-            do()
         if self.device.type == "cpu":
             return numbers.numpy
         host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=self.device.type == "cuda")
@@ -88,14 +83,6 @@ class Answerer(ABC):
     def answer(self, batch: Batch) -> NDArray[np.float32]:
         """The numbers of a batch."""
         return self.start(batch)()
-
-    @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Around answering all batches of a run."""
-        with ExitStack() as stack:
-            for context in self.contexts:
-                stack.enter_context(context())
-            yield
 
     def width_of_packs(self) -> int:
         """How many tokens a row of several inputs has: what suits the device, but no more than the model reads."""

@@ -30,7 +30,6 @@ OF_A_MODEL = (
     "relative_positions",
     "packing",
     "prefixes",
-    "malloc",
 )
 # Those of the process, for the length of a run.
 OF_THE_PROCESS = ("gc_pause",)
