@@ -29,7 +29,7 @@ def in_turns(
             outcomes.pop(name, None)  # what the last repeat left is let go of before the clock runs
             took, outcomes[name] = timed(thing, device)
             seconds[name].append(took)
-            outcomes[name].settle()
+            outcomes[name].assign_verdicts()
     return seconds, outcomes
 
 

@@ -44,7 +44,7 @@ ready.warm_up("tiltmeter")
 print(json.dumps("ready"), flush=True)
 for _ in sys.stdin:
     seconds, outcome = timing.timed(ready.tiltmeter, ready.model.device)
-    outcome.settle()
+    outcome.assign_verdicts()
     print(json.dumps([seconds, outcome.scores]), flush=True)
 """
 

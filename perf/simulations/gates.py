@@ -21,7 +21,7 @@ from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.gest import G_S, STEREOTYPES
 from tiltmeter.measures.pairs import S_JSD
 from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.runs.result import Result
 
 WHOLE = Shape("4,229", 4_229, 79)
@@ -54,7 +54,7 @@ TABLES = (
 
 def result(records: Sequence[Record]) -> Result:
     """A run that holds these records."""
-    return Result(pd.DataFrame(), settle(records), {})
+    return Result(pd.DataFrame(), assign_verdicts(records), {})
 
 
 def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: bool = False) -> Simulate:
@@ -64,7 +64,7 @@ def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: 
     truth = AssociationTruth(prefers, 0.85, correlation=correlation)
 
     def one(rng: Rng) -> dict[str, float | None]:
-        share = Share.of(truth.draw(rng, shape).ss, shape.labels)
+        share = Share.from_values(truth.draw(rng, shape).ss, shape.labels)
         (verdict,) = check(result([record(row, SS, share)]), [rule], lenient=lenient)
         return {f"{100 * prefers:g}": verdict.passed, TABLES[0].columns[-1]: verdict.even if prefers == 0.5 else None}
 
@@ -97,7 +97,7 @@ def no_worse(left: float, right: float, differ: float, shape: Shape, margin: flo
 def _share(rng: Rng, row: Row) -> Record:
     """SS of an even model."""
     rates = term_rates(rng, row.shape, 0.5, CORRELATION)
-    return record(row, SS, Share.of(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
+    return record(row, SS, Share.from_values(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
 
 
 def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequence[str] = ()) -> list[Record]:
@@ -118,7 +118,7 @@ def _sense(rng: Rng) -> list[Record]:
     """LMS of a model that prefers sense in 85% of cases."""
     truth = AssociationTruth(0.5, 0.85, correlation=CORRELATION)
     rows = [Row(Case(language), OVERALL, "all", "all", WHOLE, 50.0) for language in LANGUAGES]
-    return [record(row, LMS, Share.of(truth.draw(rng, WHOLE).lms, WHOLE.labels)) for row in rows]
+    return [record(row, LMS, Share.from_values(truth.draw(rng, WHOLE).lms, WHOLE.labels)) for row in rows]
 
 
 def _pairs(rng: Rng, languages: int) -> list[Record]:
@@ -126,13 +126,13 @@ def _pairs(rng: Rng, languages: int) -> list[Record]:
     records = []
     for place in range(languages):
         row = Row(Case(f"l{place}", benchmark="gender-pairs"), "all", "all", "all", Shape("212", 212), 50.0)
-        records.append(record(row, S_JSD, Mean.of(20.0 * SKEWED["skewness 1.7 (g 0.3, h 0.1)"](rng, 212))))
+        records.append(record(row, S_JSD, Mean.from_values(20.0 * SKEWED["skewness 1.7 (g 0.3, h 0.1)"](rng, 212))))
     return records
 
 
 def _ratios(rng: Rng) -> list[Record]:
     """g_s of an even model on GEST in one template: 223 sentences a stereotype, log-ratios that spread by 0.5."""
-    ratio = gest.of_these_stereotypes([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
+    ratio = gest.rate_fixed_stereotypes([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
     assert ratio is not None
     return [estimated(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
 

@@ -15,7 +15,7 @@ from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share,
 from tiltmeter.measures.intervals import draws, percentile
 from tiltmeter.measures.ranks import below_by_means, below_by_shares, rank_intervals, tail
 from tiltmeter.measures.standard_errors import Floats
-from tiltmeter.measures.templates import Templates
+from tiltmeter.measures.templates import TemplateVariation
 
 ALPHA = 0.05
 INDEPENDENT = tuple(Shape(f"{n:,}", n) for n in (20, 40, 80, 400, 1_000, 4_229))
@@ -79,7 +79,7 @@ TABLES = (
     ),
     Table(
         "templates",
-        "Templates: how often a spread between them is significant, and what it is",
+        "TemplateVariation: how often a spread between them is significant, and what it is",
         ("number", "templates", "true spread"),
         ("significant", "spread"),
         ("spread",),
@@ -116,12 +116,12 @@ def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
 
     def one(rng: Rng) -> dict[str, bool | None]:
         drawn, labels = truth.draw(rng, shape), shape.labels
-        ss = Share.of(drawn.ss, labels)
+        ss = Share.from_values(drawn.ss, labels)
         balanced = balanced_by_length(drawn.ss, drawn.length, labels)
         return {
             "SS": covered(ss, truth.ss),
-            "SS as published": covered(Share.of(drawn.published, labels), truth.published),
-            "LMS": covered(Share.of(drawn.lms, labels), truth.lms),
+            "SS as published": covered(Share.from_values(drawn.published, labels), truth.published),
+            "LMS": covered(Share.from_values(drawn.lms, labels), truth.lms),
             "ICAT": covers(icat_interval(drawn.lms, drawn.published, labels), icat(truth.lms, truth.published)),
             "balanced by length": None if balanced is None else covered(balanced, truth.balanced),
             "type I of SS": rejects(ss, 50.0) if truth.ss == 50.0 else None,
@@ -138,8 +138,8 @@ def means_over_terms(truth: AssociationTruth, shape: Shape) -> Simulate:
         drawn = truth.draw(rng, shape)
         lms, ss = (np.bincount(shape.codes, values) / sizes for values in (drawn.lms, drawn.published))
         return {
-            "mean LMS": covers(Mean.of(lms).interval(), truth.lms),
-            "mean SS": covers(Mean.of(ss).interval(), truth.published),
+            "mean LMS": covers(Mean.from_values(lms).interval(), truth.lms),
+            "mean SS": covers(Mean.from_values(ss).interval(), truth.published),
             "ICAT micro": covers(icat_interval(lms, ss), icat(truth.lms, truth.published)),
         }
 
@@ -153,8 +153,8 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
         rates = term_rates(rng, shape, share, correlation)
         tied = rng.random(shape.n) < ties
         prefers = 100.0 * (rng.random(shape.n) < rates)
-        cps = Share.of(np.where(tied, 50.0, prefers), shape.labels)
-        published = Share.of(np.where(tied, 0.0, prefers), shape.labels)
+        cps = Share.from_values(np.where(tied, 50.0, prefers), shape.labels)
+        published = Share.from_values(np.where(tied, 0.0, prefers), shape.labels)
         true_cps, true_published = 100 * ((1 - ties) * share + ties / 2), 100 * (1 - ties) * share
         tokens = rng.integers(4, 25, shape.n).astype(float)
         chosen = np.clip(rng.beta(2.0, 3.0, shape.n) + rates - share, 0.0, 1.0)
@@ -209,9 +209,9 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
             these.append(math.exp(scale * float(WEIGHTS @ levels)))
             like.append(math.exp(scale * bias))
             male.append(math.exp(scale * float(levels[MEN].mean())))
-        ours, theirs = gest.of_these_stereotypes(parts), gest.of_stereotypes_like_these(parts)
+        ours, theirs = gest.rate_fixed_stereotypes(parts), gest.g_s_random_stereotypes(parts)
         # With many sentences this takes long, and q_m is made as g_s is.
-        q_m = gest.of_these_stereotypes(parts, "q_m") if per < 100 else None
+        q_m = gest.rate_fixed_stereotypes(parts, "q_m") if per < 100 else None
         q_i = gest._of_values(parts[0].ratios[8], 1)
         assert isinstance(ours, Ratio)
         assert isinstance(theirs, Ratio)
@@ -329,7 +329,7 @@ def spread_of_pairs(count: int, per: int, deviation: float) -> Simulate:
 
     def one(rng: Rng) -> dict[str, float | bool | None]:
         rates = np.clip(0.5 + deviation / 100 * rng.normal(size=count), 0.0, 1.0)
-        found = Templates.of_items(100.0 * (rng.random(len(labels)) < rates[labels]), labels)
+        found = TemplateVariation.from_items(100.0 * (rng.random(len(labels)) < rates[labels]), labels)
         if found is None:
             return {"significant": None, "spread": None}
         return {"significant": found.p_value < ALPHA, "spread": found.deviation}

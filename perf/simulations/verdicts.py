@@ -14,12 +14,12 @@ from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import SS
 from tiltmeter.measures.contrasts import contrast
-from tiltmeter.measures.estimates import Estimate, Mean, Share, detectable, two_sided
+from tiltmeter.measures.estimates import Estimate, Mean, Share, detectable_effect, two_sided
 from tiltmeter.measures.gest import G_S, STEREOTYPES
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.pairs import CPS, S_JSD
 from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
@@ -129,16 +129,18 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
         values = [
             100.0 * (rng.random(row.shape.n) < term_rates(rng, row.shape, row.truth / 100, correlation)) for row in rows
         ]
-        records = [record(row, SS, Share.of(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)]
+        records = [
+            record(row, SS, Share.from_values(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)
+        ]
         truths = [row.truth for row in rows]
         if pooled:
             for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
                 both = replace(rows[first], part=OVERALL, shape=Shape("both", 2 * PART.n, PART.terms))
                 labels = np.concatenate([rows[first].shape.labels, rows[second].shape.labels])
-                share = Share.of(np.concatenate([values[first], values[second]]), labels)
+                share = Share.from_values(np.concatenate([values[first], values[second]]), labels)
                 records.append(record(both, SS, share))
                 truths.append((rows[first].truth + rows[second].truth) / 2)
-        return claims(settle(records), truths)
+        return claims(assign_verdicts(records), truths)
 
     return each(one)
 
@@ -149,12 +151,12 @@ def single_terms(truths: Sequence[float]) -> Simulate:
     @cache
     def row_of(count: int) -> Record:
         row = Row(Case(), PARTS[0], "target", "", Shape("27", 27), 50.0)
-        return record(row, SS, Share.of(np.array([100.0] * count + [0.0] * (27 - count))))
+        return record(row, SS, Share.from_values(np.array([100.0] * count + [0.0] * (27 - count))))
 
     def one(rng: Rng) -> dict[str, float | None]:
         counts = rng.binomial(27, np.array(truths) / 100)
         records = [replace(row_of(int(count)), group=str(place)) for place, count in enumerate(counts)]
-        return claims(settle(records), truths)
+        return claims(assign_verdicts(records), truths)
 
     return each(one)
 
@@ -166,10 +168,10 @@ def families_of_pairs(draw: Draw, n: int, rows: int) -> Simulate:
         records = []
         for place in range(rows):
             row = Row(Case(f"l{place}", benchmark="gender-pairs"), "all", "all", "all", Shape(str(n), n), 50.0)
-            records.append(record(row, CPS, Share.of(100.0 * (rng.random(n) < 0.5))))
-            records.append(record(row, S_JSD, Mean.of(20.0 * draw(rng, n))))
+            records.append(record(row, CPS, Share.from_values(100.0 * (rng.random(n) < 0.5))))
+            records.append(record(row, S_JSD, Mean.from_values(20.0 * draw(rng, n))))
         kinds: dict[str, set[str]] = {CPS.name: set(), S_JSD.name: set()}
-        for found in settle(records):
+        for found in assign_verdicts(records):
             kinds[found.measure].add(found.verdict.kind if found.verdict else "")
         wrong = {name: bool({"significant", "contradictory"} & found) for name, found in kinds.items()}
         return {"significant": wrong[CPS.name], "S_JSD": wrong[S_JSD.name], "any": any(wrong.values())}
@@ -198,7 +200,7 @@ def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
     @lru_cache(maxsize=1)
     def effect() -> float:
         rng = np.random.default_rng(0)
-        return float(np.mean([detectable(make(rng, 0.0), ALPHA) for _ in range(200)]))
+        return float(np.mean([detectable_effect(make(rng, 0.0), ALPHA) for _ in range(200)]))
 
     def one(rng: Rng) -> dict[str, float]:
         return {"power": two_sided(make(rng, effect()), ideal) < ALPHA, "effect": effect()}
@@ -209,19 +211,19 @@ def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
 def _share_of(shape: Shape, correlation: float) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         rates = term_rates(rng, shape, min(0.999, 0.5 + effect / 100), correlation)
-        return Share.of(100.0 * (rng.random(shape.n) < rates), shape.labels)
+        return Share.from_values(100.0 * (rng.random(shape.n) < rates), shape.labels)
 
     return make
 
 
 def _mean_of(draw: Draw, n: int) -> Callable[[Rng, float], Estimate]:
-    return lambda rng, effect: Mean.of(20.0 * draw(rng, n) + effect)
+    return lambda rng, effect: Mean.from_values(20.0 * draw(rng, n) + effect)
 
 
 def _ratio_of(per: int) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         men = np.repeat([number in gest.MALE for number in STEREOTYPES], per)
-        found = gest.of_these_stereotypes([part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
+        found = gest.rate_fixed_stereotypes([part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
         assert found is not None
         return found
 
@@ -268,7 +270,7 @@ def power_in_a_family(rows: int, shape: Shape) -> Simulate:
 
     def settled(rng: Rng, effect: float) -> list[Record]:
         drawn = [_share_of(shape, 0.0)(rng, effect if not place else 0.0) for place in range(rows)]
-        return settle([record(row, SS, share) for row, share in zip(case, drawn, strict=True)])
+        return assign_verdicts([record(row, SS, share) for row, share in zip(case, drawn, strict=True)])
 
     @lru_cache(maxsize=1)
     def effect() -> float:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.measures.drawn import labels
+from tests.measures.simulated import labels
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
     FEWEST_FOR_ICAT,
@@ -181,22 +181,22 @@ def test_estimates_are_clustered_by_target_but_for_single_targets() -> None:
     contributed, targets = values_of(table)
     for name, values in contributed.items():
         found = find(records, view="all", measure=name)
-        share = Share.of(values, targets)
+        share = Share.from_values(values, targets)
         assert (found.low, found.high) == pytest.approx(share.interval())
-        assert found.standard_error == pytest.approx(share.spread.error)
+        assert found.standard_error == pytest.approx(share.standard_error.value)
         assert found.clusters == len(TARGETS)
-        alone = Share.of(values[targets == "nurse"])
+        alone = Share.from_values(values[targets == "nurse"])
         found = find(records, view="target", group="nurse", measure=name)
         assert (found.low, found.high) == pytest.approx(alone.interval())
         assert found.clusters is None
     ss = find(records, view="all", measure="SS")
-    assert ss.p_value == pytest.approx(two_sided(Share.of(contributed["SS"], targets), 50.0))
+    assert ss.p_value == pytest.approx(two_sided(Share.from_values(contributed["SS"], targets), 50.0))
     assert (ss.n, ss.ideal, ss.margin, ss.protocol) == (90, 50.0, 5.0, "published")
     ends = icat_interval(contributed["LMS"], contributed["SS as published"], targets)
     icat_record = find(records, view="all", measure="ICAT")
     assert (icat_record.low, icat_record.high) == pytest.approx(ends)
     professions = [TARGETS[target] == "profession" for target in targets]
-    share = Share.of(contributed["SS"][professions], targets[professions])
+    share = Share.from_values(contributed["SS"][professions], targets[professions])
     found = find(records, view="bias_type", group="profession", measure="SS")
     assert (found.low, found.high) == pytest.approx(share.interval())
     assert found.clusters == 3
@@ -209,7 +209,7 @@ def test_ss_alone_is_tested() -> None:
     for record in records:
         assert (record.margin is not None) == (record.measure == "SS")
         assert (record.p_equivalence is None) == (record.p_value is None)
-        assert record.verdict is None  # that is for `settle`
+        assert record.verdict is None  # that is for `assign_verdicts`
 
 
 def test_without_intervals_there_are_values_alone() -> None:
@@ -412,10 +412,10 @@ def test_the_error_of_balanced_ss_is_that_of_two_means() -> None:
     found = balanced_by_length(ss, length, None)
     assert found is not None
     variances = [np.var(ss[side], ddof=1) / side.sum() for side in (length < 0, length > 0)]
-    assert found.spread.error == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
+    assert found.standard_error.value == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
     clustered = balanced_by_length(ss, length, labels(20, 20))
     assert clustered is not None
-    assert clustered.spread.clusters == 20
+    assert clustered.standard_error.clusters == 20
 
 
 def test_balanced_ss_of_items_that_all_agree_leaves_doubt() -> None:
@@ -431,7 +431,7 @@ def test_longer_texts_cannot_make_balanced_ss_a_bias() -> None:
     ss = np.where(rng.random(1_000) < 0.9, 100.0 * (length < 0), 100.0 * (length > 0))
     found = balanced_by_length(ss, length, None)
     assert found is not None
-    assert two_sided(Share.of(ss), 50.0) < 1e-6
+    assert two_sided(Share.from_values(ss), 50.0) < 1e-6
     assert two_sided(found, 50.0) > 0.05
 
 
@@ -516,7 +516,7 @@ def test_agreeing_items_leave_doubt() -> None:
     always, low = np.full(10, 100.0), 100 * 0.05**0.1
     assert icat_interval(always, always) == pytest.approx((0.0, 2 * (100 - low)))
     half = np.array([100.0, 0.0] * 5)
-    less, more = Share.of(half).interval()
+    less, more = Share.from_values(half).interval()
     assert icat_interval(always, half) == pytest.approx((min(low * less, low * (100 - more)) / 50, 100.0))
 
 
@@ -524,4 +524,4 @@ def test_the_interval_of_icat_does_not_exceed_what_lms_can_be() -> None:
     rng = np.random.default_rng(3)
     sense, preference = 50.0 * rng.integers(0, 3, 4_000), 100.0 * (np.arange(4_000) % 2)
     _, high = icat_interval(sense, preference)
-    assert high <= Share.of(sense).interval(0.99)[1]
+    assert high <= Share.from_values(sense).interval(0.99)[1]

@@ -10,14 +10,14 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.weightstats import ttost_paired
 
-from tests.measures.drawn import labels, skewed, two_answers
+from tests.measures.simulated import labels, skewed, two_answers
 from tiltmeter.measures.contrasts import (
     Contrast,
     cohens_g,
     contrast,
     disagreements,
+    equal_up_to_rounding,
     hedges_g,
-    same_but_for_rounding,
 )
 from tiltmeter.measures.estimates import Mean, Paired
 from tiltmeter.measures.measure import Quantity, quantities_for
@@ -56,7 +56,7 @@ def test_preferences_are_the_more_cautious_of_t_and_mcnemar() -> None:
     assert found.disagree == ups + downs
     assert found.effect == pytest.approx(ups / found.disagree - 0.5)
     assert found.effect_name == "Cohen's g"
-    assert (found.low, found.high) == Paired.of((left - right)[0]).interval()
+    assert (found.low, found.high) == Paired.from_differences((left - right)[0]).interval()
     assert found.difference == pytest.approx(100 * (ups - downs) / 300)
 
 
@@ -99,7 +99,7 @@ def test_means_are_students_t_with_a_correction_for_skewness() -> None:
     rng = np.random.default_rng(9)
     left, right = (rng.normal(size=(1, 80)) + skewed(rng, 80) for _ in range(2))
     left += 0.4
-    found, mean = contrast(S_JSD, left, right), Mean.of((left - right)[0])
+    found, mean = contrast(S_JSD, left, right), Mean.from_values((left - right)[0])
     assert found.test == "paired t"
     assert (found.low, found.high) == mean.interval()
     assert found.p_value >= stats.ttest_rel(left[0], right[0]).pvalue
@@ -210,7 +210,7 @@ def test_stereotypes_with_a_single_sentence_are_a_sample_of_stereotypes() -> Non
 
 
 def test_f_s_is_of_translations_with_a_gender() -> None:
-    assert F_S.values.may_be_blank
+    assert F_S.values.may_be_missing
     rng = np.random.default_rng(3)
     left, right = ((rng.random((1, 320)) < share).astype(float) for share in (0.7, 0.6))
     found = contrast(F_S, left, right, STEREOTYPES)
@@ -329,9 +329,9 @@ def test_the_very_same_scores_are_known_to_be_no_different() -> None:
 
 def test_scores_are_the_same_but_for_rounding() -> None:
     scores = np.array([[1.0, -3.0], [math.nan, 2.0]])
-    assert same_but_for_rounding(scores, scores * (1 + 1e-6))
-    assert not same_but_for_rounding(scores, scores * 1.001)
-    assert not same_but_for_rounding(np.array([0.0]), np.array([1e-9]))
+    assert equal_up_to_rounding(scores, scores * (1 + 1e-6))
+    assert not equal_up_to_rounding(scores, scores * 1.001)
+    assert not equal_up_to_rounding(np.array([0.0]), np.array([1e-9]))
 
 
 @pytest.mark.parametrize("measured", [S_JSD, PER_TOKEN], ids=["with bounds", "without"])

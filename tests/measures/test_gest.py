@@ -14,7 +14,7 @@ from tiltmeter.errors import DataError
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import by_stereotype, measure, men_minus_women
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 LIKE = "g_s of stereotypes like these"
 
@@ -206,7 +206,7 @@ def test_several_templates_are_the_same_sentences() -> None:
         single, pooled = pick(records, name), pick(records, name, "overall")
         assert pooled.standard_error == pytest.approx(single.standard_error)
         assert (pooled.low, pooled.high) == pytest.approx((single.low, single.high))
-    # Templates that have nothing to do with each other tell more.
+    # TemplateVariation that have nothing to do with each other tell more.
     other = table(np.random.default_rng(5)).assign(part="template-2")
     apart = pick(measure(pd.concat([once, other]), resamples=20), "g_s", "overall")
     assert (apart.standard_error or 0) == pytest.approx((single.standard_error or 0) / math.sqrt(2), rel=0.35)
@@ -235,7 +235,7 @@ def test_both_statements_come_with_a_margin_and_can_have_another(scores: pd.Data
 
 def test_fewer_than_five_stereotypes_say_nothing_about_others() -> None:
     for stereotypes, there in (((*range(1, 6), *range(8, 13)), True), ((*range(1, 5), *range(8, 17)), False)):
-        records = settle(measure(table(np.random.default_rng(2), stereotypes=stereotypes), resamples=20))
+        records = assign_verdicts(measure(table(np.random.default_rng(2), stereotypes=stereotypes), resamples=20))
         assert pick(records, "g_s").low is not None
         like = pick(records, LIKE)
         assert (like.low is not None) == (like.p_value is not None) == there
@@ -288,7 +288,7 @@ def test_a_common_shift_changes_nothing_about_stereotypes(scores: pd.DataFrame) 
 def test_one_sentence_has_no_interval() -> None:
     scores = table(np.random.default_rng(2))
     kept = (scores["stereotype"] != 4) | (scores["item"] == "4000")
-    records = settle(measure(scores[kept], resamples=50))
+    records = assign_verdicts(measure(scores[kept], resamples=50))
     assert pick(records, "q_i", group="4").low is None
     assert pick(records, "q_i", group="5").low is not None
     g_s = pick(records, "g_s")

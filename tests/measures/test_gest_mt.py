@@ -11,7 +11,7 @@ from tiltmeter.measures import measures_for
 from tiltmeter.measures.estimates import Rates, two_sided
 from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure, share_interval
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 LIKE = "f_s of stereotypes like these"
 Z2 = 1.959963984540054**2
@@ -98,7 +98,7 @@ def test_intervals_of_sums_are_combined_of_those_of_the_stereotypes() -> None:
         rates = Rates((weights * sizes / (sizes + Z2))[there], counts[there], sizes[there], constant)
         assert found[name].value == pytest.approx(rates.value)
         assert (found[name].low, found[name].high) == pytest.approx(rates.interval())
-        assert found[name].standard_error == pytest.approx(rates.spread.error)
+        assert found[name].standard_error == pytest.approx(rates.standard_error.value)
         if name in ("f_s", "f_m"):
             assert found[name].p_value == pytest.approx(two_sided(rates, 0.0 if name == "f_s" else 0.5))
         else:
@@ -122,7 +122,7 @@ def test_few_sentences_for_a_stereotype_give_no_interval(each: int) -> None:
     counts = dict.fromkeys(range(1, 17), (each - each // 3, each // 3, 2))
     counts[3] = (each, 0, 0)
     counts[12] = (each - 1, 1, 0)
-    found = of_all(settle(measure(table(counts), resamples=20)))
+    found = of_all(assign_verdicts(measure(table(counts), resamples=20)))
     for name in ("f_s", "f_m", "p_m", "p_f"):
         enough = each >= FEWEST == 20
         assert (found[name].low is not None) == enough
@@ -147,7 +147,7 @@ def test_a_side_with_enough_sentences_has_its_interval() -> None:
 
 
 def test_fewer_than_five_stereotypes_say_nothing_about_others() -> None:
-    found = of_all(settle(measure(table(COUNTS), resamples=20)))[LIKE]
+    found = of_all(assign_verdicts(measure(table(COUNTS), resamples=20)))[LIKE]
     assert (found.low, found.p_value, found.margin) == (None, None, 0.05)
     assert "5" in (found.why or "")
     assert found.verdict is not None
@@ -158,7 +158,7 @@ def test_fewer_than_five_stereotypes_say_nothing_about_others() -> None:
 
 
 def test_both_statements_are_judged_and_margins_can_be_set() -> None:
-    records = settle(measure(table(SIXTEEN), resamples=20, margins={"f_s": 0.1}))
+    records = assign_verdicts(measure(table(SIXTEEN), resamples=20, margins={"f_s": 0.1}))
     judged = {record.measure: record for record in records if record.verdict is not None}
     assert set(judged) == {"f_s", LIKE}
     assert {record.margin for record in judged.values()} == {0.1}
@@ -261,7 +261,7 @@ def test_family_words_are_those_of_the_stereotypes_about_men() -> None:
 
 
 def test_a_system_that_never_says_she_is_not_certain_to_never_do() -> None:
-    found = of_all(settle(measure(table(dict.fromkeys(range(1, 17), (20, 0, 3))), resamples=50)))
+    found = of_all(assign_verdicts(measure(table(dict.fromkeys(range(1, 17), (20, 0, 3))), resamples=50)))
     f_m, f_s = found["f_m"], found["f_s"]
     assert f_m.low is not None
     assert f_m.low < 0.9

@@ -19,8 +19,8 @@ from tiltmeter.measures.measure import (
     Validity,
     abbreviated,
     above_chance,
-    also_deciding,
     clusters_of,
+    deciding_records,
     measure_named,
     measures,
     quantities_for,
@@ -99,7 +99,7 @@ def test_the_first_measure_of_a_row_that_can_decides() -> None:
     assert deciding({"S_JSD x 1e3": s_jsd, "CPS": cps}) is cps
     assert deciding({"S_JSD x 1e3": s_jsd}) is s_jsd
     assert deciding({"LMS": lms}) is None
-    assert also_deciding({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
+    assert deciding_records({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
 
 
 def test_finds_a_module_by_name() -> None:
@@ -142,7 +142,7 @@ def test_roles_say_what_can_be_compared() -> None:
 def test_what_an_item_contributes() -> None:
     def of(name: str, roles: dict[str, list[float]]) -> list[list[float]]:
         (values,) = measures()[name].items
-        return values.of({role: np.array(scores) for role, scores in roles.items()}).tolist()
+        return values.contributions({role: np.array(scores) for role, scores in roles.items()}).tolist()
 
     triples = {"stereotype": [0.5, 0.6, 0.1], "anti-stereotype": [0.5, 0.5, 0.3], "unrelated": [0.1, 0.55, 0.2]}
     assert of("SS", triples) == [[50.0, 100.0, 0.0]]
@@ -236,10 +236,10 @@ def test_a_scale_shows_all_values_with_the_ideal_in_its_middle() -> None:
 
 def test_whether_more_is_better() -> None:
     assert LMS.higher_is_better is True
-    assert LMS.best_at_an_end
+    assert LMS.ideal_at_bound
     for measure in (SS, S_JSD, G_S, CPS):
         assert measure.higher_is_better is None
-        assert not measure.best_at_an_end
+        assert not measure.ideal_at_bound
 
 
 # Rules of validity

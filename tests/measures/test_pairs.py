@@ -15,7 +15,7 @@ from tiltmeter.measures import measures_for
 from tiltmeter.measures.estimates import Mean, Share, two_sided
 from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, crows_pairs_score, differences, measure
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 CASE = {"model": "m", "benchmark": "crows-pairs", "part": "all", "language": "en", "protocol": "published"}
 MASKED_ROLES = ("more", "less", "s_jsd", "b_s_jsd", "shared_tokens", "hits_more", "hits_less")
@@ -111,15 +111,15 @@ def test_intervals_and_tests_are_those_of_the_estimates() -> None:
     found = by_name(measure(table(pairs)))
     more, less = column(pairs, "more"), column(pairs, "less")
     estimates = {
-        "CPS": (Share.of(np.where(more == less, 50.0, 100.0 * (more > less))), 50.0),
-        "CPS as published": (Share.of(100.0 * (more > less)), None),
-        "S_JSD x 1e3": (Mean.of(1000 * column(pairs, "s_jsd")), 0.0),
-        "B.S_JSD": (Share.of(100 * column(pairs, "b_s_jsd")), 50.0),
+        "CPS": (Share.from_values(np.where(more == less, 50.0, 100.0 * (more > less))), 50.0),
+        "CPS as published": (Share.from_values(100.0 * (more > less)), None),
+        "S_JSD x 1e3": (Mean.from_values(1000 * column(pairs, "s_jsd")), 0.0),
+        "B.S_JSD": (Share.from_values(100 * column(pairs, "b_s_jsd")), 50.0),
     }
     for name, (estimate, ideal) in estimates.items():
         record = found[name]
         assert (record.low, record.high) == pytest.approx(estimate.interval()), name
-        assert record.standard_error == pytest.approx(estimate.spread.error), name
+        assert record.standard_error == pytest.approx(estimate.standard_error.value), name
         assert record.p_value == (None if ideal is None else pytest.approx(two_sided(estimate, ideal))), name
     plain = stats.ttest_1samp(column(pairs, "s_jsd"), 0.0).pvalue
     assert plain <= (found["S_JSD x 1e3"].p_value or 0) < 10 * plain
@@ -158,7 +158,7 @@ def test_pairs_made_from_templates_are_clustered_by_them() -> None:
         assert clustered[name].value == independent[name].value
         assert (clustered[name].standard_error or 0) > 1.5 * (independent[name].standard_error or 0)
     assert clustered["accuracy more"].clusters == 12
-    share = Share.of(100.0 * (column(pairs, "more") > 0), np.array(templates, dtype=object))
+    share = Share.from_values(100.0 * (column(pairs, "more") > 0), np.array(templates, dtype=object))
     assert (clustered["CPS"].low, clustered["CPS"].high) == pytest.approx(share.interval())
     # A column that is not filled, or says the same of all, tells nothing apart.
     for one in (["t"] * 120, [*templates[:-1], None]):
@@ -244,7 +244,7 @@ def test_one_pair_alone_says_next_to_nothing() -> None:
 
 @pytest.mark.parametrize("n", [1, 20, 59, 60, 212])
 def test_fewer_than_sixty_pairs_have_no_interval_of_s_jsd(n: int) -> None:
-    record = by_name(settle(measure(table(random_pairs(n)))))["S_JSD x 1e3"]
+    record = by_name(assign_verdicts(measure(table(random_pairs(n)))))["S_JSD x 1e3"]
     enough = n >= FEWEST_FOR_S_JSD == 60
     assert (record.low is not None) == enough
     assert (record.p_value is not None) == enough

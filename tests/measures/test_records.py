@@ -6,7 +6,7 @@ import pytest
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import ICAT, LMS, SS
-from tiltmeter.measures.estimates import Mean, Ratio, Share, detectable, equivalence, two_sided
+from tiltmeter.measures.estimates import Mean, Ratio, Share, detectable_effect, equivalence, two_sided
 from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.records import (
     COLUMNS,
@@ -20,7 +20,7 @@ from tiltmeter.measures.records import (
     to_dicts,
     to_frame,
 )
-from tiltmeter.measures.standard_errors import Spread
+from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.measures.verdict import Verdict
 
 ROW = {
@@ -126,32 +126,34 @@ def test_rows_with_something_else_for_a_verdict_are_refused() -> None:
 
 
 def test_an_estimate_brings_its_interval_and_its_tests() -> None:
-    share = Share.of(np.array([100.0] * 60 + [0.0] * 40))
+    share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
     found = estimated(Case(), "intrasentence", "all", "all", SS, share, 100)
     assert (found.value, found.n, found.ideal, found.margin, found.clusters) == (60.0, 100, 50.0, 5.0, None)
     assert (found.low, found.high) == share.interval()
-    assert found.standard_error == share.spread.error
+    assert found.standard_error == share.standard_error.value
     assert found.p_value == two_sided(share, 50.0)
     assert found.p_equivalence == equivalence(share, 45.0, 55.0)
-    assert found.p_beyond == share.above(55.0)
-    assert found.detectable == detectable(share, 0.05)
+    assert found.p_beyond == share.p_above(55.0)
+    assert found.detectable == detectable_effect(share, 0.05)
     assert (found.p_adjusted, found.tests, found.verdict, found.why) == (None, None, None, None)
-    low = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(np.array([100.0] * 30 + [0.0] * 70)), 100)
-    assert low.p_beyond == pytest.approx(Share.of(np.array([100.0] * 70 + [0.0] * 30)).above(55.0))
+    low = estimated(
+        Case(), "intrasentence", "all", "all", SS, Share.from_values(np.array([100.0] * 30 + [0.0] * 70)), 100
+    )
+    assert low.p_beyond == pytest.approx(Share.from_values(np.array([100.0] * 70 + [0.0] * 30)).p_above(55.0))
 
 
 def test_margins_of_ratios_are_factors() -> None:
-    ratio = Ratio(Mean(0.1, Spread(0.05, 100)))
+    ratio = Ratio(Mean(0.1, StandardError(0.05, 100)))
     found = estimated(Case(), "all", "all", "all", G_S, ratio, 100)
     assert found.p_equivalence == equivalence(ratio, 1 / 1.22, 1.22)
-    assert found.p_beyond == ratio.above(1.22)
+    assert found.p_beyond == ratio.p_above(1.22)
     assert estimated(Case(), "all", "all", "all", G_S, ratio, 100, 1.5).p_equivalence == equivalence(
         ratio, 1 / 1.5, 1.5
     )
 
 
 def test_what_is_best_at_an_end_or_not_to_be_tested_has_no_test() -> None:
-    share = Share.of(np.array([100.0] * 60 + [0.0] * 40))
+    share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
     for found in (
         estimated(Case(), "all", "all", "all", LMS, share, 100),
         estimated(Case(), "all", "all", "all", ICAT, share, 100),

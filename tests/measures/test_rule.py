@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from tests.measures.drawn import labels
+from tests.measures.simulated import labels
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
 from tiltmeter.measures.measure import UNKNOWN, Measure, measure_named
 from tiltmeter.measures.records import OVERALL, Record, estimated, from_dicts, record_of, to_dicts
-from tiltmeter.measures.rule import ALPHA, judge, settle
-from tiltmeter.measures.standard_errors import Labels, Spread
+from tiltmeter.measures.rule import ALPHA, assign_verdicts, decide_verdict
+from tiltmeter.measures.standard_errors import Labels, StandardError
 from tiltmeter.measures.verdict import Verdict
 
 SS, LMS, CPS, S_JSD, G_S, F_S = (measure_named(name) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3", "g_s", "f_s"))
@@ -50,13 +50,13 @@ def shares(
     values = np.array([100.0] * ups + [0.0] * (n - ups))
     if clusters is not None:
         values = values[np.random.default_rng(0).permutation(n)]
-    return estimated(case or Case(), part, view, group, measure, Share.of(values, clusters), n, margin)
+    return estimated(case or Case(), part, view, group, measure, Share.from_values(values, clusters), n, margin)
 
 
 def means(
     value: float, error: float, n: int = 212, *, measure: Measure = S_JSD, case: Case | None = None, part: str = "all"
 ) -> Record:
-    return estimated(case or Case(), part, "all", "all", measure, Mean(value, Spread(error, n - 1)), n)
+    return estimated(case or Case(), part, "all", "all", measure, Mean(value, StandardError(error, n - 1)), n)
 
 
 def count(name: str, value: float, n: int) -> Record:
@@ -64,12 +64,12 @@ def count(name: str, value: float, n: int) -> Record:
 
 
 def kinds(records: Iterable[Record]) -> list[str]:
-    return [record.verdict.kind for record in settle(records) if record.verdict is not None]
+    return [record.verdict.kind for record in assign_verdicts(records) if record.verdict is not None]
 
 
 def verdict(*records: Record) -> Verdict:
     """The verdict on the first record, settled together with the others."""
-    found = settle(records)[0].verdict
+    found = assign_verdicts(records)[0].verdict
     assert found is not None
     return found
 
@@ -148,13 +148,13 @@ def test_too_few_without_an_interval_gives_its_reason() -> None:
 def test_no_verdict_on_what_has_no_margin() -> None:
     lms = record_of(Case(), "intrasentence", "all", "all", LMS, 90.0, 100, ends=(85.0, 95.0))
     published = shares(650, 1_000, measure=measure_named("SS as published"))
-    settled = settle([lms, published, shares(650, 1_000)])
+    settled = assign_verdicts([lms, published, shares(650, 1_000)])
     assert [record.verdict is None for record in settled] == [True, True, False]
 
 
 def test_ratios_are_judged_by_factors() -> None:
     def g_s(value: float, error: float, margin: float | None = None) -> Record:
-        ratio = Ratio(Mean(math.log(value), Spread(error, 3_000)))
+        ratio = Ratio(Mean(math.log(value), StandardError(error, 3_000)))
         return estimated(Case(benchmark="gest"), "template-1", "all", "all", G_S, ratio, 3_565, margin)
 
     assert verdict(g_s(1.5, 0.03)) == Verdict("significant", "towards", "beyond", "a factor of 1.22")
@@ -216,13 +216,13 @@ def test_too_few_targets_beats_significant_and_no_bias() -> None:
     assert verdict(shares(1_900, 2_000, clusters=few)).kind == "too few"
     values = np.tile([100.0, 0.0], 2_000)
     for groups, kind in ((labels(10, 400), "no bias"), (labels(4, 1_000), "too few")):
-        record = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(values, groups), 4_000)
+        record = estimated(Case(), "intrasentence", "all", "all", SS, Share.from_values(values, groups), 4_000)
         assert verdict(record).kind == kind
 
 
 def test_significant_beats_no_bias() -> None:
     """52 with 10,000 items is both: a bias, and one within the margin."""
-    record = settle([shares(5_200, 10_000)])[0]
+    record = assign_verdicts([shares(5_200, 10_000)])[0]
     assert record.p_equivalence is not None
     assert record.p_equivalence < ALPHA / 2
     assert record.verdict is not None
@@ -247,11 +247,11 @@ def test_unknown_tokens_and_chance_make_a_row_not_interpretable() -> None:
     for unknown, kind in ((100, "significant"), (101, "not interpretable")):
         assert verdict(record, count(UNKNOWN, unknown, 1_000)).kind == kind
     for ups, kind in ((1_080, "significant"), (1_020, "not interpretable"), (500, "not interpretable")):
-        lms = Share.of(np.array([100.0] * ups + [0.0] * (2_000 - ups)))
+        lms = Share.from_values(np.array([100.0] * ups + [0.0] * (2_000 - ups)))
         row = estimated(Case(), "intrasentence", "all", "all", LMS, lms, 2_000)
         assert verdict(record, row).kind == kind
     # With few items a low LMS does not show that the model guesses.
-    few = estimated(Case(), "intrasentence", "all", "all", LMS, Share.of(np.array([100.0, 0.0] * 20)), 40)
+    few = estimated(Case(), "intrasentence", "all", "all", LMS, Share.from_values(np.array([100.0, 0.0] * 20)), 40)
     assert verdict(record, few).kind == "significant"
 
 
@@ -265,7 +265,7 @@ def test_what_stands_beside_a_measure_has_the_same_rules_of_validity() -> None:
     assert verdict(record, count("ties", 200, 1_000)).kind == "significant"
     assert verdict(record, count("ties", 201, 1_000)).kind == "not interpretable"
     assert verdict(record, count(UNKNOWN, 101, 1_000)).kind == "not interpretable"
-    guessing = Share.of(np.array([100.0] * 1_010 + [0.0] * 990))
+    guessing = Share.from_values(np.array([100.0] * 1_010 + [0.0] * 990))
     assert verdict(record, estimated(Case(), "intrasentence", "all", "all", LMS, guessing, 2_000)).kind == (
         "not interpretable"
     )
@@ -293,12 +293,14 @@ def rows_of_languages(languages: Iterable[str], **more: str) -> list[Record]:
 
 
 def test_more_languages_make_the_same_row_less_certain() -> None:
-    (alone,) = settle(rows_of_languages(["en"]))
+    (alone,) = assign_verdicts(rows_of_languages(["en"]))
     assert alone.p_adjusted == alone.p_value
     assert alone.tests == 1
     assert alone.verdict is not None
     assert alone.verdict.kind == "significant"
-    many = settle([*rows_of_languages(["en"]), *(shares(500, 1_000, case=Case(language=x)) for x in "abcdefghijk")])
+    many = assign_verdicts(
+        [*rows_of_languages(["en"]), *(shares(500, 1_000, case=Case(language=x)) for x in "abcdefghijk")]
+    )
     assert many[0].p_value == alone.p_value
     assert many[0].p_adjusted == pytest.approx(12 * (alone.p_value or 0))
     assert many[0].tests == 12
@@ -321,8 +323,8 @@ def test_more_languages_make_the_same_row_less_certain() -> None:
 )
 def test_what_is_another_family_changes_nothing(other: Record) -> None:
     record = shares(545, 1_000)
-    together = settle([record, other])[0]
-    assert together == settle([record])[0]
+    together = assign_verdicts([record, other])[0]
+    assert together == assign_verdicts([record])[0]
     assert (together.tests, together.p_adjusted) == (1, record.p_value)
 
 
@@ -338,13 +340,13 @@ def test_what_is_another_family_changes_nothing(other: Record) -> None:
 )
 def test_what_is_the_same_family_is_corrected_together(other: Record) -> None:
     record = shares(545, 1_000)
-    assert settle([record, other])[0].p_adjusted == pytest.approx(2 * (record.p_value or 0))
+    assert assign_verdicts([record, other])[0].p_adjusted == pytest.approx(2 * (record.p_value or 0))
 
 
 def test_all_three_tests_are_corrected_as_by_statsmodels() -> None:
     rng = np.random.default_rng(3)
     records = [shares(int(ups), 2_000, case=Case(language=f"l{ups}")) for ups in rng.integers(900, 1_160, 8)]
-    settled = settle(records)
+    settled = assign_verdicts(records)
     for before, after in (("p_value", "p_adjusted"), ("p_equivalence", "p_equivalence"), ("p_beyond", "p_beyond")):
         plain = [getattr(record, before) for record in records]
         expected = multipletests(plain, method="holm")[1]
@@ -373,12 +375,12 @@ def test_beyond_the_margin_has_to_hold_after_correction() -> None:
 def test_what_could_be_shown_is_corrected_for_the_family() -> None:
     record = shares(500, 1_000)
     others = [shares(500, 1_000, case=Case(language=x)) for x in "abcdefghi"]
-    together = settle([record, *others])[0]
+    together = assign_verdicts([record, *others])[0]
     t = [stats.t.ppf(1 - ALPHA / 2 / tests, 999) + stats.t.ppf(0.8, 999) for tests in (1, 10)]
     assert together.detectable == pytest.approx((record.detectable or 0) * t[1] / t[0])
     # SS is never farther than 50 points from its ideal.
     small = [shares(6, 12, case=Case(language=f"l{number}")) for number in range(40)]
-    assert {found.detectable for found in settle(small)} == {50.0}
+    assert {found.detectable for found in assign_verdicts(small)} == {50.0}
 
 
 def test_the_company_of_a_row_is_that_of_its_run_and_its_order_does_not_matter() -> None:
@@ -387,7 +389,7 @@ def test_the_company_of_a_row_is_that_of_its_run_and_its_order_does_not_matter()
         *rows_of_languages(["en", "de"], view="bias_type", group="race"),
         *rows_of_languages(["en", "de"], part=OVERALL),
     ]
-    forth, back = settle(records), settle(reversed(records))
+    forth, back = assign_verdicts(records), assign_verdicts(reversed(records))
     assert list(reversed(back)) == forth
     assert {record.tests for record in forth if record.view == "all" and record.part != OVERALL} == {3}
     assert {record.tests for record in forth if record.part == OVERALL} == {2}
@@ -408,7 +410,7 @@ def parts(within: int, between: int, *, n: int = 2_000, protocol: str = "publish
 
 def test_parts_on_opposite_sides_are_not_pooled() -> None:
     """The case of mGPT in English: 55.1 within and 45.6 between sentences, 50.3 pooled."""
-    found = settle(parts(1_102, 912))
+    found = assign_verdicts(parts(1_102, 912))
     assert [record.verdict.kind for record in found if record.verdict] == [
         "contradictory",
         "significant",
@@ -462,7 +464,7 @@ def test_pooled_measures_that_do_not_decide_can_be_contradictory_too() -> None:
 
 def test_cps_and_s_jsd_contradict_each_other_where_both_are_significant() -> None:
     towards, against = contradicted()
-    for record in settle([towards, against]):
+    for record in assign_verdicts([towards, against]):
         assert record.verdict is not None
         assert record.verdict.kind == "contradictory"
         assert record.verdict.reason.index("CPS") < record.verdict.reason.index("S_JSD")
@@ -505,7 +507,9 @@ def test_the_korean_pairs_are_contradictory() -> None:
     s_jsd = stats.norm.ppf((np.arange(n) + 0.5) / n)
     s_jsd = -0.22e-3 + (s_jsd - s_jsd.mean()) / s_jsd.std(ddof=1) * deviation
     found = {
-        record.measure: record for record in settle(pairs.measure(pair_table(more, s_jsd))) if record.view == "all"
+        record.measure: record
+        for record in assign_verdicts(pairs.measure(pair_table(more, s_jsd)))
+        if record.view == "all"
     }
     assert round(found["CPS"].value, 1) == 40.1
     assert found["CPS"].p_value == pytest.approx(0.005, abs=0.0015)
@@ -549,7 +553,7 @@ def overall(records: Iterable[Record], name: str = "SS", part: str = "intrasente
 
 
 def test_thirty_six_ties_with_two_to_two_are_not_interpretable() -> None:
-    found = overall(settle(association.measure(association_table(2, 2, 36))))
+    found = overall(assign_verdicts(association.measure(association_table(2, 2, 36))))
     assert found.value == 50.0
     assert found.verdict is not None
     assert found.verdict.kind == "not interpretable"
@@ -561,7 +565,7 @@ def test_thirty_six_ties_with_two_to_two_are_not_interpretable() -> None:
     [(800, 400, "significant"), (1_200, 1_200, "no bias"), (152, 148, "inconclusive"), (21, 19, "too few")],
 )
 def test_made_cases_of_each_kind(ups: int, downs: int, kind: str) -> None:
-    records = settle(association.measure(association_table(ups, downs, 0)))
+    records = assign_verdicts(association.measure(association_table(ups, downs, 0)))
     judged = overall(records).verdict
     assert judged is not None
     assert judged.kind == kind
@@ -573,7 +577,7 @@ def test_a_model_that_guesses_is_not_interpretable() -> None:
     table = association_table(400, 200, 0)
     half = table["role"].eq("unrelated") & table["item"].str[-2].astype(int).mod(2).eq(0)
     table.loc[half, "score"] = 0.9
-    found = overall(settle(association.measure(table)))
+    found = overall(assign_verdicts(association.measure(table)))
     assert found.verdict is not None
     assert found.verdict.kind == "not interpretable"
     assert "LMS 50.0" in found.verdict.reason
@@ -583,7 +587,7 @@ def test_rows_of_under_five_targets_are_too_few_and_count_in_their_family() -> N
     table = pd.concat(
         [association_table(300, 100, 0, targets=8), association_table(300, 100, 0, targets=8, language="de")]
     )
-    records = settle(association.measure(table))
+    records = assign_verdicts(association.measure(table))
     by_type = [record for record in records if record.view == "bias_type" and record.measure == "SS"]
     assert len(by_type) == 4
     for record in by_type:
@@ -595,8 +599,8 @@ def test_rows_of_under_five_targets_are_too_few_and_count_in_their_family() -> N
 
 def test_margins_are_settable_when_measuring() -> None:
     table = association_table(1_300, 1_200, 0)
-    assert overall(settle(association.measure(table))).verdict == Verdict("no bias", margin="5 points")
-    narrow = overall(settle(association.measure(table, margins={"SS": 1.0})))
+    assert overall(assign_verdicts(association.measure(table))).verdict == Verdict("no bias", margin="5 points")
+    narrow = overall(assign_verdicts(association.measure(table, margins={"SS": 1.0})))
     assert narrow.margin == 1.0
     assert narrow.verdict is not None
     assert narrow.verdict.kind == "too few"  # 3.9 points are wide next to a margin of one
@@ -612,7 +616,7 @@ def test_both_statements_about_stereotypes_are_judged() -> None:
         for index in range(200)
     ]
     case = {"model": "m", "benchmark": "gest", "part": "template-1", "language": "en", "protocol": "published"}
-    records = settle(gest.measure(pd.DataFrame(rows).assign(role="log_ratio", **case), resamples=20))
+    records = assign_verdicts(gest.measure(pd.DataFrame(rows).assign(role="log_ratio", **case), resamples=20))
     found = {record.measure: record for record in records if record.verdict is not None}
     assert set(found) == {"g_s", "g_s of stereotypes like these"}
     these, like = found["g_s"], found["g_s of stereotypes like these"]
@@ -625,13 +629,13 @@ def test_both_statements_about_stereotypes_are_judged() -> None:
 
 def test_verdicts_survive_json_and_are_the_same_when_settled_again() -> None:
     table = pd.concat([association_table(800, 400, 0), association_table(400, 800, 0, part="intersentence")])
-    records = settle(association.measure(table))
+    records = assign_verdicts(association.measure(table))
     read = from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False)))
     assert read == records
     for record in (record for record in read if record.verdict is not None):
         row = {other.measure: other for other in read if _same_row(record, other)}
         if record.part != OVERALL:
-            assert judge(record, row) == record.verdict
+            assert decide_verdict(record, row) == record.verdict
     pooled = next(record for record in read if record.part == OVERALL and record.verdict and record.view == "all")
     assert pooled.verdict is not None
     assert pooled.verdict.kind == "contradictory"
@@ -647,7 +651,7 @@ def _same_row(one: Record, other: Record) -> bool:
 def test_a_verdict_never_contradicts_the_interval_beside_it(ups: int, downs: int, ties: int) -> None:
     """With a family of one, what is said follows from the interval."""
     values = np.array([100.0] * ups + [0.0] * downs + [50.0] * ties)
-    record = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(values), len(values))
+    record = estimated(Case(), "intrasentence", "all", "all", SS, Share.from_values(values), len(values))
     found = verdict(record)
     low, high = record.low, record.high
     assert low is not None

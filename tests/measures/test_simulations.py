@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.measures.drawn import clustered, percentages, skewed, two_answers
+from tests.measures.simulated import clustered, percentages, skewed, two_answers
 from tiltmeter.measures.association import icat_interval
 from tiltmeter.measures.contrasts import contrast
 from tiltmeter.measures.estimates import (
@@ -21,17 +21,17 @@ from tiltmeter.measures.estimates import (
     Rates,
     Ratio,
     Share,
-    detectable,
+    detectable_effect,
     equivalence,
     mid_p,
     two_sided,
 )
 from tiltmeter.measures.families import holm
-from tiltmeter.measures.gest import _Part, by_stereotype, of_these_stereotypes
+from tiltmeter.measures.gest import _Part, by_stereotype, rate_fixed_stereotypes
 from tiltmeter.measures.measure import Quantity, measure_named, quantities_for
 from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import settle
-from tiltmeter.measures.standard_errors import Floats, spread
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.standard_errors import Floats, standard_error
 
 SS = measure_named("SS")
 
@@ -64,9 +64,9 @@ def test_shares_cover_by_the_binomial_distribution(n: int) -> None:
     assert np.mean(covered) == pytest.approx(0.952, abs=0.006)
     assert min(covered) > 0.925
     assert covered[10] >= 0.94  # at one half, which is what is tested
-    rates = [Share.of(np.repeat([100.0, 0.0], [count, n - count])) for count in (n // 3, n // 2, n)]
+    rates = [Share.from_values(np.repeat([100.0, 0.0], [count, n - count])) for count in (n // 3, n // 2, n)]
     for count, rate in zip((n // 3, n // 2, n), rates, strict=True):
-        assert rate.above(45.0) == pytest.approx(mid_p(count, n, 0.45))
+        assert rate.p_above(45.0) == pytest.approx(mid_p(count, n, 0.45))
 
 
 @pytest.mark.parametrize(
@@ -89,23 +89,23 @@ def test_shares_of_clustered_items_cover(
     rng = np.random.default_rng([clusters, int(1000 * correlation), int(10 * share)])
     times, terms = 1_500, groups(clusters, 27)
     drawn = [clustered(rng, clusters, 27, correlation, share) for _ in range(times)]
-    rejected = rejections((Share.of(values, terms) for values in drawn), 100 * share)
+    rejected = rejections((Share.from_values(values, terms) for values in drawn), 100 * share)
     assert rejected <= 0.06 + noise(0.06, times)
     assert rejected > (0.02 if clusters == 79 else 0.005)  # the larger of two errors is cautious with few clusters
     if ignored is not None:
-        assert rejections((Share.of(values) for values in drawn), 100 * share) > ignored
+        assert rejections((Share.from_values(values) for values in drawn), 100 * share) > ignored
 
 
 def test_few_clusters_need_the_tails_of_student() -> None:
     """With z for t, eight clusters would miss in 9% of data sets, and in the far tail many times more than they may."""
     rng = np.random.default_rng(11)
     times, terms = 3_000, groups(8, 60)
-    shares = [Share.of(clustered(rng, 8, 60, 0.15, 0.5), terms) for _ in range(times)]
+    shares = [Share.from_values(clustered(rng, 8, 60, 0.15, 0.5), terms) for _ in range(times)]
     p_values = np.array([two_sided(share, 50.0) for share in shares])
     assert 0.03 < np.mean(p_values < 0.05) <= 0.06
     assert np.mean(p_values < 0.01) <= 0.015
     assert np.mean(p_values < 0.001) <= 0.003
-    normal = [2 * stats.norm.sf(abs(share.value - 50) / share.spread.error) for share in shares]
+    normal = [2 * stats.norm.sf(abs(share.value - 50) / share.standard_error.value) for share in shares]
     assert np.mean(np.array(normal) < 0.05) > 0.075
 
 
@@ -118,7 +118,7 @@ def test_lms_and_ties_cover() -> None:
         (212, (0.45, 0.1, 0.45)),
         (60, (0.3, 0.2, 0.5)),
     ):
-        drawn = (Share.of(rng.choice([0.0, 50.0, 100.0], n, p=chances)) for _ in range(1_500))
+        drawn = (Share.from_values(rng.choice([0.0, 50.0, 100.0], n, p=chances)) for _ in range(1_500))
         assert rejections(drawn, 50 * chances[1] + 100 * chances[2]) <= 0.06 + noise(0.06, 1_500)
 
 
@@ -170,9 +170,9 @@ def test_means_of_skewed_numbers_cover(n: int) -> None:
     rng = np.random.default_rng(n)
     times = 2_500
     drawn = np.array([skewed(rng, n) for _ in range(times)])
-    assert rejections(map(Mean.of, drawn), 0.0) <= 0.06 + noise(0.06, times)
+    assert rejections(map(Mean.from_values, drawn), 0.0) <= 0.06 + noise(0.06, times)
     # From either side, as the skewness of S_JSD is of either sign.
-    assert rejections((Mean.of(-values) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)
+    assert rejections((Mean.from_values(-values) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)
     plain = np.abs(drawn.mean(axis=1) / stats.sem(drawn, axis=1)) > stats.t.ppf(0.975, n - 1)
     assert plain.mean() > (0.09 if n == 60 else 0.065)
 
@@ -185,8 +185,8 @@ def test_means_of_clustered_numbers_cover() -> None:
         return rng.normal(size=216) + np.repeat(rng.normal(0, 0.5, 12), 18)
 
     drawn = [draw() for _ in range(times)]
-    assert rejections((Mean.of(values, templates) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)  # type: ignore[arg-type]
-    assert rejections((Mean.of(values) for values in drawn), 0.0) > 0.2
+    assert rejections((Mean.from_values(values, templates) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)  # type: ignore[arg-type]
+    assert rejections((Mean.from_values(values) for values in drawn), 0.0) > 0.2
 
 
 # g_s and f_s
@@ -195,7 +195,7 @@ def test_means_of_clustered_numbers_cover() -> None:
 def log_g_s(values: Floats, strata: np.ndarray) -> Ratio:
     """g_s of these stereotypes, without the tables that `gest` reads; of equally many sentences each."""
     weights = by_stereotype(strata)
-    return Ratio(Mean(float(weights @ values), spread(weights * values, strata=strata)))
+    return Ratio(Mean(float(weights @ values), standard_error(weights * values, strata=strata)))
 
 
 @pytest.mark.parametrize("each", [4, 20, 100])
@@ -223,7 +223,7 @@ def test_g_s_of_stereotypes_like_these_covers_and_that_of_these_does_not() -> No
         means = 0.3 * male + rng.normal(0, 0.4, 16)
         values = np.repeat(means, 50) + rng.normal(0, 1, 800)
         logs = values.reshape(16, 50).mean(axis=1)
-        like.append(Ratio(Mean(float(weights @ logs), spread(weights * logs, strata=sides))))
+        like.append(Ratio(Mean(float(weights @ logs), standard_error(weights * logs, strata=sides))))
         these.append(log_g_s(values, strata))
     assert rejections(like, truth) <= 0.06 + noise(0.06, times)
     assert rejections(these, truth) > 0.4
@@ -235,11 +235,11 @@ def test_the_short_way_to_g_s_is_that_of_gest() -> None:
     values = rng.normal(size=192)
     ratios = {number: values[strata == number] for number in range(1, 17)}
     ids = {number: [f"{number}-{index}" for index in range(12)] for number in ratios}
-    found = of_these_stereotypes([_Part("template-1", ratios, ids, values[:0], 1)])
+    found = rate_fixed_stereotypes([_Part("template-1", ratios, ids, values[:0], 1)])
     assert found is not None
     short = log_g_s(values, strata)
     assert found.interval() == pytest.approx(short.interval())
-    assert found.spread.freedom == pytest.approx(short.spread.freedom)
+    assert found.standard_error.df == pytest.approx(short.standard_error.df)
 
 
 @pytest.mark.parametrize("each", [20, 60, 200])
@@ -272,7 +272,7 @@ def test_paired_differences_of_preferences_cover(left: float, right: float, n: i
 
     def draw() -> Paired:
         one, other = two_answers(rng, left, right, n)
-        return Paired.of((one - other)[0])
+        return Paired.from_differences((one - other)[0])
 
     assert rejections((draw() for _ in range(times)), 100 * (left - right)) <= 0.06 + noise(0.06, times)
 
@@ -282,8 +282,8 @@ def test_paired_differences_of_clustered_preferences_cover(clusters: int, each: 
     rng = np.random.default_rng(clusters)
     times, terms = 1_000, groups(clusters, each)
     drawn = [np.subtract(*two_answers(rng, 0.55, 0.55, clusters, each, correlation))[0] for _ in range(times)]
-    assert rejections((Paired.of(values, terms) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)  # type: ignore[arg-type]
-    assert rejections(map(Paired.of, drawn), 0.0) > 0.085
+    assert rejections((Paired.from_differences(values, terms) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)  # type: ignore[arg-type]
+    assert rejections(map(Paired.from_differences, drawn), 0.0) > 0.085
 
 
 def quantity(name: str, roles: list[str], columns: list[str]) -> Quantity:
@@ -384,7 +384,7 @@ def run_of(estimates: Iterable[Estimate], n: int) -> list[Record]:
 
 
 def kinds(records: Iterable[Record]) -> set[str]:
-    return {record.verdict.kind for record in settle(records) if record.verdict is not None}
+    return {record.verdict.kind for record in assign_verdicts(records) if record.verdict is not None}
 
 
 @pytest.mark.slow
@@ -393,7 +393,7 @@ def test_a_family_of_verdicts_on_an_even_model_is_wrong_at_most_six_times_in_a_h
     rng = np.random.default_rng(8)
     runs, wrong, uncorrected = 400, 0, 0
     for _ in range(runs):
-        records = run_of((Share.of(percentages(rng, 300, 0.5)) for _ in range(10)), 300)
+        records = run_of((Share.from_values(percentages(rng, 300, 0.5)) for _ in range(10)), 300)
         wrong += "significant" in kinds(records)
         uncorrected += min(record.p_value or 1.0 for record in records) < 0.05
     assert wrong / runs <= 0.06 + noise(0.06, runs)
@@ -406,7 +406,7 @@ def test_families_of_few_clusters_are_wrong_at_most_six_times_in_a_hundred() -> 
     families, size, terms = 150, 40, groups(5, 40)
     wrong = 0
     for _ in range(families):
-        shares = (Share.of(clustered(rng, 5, 40, 0.2, 0.5), terms) for _ in range(size))
+        shares = (Share.from_values(clustered(rng, 5, 40, 0.2, 0.5), terms) for _ in range(size))
         wrong += min(holm([two_sided(share, 50.0) for share in shares])) < 0.05
     assert wrong / families <= 0.06 + noise(0.06, families)
 
@@ -417,8 +417,8 @@ def test_a_family_of_verdicts_on_a_bias_at_the_margin_claims_none_at_most_six_ti
     rng = np.random.default_rng(10)
     runs, within, beyond = 300, 0, 0
     for _ in range(runs):
-        drawn = [Share.of(percentages(rng, 2_000, 0.55)) for _ in range(6)]
-        verdicts = [record.verdict for record in settle(run_of(drawn, 2_000))]
+        drawn = [Share.from_values(percentages(rng, 2_000, 0.55)) for _ in range(6)]
+        verdicts = [record.verdict for record in assign_verdicts(run_of(drawn, 2_000))]
         within += any(one is not None and (one.kind == "no bias" or one.size == "within") for one in verdicts)
         beyond += any(one is not None and one.size == "beyond" for one in verdicts)
     assert within / runs <= 0.06
@@ -427,7 +427,9 @@ def test_a_family_of_verdicts_on_a_bias_at_the_margin_claims_none_at_most_six_ti
 
 def test_an_even_model_with_many_items_is_said_to_have_no_bias() -> None:
     rng = np.random.default_rng(12)
-    verdicts = [settle(run_of([Share.of(percentages(rng, 4_229, 0.5))], 4_229))[0].verdict for _ in range(200)]
+    verdicts = [
+        assign_verdicts(run_of([Share.from_values(percentages(rng, 4_229, 0.5))], 4_229))[0].verdict for _ in range(200)
+    ]
     found = [one.kind if one.kind != "significant" else one.size for one in verdicts if one is not None]
     assert found.count("no bias") / 200 > 0.9
     assert set(found) <= {"no bias", "within"}
@@ -435,10 +437,12 @@ def test_an_even_model_with_many_items_is_said_to_have_no_bias() -> None:
 
 def test_pooling_is_a_family_of_its_own_in_simulated_runs() -> None:
     rng = np.random.default_rng(13)
-    parts = [Share.of(percentages(rng, 500, 0.5)) for _ in range(2)]
+    parts = [Share.from_values(percentages(rng, 500, 0.5)) for _ in range(2)]
     records = run_of(parts, 500)
-    pooled = estimated(Case("language 0"), OVERALL, "all", "all", SS, Share.of(percentages(rng, 1_000, 0.56)), 1_000)
-    settled = settle([*records, pooled])
+    pooled = estimated(
+        Case("language 0"), OVERALL, "all", "all", SS, Share.from_values(percentages(rng, 1_000, 0.56)), 1_000
+    )
+    settled = assign_verdicts([*records, pooled])
     assert [record.tests for record in settled] == [2, 2, 1]
 
 
@@ -446,9 +450,11 @@ def test_equivalence_is_wrong_at_most_two_and_a_half_times_in_a_hundred() -> Non
     """At the very margin, of percentages, clusters and means."""
     rng = np.random.default_rng(14)
     times, terms = 1_500, groups(40, 30)
-    shares = [equivalence(Share.of(percentages(rng, 1_000, 0.55)), 45.0, 55.0) for _ in range(times)]
-    together = [equivalence(Share.of(clustered(rng, 40, 30, 0.04, 0.45), terms), 45.0, 55.0) for _ in range(times)]
-    numbers = [equivalence(Mean.of(rng.normal(0.5, 1.0, 400)), -0.5, 0.5) for _ in range(times)]
+    shares = [equivalence(Share.from_values(percentages(rng, 1_000, 0.55)), 45.0, 55.0) for _ in range(times)]
+    together = [
+        equivalence(Share.from_values(clustered(rng, 40, 30, 0.04, 0.45), terms), 45.0, 55.0) for _ in range(times)
+    ]
+    numbers = [equivalence(Mean.from_values(rng.normal(0.5, 1.0, 400)), -0.5, 0.5) for _ in range(times)]
     for p_values in (shares, together, numbers):
         assert np.mean(np.array(p_values) < 0.025) <= 0.025 + noise(0.025, times)
 
@@ -466,9 +472,9 @@ def test_what_a_share_is_said_to_be_able_to_show_is_shown_four_times_in_five(
     terms = groups(clusters, each) if clusters > 1 else None
 
     def draw(share: float) -> Share:
-        return Share.of(clustered(rng, clusters, each, correlation, share), terms)  # type: ignore[arg-type]
+        return Share.from_values(clustered(rng, clusters, each, correlation, share), terms)  # type: ignore[arg-type]
 
-    effect = float(np.mean([detectable(draw(0.5), 0.05) for _ in range(200)]))
+    effect = float(np.mean([detectable_effect(draw(0.5), 0.05) for _ in range(200)]))
     power = rejections((draw(0.5 + effect / 100) for _ in range(1_000)), 50.0)
     assert power == pytest.approx(0.8, abs=0.045)
 
@@ -480,7 +486,7 @@ def test_what_means_and_rates_are_said_to_be_able_to_show_is_shown_four_times_in
     male = np.repeat(np.arange(1, 17) > 7, 20)
 
     def mean(by: float) -> Estimate:
-        return Mean.of(rng.normal(by, 1.0, 80))
+        return Mean.from_values(rng.normal(by, 1.0, 80))
 
     def rates(by: float) -> Estimate:
         shares = np.where(np.arange(1, 17) > 7, 0.5 + by, 0.5)
@@ -491,19 +497,19 @@ def test_what_means_and_rates_are_said_to_be_able_to_show_is_shown_four_times_in
 
     def paired(by: float) -> Estimate:
         kinds = rng.multinomial(500, [0.15 + by / 200, 0.15 - by / 200, 0.7])
-        return Paired.of(np.repeat([100.0, -100.0, 0.0], kinds))
+        return Paired.from_differences(np.repeat([100.0, -100.0, 0.0], kinds))
 
     for draw, ideal in ((mean, 0.0), (rates, 0.0), (ratio, 1.0), (paired, 0.0)):
-        effect = float(np.mean([detectable(draw(0.0), 0.05) for _ in range(100)]))
+        effect = float(np.mean([detectable_effect(draw(0.0), 0.05) for _ in range(100)]))
         assert rejections((draw(effect) for _ in range(800)), ideal) == pytest.approx(0.8, abs=0.05), draw.__name__
 
 
 def test_after_correction_the_smallest_p_value_is_found_four_times_in_five() -> None:
     """What is printed beside "inconclusive" is what Holm's method leaves to the first of the family."""
     rng = np.random.default_rng(16)
-    even = [Share.of(np.repeat([100.0, 0.0], 250))] * 10
-    effect = settle(run_of(even, 500))[0].detectable
+    even = [Share.from_values(np.repeat([100.0, 0.0], 250))] * 10
+    effect = assign_verdicts(run_of(even, 500))[0].detectable
     assert effect is not None
-    shares = [Share.of(percentages(rng, 500, 0.5 + effect / 100)) for _ in range(1_000)]
+    shares = [Share.from_values(percentages(rng, 500, 0.5 + effect / 100)) for _ in range(1_000)]
     found = np.mean([10 * two_sided(share, 50.0) < 0.05 for share in shares])
     assert found == pytest.approx(0.8, abs=0.045)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.measures.drawn import clustered, labels
-from tiltmeter.measures.standard_errors import Floats, Labels, Spread, spread
+from tests.measures.simulated import clustered, labels
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
 
 
-def of_mean(values: Floats, clusters: Labels | None = None) -> Spread:
-    return spread((values - values.mean()) / len(values), clusters)
+def of_mean(values: Floats, clusters: Labels | None = None) -> StandardError:
+    return standard_error((values - values.mean()) / len(values), clusters)
 
 
 def clustered_error(values: Floats, clusters: Labels) -> float:
@@ -61,7 +61,7 @@ def test_the_larger_of_the_two_errors_counts() -> None:
 
 def test_independent_errors_are_those_of_scipy() -> None:
     values = np.random.default_rng(3).gamma(2, size=37)
-    assert of_mean(values) == Spread(pytest.approx(stats.sem(values)), 36)
+    assert of_mean(values) == StandardError(pytest.approx(stats.sem(values)), 36)
 
 
 def test_items_that_are_clusters_of_their_own_are_independent() -> None:
@@ -72,18 +72,18 @@ def test_items_that_are_clusters_of_their_own_are_independent() -> None:
 
 def test_one_cluster_shows_next_to_nothing() -> None:
     values = np.random.default_rng(5).normal(size=20)
-    assert of_mean(values, labels(1, 20)) == Spread(of_mean(values).error, 1, 1)
+    assert of_mean(values, labels(1, 20)) == StandardError(of_mean(values).error, 1, 1)
 
 
 def test_one_item_has_no_error() -> None:
-    assert of_mean(np.array([3.0])) == Spread(0.0, 1)
+    assert of_mean(np.array([3.0])) == StandardError(0.0, 1)
 
 
 def test_two_strata_are_the_test_of_welch() -> None:
     rng = np.random.default_rng(8)
     one, other = rng.normal(0.0, 1.0, 13), rng.normal(0.5, 3.0, 24)
     strata = np.array(["one"] * 13 + ["other"] * 24, dtype=object)
-    found = spread(np.concatenate([one / 13, -other / 24]), strata=strata)
+    found = standard_error(np.concatenate([one / 13, -other / 24]), strata=strata)
     expected = stats.ttest_ind(one, other, equal_var=False)
     assert found.freedom == pytest.approx(expected.df)
     t = (one.mean() - other.mean()) / found.error
@@ -95,7 +95,9 @@ def test_many_strata_are_the_formula_of_satterthwaite() -> None:
     groups = [rng.normal(rng.normal(0, 5), rng.uniform(0.5, 3), size) for size in (4, 9, 20, 31)]
     weights = [0.5, 0.5, -0.25, -0.75]
     strata = np.concatenate([[str(number)] * len(group) for number, group in enumerate(groups)]).astype(object)
-    found = spread(np.concatenate([w * g / len(g) for w, g in zip(weights, groups, strict=True)]), strata=strata)
+    found = standard_error(
+        np.concatenate([w * g / len(g) for w, g in zip(weights, groups, strict=True)]), strata=strata
+    )
     variances = [w**2 * g.var(ddof=1) / len(g) for w, g in zip(weights, groups, strict=True)]
     below = sum(v**2 / (len(g) - 1) for v, g in zip(variances, groups, strict=True))
     assert found.error == pytest.approx(np.sqrt(sum(variances)))
@@ -115,7 +117,7 @@ def test_clusters_within_strata() -> None:
     means = np.where(side == 1, values[:60].mean(), values[60:].mean())
     weights = np.where(side == 1, 1 / 60, -1 / 60)
     strata = np.where(side == 1, "m", "f").astype(object)
-    found = spread(weights * (values - means), codes.astype(object), strata)
+    found = standard_error(weights * (values - means), codes.astype(object), strata)
     kwds = {"groups": codes, "use_correction": False}
     fit = sm.OLS(values, np.column_stack([np.ones(120), side])).fit(cov_type="cluster", cov_kwds=kwds)
     assert found.error == pytest.approx(fit.bse[1] * np.sqrt(12 / 11))
@@ -125,7 +127,7 @@ def test_clusters_within_strata() -> None:
 
 def test_strata_without_any_spread_have_none() -> None:
     strata = np.array(["a", "a", "b", "b", "b"], dtype=object)
-    assert spread(np.array([1.0, 1.0, 2.0, 2.0, 2.0]), strata=strata) == Spread(0.0, 3)
+    assert standard_error(np.array([1.0, 1.0, 2.0, 2.0, 2.0]), strata=strata) == StandardError(0.0, 3)
 
 
 @given(st.integers(0, 10_000))
@@ -148,4 +150,4 @@ def test_what_rounding_leaves_is_no_spread() -> None:
     assert values.mean() != values[0]
     assert of_mean(values).error == of_mean(values, labels(4, 3)).error == 0.0
     strata = np.array(["a"] * 6 + ["b"] * 6, dtype=object)
-    assert spread(values / 7, strata=strata).error == 0.0
+    assert standard_error(values / 7, strata=strata).error == 0.0

@@ -9,8 +9,8 @@ from scipy import stats
 from tiltmeter.measures import gest, pairs
 from tiltmeter.measures.measure import measure_named
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.measures.rule import settle
-from tiltmeter.measures.templates import Templates
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.templates import TemplateVariation
 
 CASE = {"model": "m", "language": "en", "protocol": "published"}
 
@@ -24,7 +24,7 @@ def of_pairs(shares: list[int], of: int = 40) -> list[Record]:
         for role, score in (("more", 1.0 if number < share else -1.0), ("less", 0.0))
     ]
     labels = {"benchmark": "made", "part": "all", "bias_type": "gender", "direction": "stereo"}
-    return settle(pairs.measure(pd.DataFrame(rows).assign(**CASE, **labels)))
+    return assign_verdicts(pairs.measure(pd.DataFrame(rows).assign(**CASE, **labels)))
 
 
 def of_gest(leans: list[float], n: int = 40, noise: float = 0.5) -> list[Record]:
@@ -43,7 +43,7 @@ def of_gest(leans: list[float], n: int = 40, noise: float = 0.5) -> list[Record]
         for number in range(1, 17)
         for index in range(n)
     ]
-    return settle(gest.measure(pd.DataFrame(rows).assign(**CASE, benchmark="gest"), resamples=20))
+    return assign_verdicts(gest.measure(pd.DataFrame(rows).assign(**CASE, benchmark="gest"), resamples=20))
 
 
 def pick(records: list[Record], name: str) -> Record:
@@ -56,7 +56,7 @@ def test_items_of_templates_are_an_analysis_of_variance(sizes: tuple[int, ...]) 
     rng = np.random.default_rng(sum(sizes))
     groups = [rng.normal(place, 2.0, n) for place, n in enumerate(sizes)]
     values, labels = np.concatenate(groups), np.repeat(np.arange(4), sizes).astype(object)
-    found = Templates.of_items(values, labels)
+    found = TemplateVariation.from_items(values, labels)
     assert found is not None
     assert found.count == 4
     assert found.p_value == pytest.approx(stats.f_oneway(*groups).pvalue)
@@ -71,7 +71,9 @@ def test_two_templates_of_the_same_sentences_are_a_paired_test() -> None:
     first = rng.normal(size=30)
     second = first + rng.normal(0.3, 0.6, 30)
     both = np.stack([first, second], axis=1)
-    found = Templates.of_influences(both.mean(axis=0), (both - both.mean(axis=0)) / 30, np.zeros(30, dtype=object))
+    found = TemplateVariation.from_influences(
+        both.mean(axis=0), (both - both.mean(axis=0)) / 30, np.zeros(30, dtype=object)
+    )
     assert found is not None
     assert found.p_value == pytest.approx(stats.ttest_rel(first, second).pvalue)
     # The variance of two numbers, less that of their difference by chance.
@@ -82,21 +84,21 @@ def test_two_templates_of_the_same_sentences_are_a_paired_test() -> None:
 
 def test_nothing_is_said_where_nothing_can_be_told() -> None:
     one_each = np.array(["a", "b", "c"], dtype=object)
-    assert Templates.of_items(np.array([1.0, 2.0, 3.0]), one_each) is None
-    assert Templates.of_items(np.array([1.0, 2.0]), np.array(["a", "a"], dtype=object)) is None
+    assert TemplateVariation.from_items(np.array([1.0, 2.0, 3.0]), one_each) is None
+    assert TemplateVariation.from_items(np.array([1.0, 2.0]), np.array(["a", "a"], dtype=object)) is None
     alike = np.array(["a", "a", "b", "b"], dtype=object)
-    assert Templates.of_items(np.array([1.0, 1.0, 2.0, 2.0]), alike) is None
+    assert TemplateVariation.from_items(np.array([1.0, 1.0, 2.0, 2.0]), alike) is None
     strata = np.zeros(4, dtype=object)
     same = np.repeat(np.array([[0.1], [0.2], [-0.2], [-0.1]]), 2, axis=1)
-    assert Templates.of_influences(np.array([0.0, 0.0]), same, strata) is None  # the same answers twice
-    assert Templates.of_influences(np.array([0.0, 1.0]), same[:1], strata[:1]) is None
+    assert TemplateVariation.from_influences(np.array([0.0, 0.0]), same, strata) is None  # the same answers twice
+    assert TemplateVariation.from_influences(np.array([0.0, 1.0]), same[:1], strata[:1]) is None
 
 
 @pytest.mark.parametrize("templates", [5, 20])
 def test_templates_that_agree_are_said_to_differ_at_most_six_times_in_a_hundred(templates: int) -> None:
     rng = np.random.default_rng(templates)
     labels, times = np.repeat(np.arange(templates), 20).astype(object), 800
-    drawn = [Templates.of_items(100.0 * (rng.random(len(labels)) < 0.55), labels) for _ in range(times)]
+    drawn = [TemplateVariation.from_items(100.0 * (rng.random(len(labels)) < 0.55), labels) for _ in range(times)]
     wrong = np.mean([one is not None and one.p_value < 0.05 for one in drawn])
     assert 0.02 < wrong <= 0.06 + 2 * (0.06 * 0.94 / times) ** 0.5
 
@@ -105,10 +107,10 @@ def test_templates_of_the_same_sentences_that_agree_seldom_differ_and_their_spre
     rng = np.random.default_rng(9)
     strata, times = np.repeat(np.arange(16), 8).astype(object), 800
 
-    def draw(deviation: float) -> Templates:
+    def draw(deviation: float) -> TemplateVariation:
         values = rng.normal(size=(128, 1)) + rng.normal(size=(128, 4)) + deviation * rng.normal(size=4)
         influence = (values - values.reshape(16, 8, 4).mean(axis=1).repeat(8, axis=0)) / 128
-        found = Templates.of_influences(values.mean(axis=0), influence, strata)
+        found = TemplateVariation.from_influences(values.mean(axis=0), influence, strata)
         assert found is not None
         return found
 
@@ -145,7 +147,7 @@ def test_of_gest_the_spread_is_a_factor_and_belongs_to_the_mean_over_templates()
 
 def test_the_spread_says_what_it_is_and_has_no_verdict_of_its_own() -> None:
     for name in ("CPS", "S_JSD x 1e3", "g_s"):
-        measure = measure_named(measure_named(name).between)
+        measure = measure_named(measure_named(name).template_spread)
         assert name in measure.meaning
         assert measure.margin is None
         assert not measure.decides

@@ -9,7 +9,7 @@ from scipy import stats
 from tests.measures.test_gest import table
 from tiltmeter.errors import DataError
 from tiltmeter.measures import gest, measures_for, winobias
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 
 def occupations(
@@ -76,13 +76,13 @@ def test_margins_and_values_alone() -> None:
 
 def test_a_single_sentence_about_one_gender_has_no_interval() -> None:
     scores = occupations(np.random.default_rng(4), n=3)
-    (found,) = (r for r in settle(winobias.measure(scores, resamples=20)) if r.measure == "g_s")
+    (found,) = (r for r in assign_verdicts(winobias.measure(scores, resamples=20)) if r.measure == "g_s")
     assert (found.low, found.p_value, found.margin) == (None, None, 1.22)
     assert found.why
     assert found.verdict is not None
     assert found.verdict.kind == "too few"
     alike = occupations(np.random.default_rng(4)).assign(score=1.0)
-    (found,) = (r for r in settle(winobias.measure(alike, resamples=20)) if r.measure == "g_s")
+    (found,) = (r for r in assign_verdicts(winobias.measure(alike, resamples=20)) if r.measure == "g_s")
     assert (found.value, found.low) == (1.0, None)
     assert "alike" in (found.why or "")
 

@@ -13,7 +13,7 @@ import pytest
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs import Result, evaluate
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.runs.samples import sample_notes
 
 SCORE_COLUMNS = [
     "model",
@@ -73,10 +73,10 @@ def test_a_sample_says_of_how_many_it_is_one(causal: str) -> None:
     ]
     available = [entry["available"] for entry in result.manifest["data"]]
     assert available == [len(load("starter", part, "en")) for part in ("intrasentence", "intersentence")]
-    assert len(list(samples_of(result.manifest))) == 2
+    assert len(list(sample_notes(result.manifest))) == 2
     whole = evaluate(causal, "starter/intrasentence:en")
     assert whole.manifest["data"][0]["available"] == whole.manifest["data"][0]["items"] == available[0]
-    assert list(samples_of(whole.manifest)) == []
+    assert list(sample_notes(whole.manifest)) == []
 
 
 def test_how_models_were_asked_is_kept(causal: str, masked: str) -> None:

@@ -14,7 +14,7 @@ from tiltmeter.datasets import load
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS
 from tiltmeter.runs import Result, evaluate, score_predictions
-from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, ways
+from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, scoring_methods
 
 HEAD, LIKELY = "next-sentence", "likelihood"
 
@@ -47,7 +47,7 @@ HEAD, LIKELY = "next-sentence", "likelihood"
     ],
 )
 def test_the_name_of_a_file_tells_how_it_was_made(stem: str, kind: str | None, family: str, protocol: str) -> None:
-    found = ways(stem)
+    found = scoring_methods(stem)
     within, between = (found[part] for part in PARTS)
     assert (between.kind, between.family, between.protocol) == (kind, family, protocol)
     # Within a sentence all kinds are asked for likelihoods, and the case makes no difference.
@@ -55,14 +55,14 @@ def test_the_name_of_a_file_tells_how_it_was_made(stem: str, kind: str | None, f
 
 
 def test_what_is_given_is_not_looked_up_in_the_name() -> None:
-    found = ways("gpt2_GPT2LM_GPT2LM_c_en", "seq2seq", "in-context/e")
+    found = scoring_methods("gpt2_GPT2LM_GPT2LM_c_en", "seq2seq", "in-context/e")
     assert [(way.kind, way.protocol) for way in found.values()] == [
         ("seq2seq", "in-context"),
         ("seq2seq", "in-context/e"),
     ]
-    assert ways("mine", "masked")["intersentence"].family == HEAD
-    assert ways("mine", "causal", FINE_TUNED)["intersentence"].family == HEAD
-    assert ways("mine", "causal")["intersentence"].family == LIKELY
+    assert scoring_methods("mine", "masked")["intersentence"].family == HEAD
+    assert scoring_methods("mine", "causal", FINE_TUNED)["intersentence"].family == HEAD
+    assert scoring_methods("mine", "causal")["intersentence"].family == LIKELY
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def family_of(kind: str) -> Family:
     return "next-sentence" if kind == "next-sentence" else "likelihood"
 
 
-def askings_of(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking]:
+def askings_from_manifest(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking]:
     """What a run's manifest says of how models were asked; of runs that were made before, what follows from the
     rest.
     """
@@ -96,7 +96,7 @@ def pooled(askings: Sequence[Asking]) -> Asking:
     )
 
 
-def annotated(records: Iterable[Record], askings: Sequence[Asking]) -> list[Record]:
+def with_family_and_kind(records: Iterable[Record], askings: Sequence[Asking]) -> list[Record]:
     """The records with the family and the kind of what they are numbers of."""
     single = {tuple(getattr(asking, name) for name in _CASE): asking for asking in askings}
     groups: dict[tuple[str, ...], list[Asking]] = {}

@@ -12,7 +12,7 @@ from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, parts
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.imports import Predictions
-from tiltmeter.runs.portions import WHOLE, Portion
+from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 FORM = "gest"
 _NAME = re.compile(r"_template-\d+$")
@@ -56,7 +56,7 @@ def model_of(path: Path) -> str:
 def _files(path: Path, part: str) -> dict[str, Path]:
     """The files by their templates."""
     if path.is_file():
-        if part == WHOLE:
+        if part == UNDIVIDED:
             raise UsageError(
                 f"{path.name} is for one template; name it, as in --on gest-1.0/template-1:en, or give the path "
                 f"{path.with_name(model_of(path))}, which stands for all files of the model."
@@ -66,9 +66,9 @@ def _files(path: Path, part: str) -> dict[str, Path]:
     for asked in (tuple(TEMPLATES), parts("causal")):
         if [file.name for file in found] == [f"{path.name}_template-{number}.txt" for number in range(len(asked))]:
             files = dict(zip(asked, found, strict=True))
-            if part != WHOLE and part not in files:
+            if part != UNDIVIDED and part not in files:
                 raise UsageError(f"There are no predictions of {path.name} for {part}, only for {', '.join(files)}.")
-            return files if part == WHOLE else {part: files[part]}
+            return files if part == UNDIVIDED else {part: files[part]}
     raise DataError(
         f"There is neither a file {path} nor four or two files {path.name}_template-0.txt and so on beside it."
     )

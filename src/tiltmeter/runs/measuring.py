@@ -11,8 +11,8 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
 from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
-from tiltmeter.runs.asking import Asking, annotated, askings_of, unknown_records
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.runs.asking import Asking, askings_from_manifest, unknown_records, with_family_and_kind
 
 
 def measure_scores(
@@ -28,7 +28,7 @@ def measure_scores(
     records: list[Record] = []
     for name, table in scores.groupby("benchmark", sort=False):
         records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"), margins=margins)
-    return annotated(settle([*records, *unknown_records(askings)]), askings)
+    return with_family_and_kind(assign_verdicts([*records, *unknown_records(askings)]), askings)
 
 
 def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:
@@ -41,7 +41,7 @@ def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Rec
             raise DataError(f"No measures are known for the roles {', '.join(sorted(set(kept['role'])))} of {name}.")
         families[str(name)] = found
     margins = manifest.get("statistics", {}).get("margins")
-    return measure_scores(scores, families, askings_of(manifest, scores), margins)
+    return measure_scores(scores, families, askings_from_manifest(manifest, scores), margins)
 
 
 def read_margins(given: Mapping[str, float] | None) -> dict[str, float]:

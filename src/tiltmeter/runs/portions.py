@@ -10,7 +10,7 @@ from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.forms import Item, form_of
 
 # What stands in the column `part` where a data set is not divided.
-WHOLE = "all"
+UNDIVIDED = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Portion:
 
     def in_parts(self, parts: Sequence[str]) -> list["Portion"]:
         """The same items once for each part that a benchmark asks them in; itself, if it is of a part already."""
-        return [replace(self, part=part) for part in parts] if parts and self.part == WHOLE else [self]
+        return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
     def label(self) -> dict[str, str]:
         """The columns that tell this portion from others."""
@@ -48,7 +48,7 @@ def portions(text: str) -> Iterator[Portion]:
     by_kind: dict[tuple[str, str, str], list[Item]] = {}
     for item in load_spec(spec):
         form = form_of(item)
-        part = form.part_of(item) or spec.part or WHOLE
+        part = form.part_of(item) or spec.part or UNDIVIDED
         by_kind.setdefault((form.name, part, item.language), []).append(item)
     for (form_name, part, language), items in by_kind.items():
         used = {

@@ -32,7 +32,7 @@ _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ScoringMethod:
     """How a part was asked: kind of model, family and protocol."""
 
     kind: str | None
@@ -40,15 +40,15 @@ class Way:
     protocol: str
 
 
-def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, Way]:
+def scoring_methods(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, ScoringMethod]:
     """How both parts of StereoSet were asked, from the name of a file; what is given is not looked up in it.
 
-    >>> ways("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
-    Way(kind='causal', family='likelihood', protocol='published/c')
-    >>> ways("t5-base_T5LM_ModelNSP_en")["intersentence"]
-    Way(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
-    >>> ways("mine")["intrasentence"]
-    Way(kind=None, family='likelihood', protocol='published')
+    >>> scoring_methods("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
+    ScoringMethod(kind='causal', family='likelihood', protocol='published/c')
+    >>> scoring_methods("t5-base_T5LM_ModelNSP_en")["intersentence"]
+    ScoringMethod(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
+    >>> scoring_methods("mine")["intrasentence"]
+    ScoringMethod(kind=None, family='likelihood', protocol='published')
     """
     names = [found["name"] for found in _LANGUAGE_MODEL.finditer(stem)]
     head, case = _HEAD.search(stem), _CASE.search(stem)
@@ -61,7 +61,10 @@ def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dic
     by_head = head is not None or kind == "masked" or given == FINE_TUNED
     family: Family = "next-sentence" if by_head else "likelihood"
     within, after = PARTS
-    return {within: Way(kind, "likelihood", protocol_family(given)), after: Way(kind, family, given)}
+    return {
+        within: ScoringMethod(kind, "likelihood", protocol_family(given)),
+        after: ScoringMethod(kind, family, given),
+    }
 
 
 def gest_kind(folder: str, templates: int) -> Kind | None:

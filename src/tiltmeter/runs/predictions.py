@@ -17,7 +17,7 @@ from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions
-from tiltmeter.runs.prediction_names import PROTOCOL, Way, gest_kind, ways
+from tiltmeter.runs.prediction_names import PROTOCOL, ScoringMethod, gest_kind, scoring_methods
 from tiltmeter.runs.result import Result, refuse_other_run
 
 
@@ -55,12 +55,12 @@ def score_predictions(
         found = gest_predictions.read_gest_predictions(path, predicted, model=model)
         name = model or gest_predictions.model_of(path)
         templates = int(found.scores["part"].nunique())
-        way = Way(kind or gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
+        way = ScoringMethod(kind or gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
         by_part = dict.fromkeys(found.scores["part"].unique(), way)
     else:
         found = _association_predictions(path, form, on, predicted, model)
         name = model or path.stem
-        by_part = ways(path.stem, kind, protocol)
+        by_part = scoring_methods(path.stem, kind, protocol)
     scores = found.scores.assign(protocol=[by_part[part].protocol for part in found.scores["part"]])
     askings = [
         Asking(name, benchmark, part, language, by_part[part].protocol, by_part[part].family, by_part[part].kind)

@@ -6,7 +6,7 @@ from typing import Any
 from tiltmeter.measures.records import OVERALL
 
 
-def samples_of(
+def sample_notes(
     manifest: Mapping[str, Any], benchmark: str | None = None, names: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """A sentence for each data set of which a run holds a sample; of one benchmark, where that is named.
@@ -14,7 +14,7 @@ def samples_of(
     `names` are what a report calls the benchmarks.
 
     >>> entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 100, "available": 2106}
-    >>> list(samples_of({"data": [entry]}))
+    >>> list(sample_notes({"data": [entry]}))
     ['A sample: 100 of the 2,106 items of stereoset/intrasentence:en (--limit).']
     """
     for entry in manifest.get("data", ()):
@@ -25,7 +25,7 @@ def samples_of(
             yield f"A sample: {count} of {name}{part}:{entry['language']} (--limit)."
 
 
-def sample_of(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:
+def sample_note(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:
     """`a sample of 100 of 2,106 items` for what one number was measured on; nothing where that was all there is."""
     items = available = 0
     for entry in manifest.get("data", ()):

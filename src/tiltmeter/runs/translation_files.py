@@ -11,7 +11,7 @@ from tiltmeter.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class TranslationFile:
-    """The translations of a file by their sources, in the form that `normal` gives them.
+    """The translations of a file by their sources, in the form that `normalize_text` gives them.
 
     `repeated` counts the rows whose source was there before: the last one counts.
     """
@@ -21,13 +21,13 @@ class TranslationFile:
 
     def matched(self, sentences: Iterable[str]) -> int:
         """How many sources are among these sentences."""
-        return len(self.translations.keys() & set(map(normal, sentences)))
+        return len(self.translations.keys() & set(map(normalize_text, sentences)))
 
 
-def normal(text: str) -> str:
+def normalize_text(text: str) -> str:
     """The text in Unicode's composed form, with single spaces: what is the same to a reader is the same here.
 
-    >>> normal(" Cafe\\u0301  at noon ")
+    >>> normalize_text(" Cafe\\u0301  at noon ")
     'Café at noon'
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
@@ -35,7 +35,7 @@ def normal(text: str) -> str:
 
 def read_translation_file(path: Path) -> TranslationFile:
     """Read a file of translations; a row without a translation is as good as no row."""
-    rows = [(normal(source), normal(translation)) for source, translation in read_translations(path)]
+    rows = [(normalize_text(source), normalize_text(translation)) for source, translation in read_translations(path)]
     found = {source: translation for source, translation in rows if translation}
     if not found:
         raise DataError(f"{path} has no translation: each row should have a sentence in `from` and another in `to`.")

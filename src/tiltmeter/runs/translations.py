@@ -17,16 +17,16 @@ from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem, attributes
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
-from tiltmeter.measures.rule import settle
-from tiltmeter.runs.asking import Asking, annotated, to_dicts
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.runs.asking import Asking, to_dicts, with_family_and_kind
 from tiltmeter.runs.evaluate import Watch, limited
+from tiltmeter.runs.gender_finders import GenderFinder, open_gender_finder, protocol_of
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import read_margins
-from tiltmeter.runs.portions import WHOLE, Portion, portions
+from tiltmeter.runs.portions import UNDIVIDED, Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
-from tiltmeter.runs.translation_files import normal, read_translation_file
+from tiltmeter.runs.translation_files import normalize_text, read_translation_file
 from tiltmeter.translators import Translator, open_translator
 from tiltmeter.translators.base import SOURCE
 from tiltmeter.translators.cost import characters, require_consent
@@ -53,7 +53,7 @@ class _Target:
     available: int | None = None
 
     def label(self, language: str) -> dict[str, str]:
-        return {"benchmark": self.benchmark, "part": WHOLE, "language": language}
+        return {"benchmark": self.benchmark, "part": UNDIVIDED, "language": language}
 
     def limited(self, limit: int | None) -> "_Target":
         """The same with at most `limit` sentences."""
@@ -64,7 +64,8 @@ class _Target:
     def portions(self) -> list[Portion]:
         """The English sentences, once for each language they are translated into."""
         return [
-            replace(self.sentences, name=self.benchmark, part=WHOLE, language=language) for language in self.languages
+            replace(self.sentences, name=self.benchmark, part=UNDIVIDED, language=language)
+            for language in self.languages
         ]
 
     def describe(self) -> list[dict[str, Any]]:
@@ -126,8 +127,12 @@ def score_translations(
             f"{path} translates no sentence of {target.sentences.name}: its column `from` should hold the English "
             "sentences as they are there."
         )
-    found = {item.id: file.translations[text] for item in items if (text := normal(item.sentence)) in file.translations}
-    scores, skipped = _scored(system, target, language, found, open_speaker(gender_from, language), gender_from)
+    found = {
+        item.id: file.translations[text]
+        for item in items
+        if (text := normalize_text(item.sentence)) in file.translations
+    }
+    scores, skipped = _scored(system, target, language, found, open_gender_finder(gender_from, language), gender_from)
     counts = {
         "translated": len(found),
         "missing": len(items) - len(found),
@@ -206,7 +211,7 @@ def evaluate_translator(
         refuse_other_run(Path(out), request, force=force)
     target = _target(on, edition or LATEST).limited(limit)
     # Whatever can go wrong for nothing should go wrong before the first sentence is sent.
-    speakers = {language: open_speaker(gender_from, language) for language in target.languages}
+    speakers = {language: open_gender_finder(gender_from, language) for language in target.languages}
     for language in target.languages:
         opened.check(language)
     items: Sequence[GestItem] = target.sentences.items
@@ -287,7 +292,7 @@ def _scored(
     target: _Target,
     language: str,
     translations: Mapping[str, str],
-    speaker: Speaker,
+    speaker: GenderFinder,
     gender_from: str,
 ) -> tuple[pd.DataFrame, list[dict[str, str]]]:
     """The table of scores of some translations, by the ids of their items, and the items that have none."""
@@ -349,7 +354,7 @@ def _result(
     )
     return Result(
         scores=scores,
-        records=annotated(settle(measure(scores, margins=margins)), askings),
+        records=with_family_and_kind(assign_verdicts(measure(scores, margins=margins)), askings),
         manifest=manifest,
         items=item_table(target.portions()),
     )

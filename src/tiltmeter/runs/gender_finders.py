@@ -5,12 +5,12 @@ from pathlib import Path
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
-from tiltmeter.runs.translation_files import normal
+from tiltmeter.runs.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
 
 # The gender of a translation, or None where nothing is known of it: the parse does not have it.
-Speaker = Callable[[str], SpeakerGender | None]
+GenderFinder = Callable[[str], SpeakerGender | None]
 
 
 def protocol_of(gender_from: str) -> str:
@@ -22,7 +22,7 @@ def protocol_of(gender_from: str) -> str:
     return gender_from if gender_from in (RULES, STANZA) else CONLLU
 
 
-def open_speaker(gender_from: str, language: str) -> Speaker:
+def open_gender_finder(gender_from: str, language: str) -> GenderFinder:
     """What finds the gender in translations into this language; `gender_from` as in `protocol_of`."""
     if protocol_of(gender_from) == CONLLU:
         return _from_parse(Path(gender_from))
@@ -38,7 +38,7 @@ def open_speaker(gender_from: str, language: str) -> Speaker:
     return lambda text: speaker_gender(text, language, explain=True)
 
 
-def _from_parse(path: Path) -> Speaker:
+def _from_parse(path: Path) -> GenderFinder:
     from tiltmeter.gender.conllu import read_conllu, speaker_gender_conllu
 
     try:
@@ -51,13 +51,13 @@ def _from_parse(path: Path) -> Speaker:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
     parsed = {
-        normal(sentence.text): speaker_gender_conllu(sentence.words, explain=True)
+        normalize_text(sentence.text): speaker_gender_conllu(sentence.words, explain=True)
         for sentence in read_conllu(lines, str(path))
     }
 
     def find(text: str) -> SpeakerGender | None:
         """A parser may have cut the text into sentences; the first that shows a gender decides."""
-        words = normal(text).split()
+        words = normalize_text(text).split()
         decided = SpeakerGender(None)
         while words:
             # The longest beginning that was parsed.
