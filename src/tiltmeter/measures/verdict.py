@@ -65,7 +65,8 @@ class Verdict:
     def to_dict(self) -> dict[str, str]:
         """The verdict as in measures.json; empty fields are left out."""
         fields = {"kind": self.kind, "side": self.side, "size": self.size, "margin": self.margin, "reason": self.reason}
-        return {name: value for name, value in fields.items() if value and value != "none"} | {"words": self.words}
+        kept = {name: value for name, value in fields.items() if value and (name, value) != ("side", "none")}
+        return kept | {"words": self.words}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Verdict":
