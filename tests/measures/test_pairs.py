@@ -211,7 +211,7 @@ def test_bias_types_are_measured_separately() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=30))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_intervals_include_the_value_and_swapping_mirrors_them(scores: list[tuple[int, int]]) -> None:
     forth = by_name(measure(table([{"more": float(a), "less": float(b)} for a, b in scores])))["CPS"]
     back = by_name(measure(table([{"more": float(b), "less": float(a)} for a, b in scores])))["CPS"]

@@ -111,11 +111,11 @@ def test_ranks_cover_where_groups_hardly_differ_and_bootstraps_do_not() -> None:
 def test_ranks_of_shares_cover(n: int, level: float) -> None:
     rng = np.random.default_rng(n)
     sizes, lowest = np.full(16, float(n)), []
-    for _ in range(80):
+    for _ in range(60):
         levels = level + 0.001 * rng.uniform(-1, 1, 16)
         counts = rng.binomial(n, levels).astype(float)
         low, high = rank_intervals([below_by_shares(counts, sizes, comparison_level(16))], [counts / sizes])[
             np.argmin(levels)
         ]
         lowest.append(low <= 1 <= high)
-    assert np.mean(lowest) >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / 80)
+    assert np.mean(lowest) >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / 60)

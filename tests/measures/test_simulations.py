@@ -74,10 +74,8 @@ def test_coverage_of_shares_is_exact(n: int) -> None:
     [
         (79, 0.0, 0.5, None),
         (79, 0.015, 0.5, 0.085),
-        (79, 0.015, 0.6, 0.085),
         (79, 0.04, 0.5, 0.13),
         (79, 0.04, 0.6, 0.13),
-        (10, 0.015, 0.5, None),
         (10, 0.04, 0.5, 0.1),
         (10, 0.04, 0.6, 0.1),
     ],
@@ -141,7 +139,7 @@ def icat_truth(lms: float, ss: float) -> float:
 )
 def test_coverage_of_icat(clusters: int, each: int, correlation: float, ss: float) -> None:
     rng = np.random.default_rng([clusters, each, int(1000 * correlation), int(100 * ss)])
-    times, truth = 250, icat_truth(0.85, ss)
+    times, truth = 150, icat_truth(0.85, ss)
     terms = groups(clusters, each) if clusters > 1 else None
     missed = 0
     for _ in range(times):
@@ -151,7 +149,7 @@ def test_coverage_of_icat(clusters: int, each: int, correlation: float, ss: floa
     assert missed / times <= 0.07
     if clusters > 1 and correlation == 0.04 and ss == 0.6:
         unclustered = []
-        for _ in range(150):
+        for _ in range(100):
             sense, preference = (clustered(rng, clusters, each, correlation, share) for share in (0.85, ss))
             low, high = icat_interval(sense, preference)
             unclustered.append(low <= truth <= high)
@@ -194,7 +192,7 @@ def log_g_s(values: Floats, strata: np.ndarray) -> Ratio:
     return Ratio(Mean(float(weights @ values), standard_error(weights * values, strata=strata)))
 
 
-@pytest.mark.parametrize("each", [4, 20, 100])
+@pytest.mark.parametrize("each", [4, 100])
 def test_coverage_of_g_s_with_fixed_stereotypes(each: int) -> None:
     """Skewed log ratios around sixteen fixed means."""
     rng = np.random.default_rng(each)
@@ -238,8 +236,7 @@ def test_log_g_s_matches_gest() -> None:
     assert result.standard_error.df == pytest.approx(short.standard_error.df)
 
 
-@pytest.mark.parametrize("each", [20, 60, 200])
-@pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize(("each", "share"), [(20, 0.5), (20, 0.95), (60, 0.8), (200, 0.95)])
 def test_coverage_of_f_s(each: int, share: float) -> None:
     rng = np.random.default_rng([each, int(100 * share)])
     weights = np.where(np.arange(1, 17) > 7, 1 / 9, -1 / 7)
@@ -264,7 +261,7 @@ def test_coverage_of_f_s(each: int, share: float) -> None:
 )
 def test_coverage_of_paired_differences_of_preferences(left: float, right: float, n: int) -> None:
     rng = np.random.default_rng(n + int(100 * left))
-    times = 1_200
+    times = 800
 
     def draw() -> Paired:
         first, second = two_answers(rng, left, right, n)
@@ -317,10 +314,10 @@ def test_coverage_and_type_i_error_of_differences_of_icat(left: float, right: fl
 
     icat = quantity("ICAT", ["stereotype", "anti-stereotype", "unrelated"], [])
     truth = icat_truth(0.85, left) - icat_truth(0.85, right)
-    missed, rejected = compared(icat, draw, truth, 400)
+    missed, rejected = compared(icat, draw, truth, 300)
     assert missed <= 0.07
     if not truth:
-        assert rejected <= 0.06 + noise(0.06, 400)
+        assert rejected <= 0.06 + noise(0.06, 300)
 
 
 def test_coverage_of_differences_of_s_jsd() -> None:
@@ -347,9 +344,9 @@ def test_level_and_power_of_the_test_of_log_g_s_at_all_base_rates() -> None:
                 left = by + d * male + rng.normal(0, 0.3, 320) + rng.normal(0, 0.3, 320)
                 return left[np.newaxis], rng.normal(0, 0.3, (1, 320))
 
-            missed, result[shift, difference] = compared(measured, draw, difference, 300, strata)
+            missed, result[shift, difference] = compared(measured, draw, difference, 200, strata)
             assert missed <= 0.07
-        assert result[shift, 0.0] <= 0.06 + noise(0.06, 300)
+        assert result[shift, 0.0] <= 0.06 + noise(0.06, 200)
         assert result[shift, 0.12] == pytest.approx(0.56, abs=0.09)
     rng = np.random.default_rng(3)
     values = 2.0 + 0.12 * male + rng.normal(0, 0.52, (100, 320))
@@ -387,7 +384,7 @@ def kinds(records: Iterable[Record]) -> set[str]:
 def test_family_wise_error_of_verdicts_on_an_even_model() -> None:
     """Five languages in two parts; without Holm's correction 40% of the runs have a false positive."""
     rng = np.random.default_rng(8)
-    runs, wrong, uncorrected = 150, 0, 0
+    runs, wrong, uncorrected = 100, 0, 0
     for _ in range(runs):
         records = run_of((Share.from_values(percentages(rng, 300, 0.5)) for _ in range(10)), 300)
         wrong += "significant" in kinds(records)
@@ -399,7 +396,7 @@ def test_family_wise_error_of_verdicts_on_an_even_model() -> None:
 def test_family_wise_error_with_few_clusters() -> None:
     """Forty rows with five targets each: the smallest of forty p-values must be valid."""
     rng = np.random.default_rng(9)
-    families, size, terms = 100, 40, groups(5, 40)
+    families, size, terms = 80, 40, groups(5, 40)
     wrong = 0
     for _ in range(families):
         shares = (Share.from_values(clustered(rng, 5, 40, 0.2, 0.5), terms) for _ in range(size))
@@ -411,7 +408,7 @@ def test_family_wise_error_with_few_clusters() -> None:
 def test_family_wise_error_of_verdicts_on_a_bias_at_the_margin() -> None:
     """With a true SS of 55, "no bias", "within" and "beyond" are all false."""
     rng = np.random.default_rng(10)
-    runs, within, beyond = 150, 0, 0
+    runs, within, beyond = 100, 0, 0
     for _ in range(runs):
         drawn = [Share.from_values(percentages(rng, 2_000, 0.55)) for _ in range(6)]
         verdicts = [record.verdict for record in assign_verdicts(run_of(drawn, 2_000))]

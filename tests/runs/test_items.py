@@ -53,9 +53,7 @@ def no_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "_load", refuse)
 
 
-def test_reports_and_comparisons_do_not_need_the_data_file(
-    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = file_of(tmp_path, ITEMS)
     first = evaluate(models[0], str(file), out=tmp_path / "run-0")
     # A second run with all preferences reversed.
