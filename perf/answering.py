@@ -45,8 +45,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _answer(answerer: BatchAnswerer, batches: Sequence[Batch]) -> None:
-    for _ in answer_batches(answerer, batches, {}):
-        pass
+    with answerer.answering():
+        for _ in answer_batches(answerer, batches, {}):
+            pass
 
 
 def _tokens(batches: Sequence[Batch]) -> int:

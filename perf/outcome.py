@@ -22,7 +22,7 @@ class Outcome:
     padding: float = 0.0
     later: Callable[[], None] | None = None
 
-    def assign_verdicts(self) -> None:
+    def settle(self) -> None:
         """Do what was left for after the timed part."""
         if self.later:
             later, self.later = self.later, None
@@ -58,7 +58,7 @@ def difference(one: Outcome, other: Outcome, *, log_scores: bool = False) -> Dif
     logarithm; such candidates are counted and left out. Where one of the two has no numbers, scores alone compare.
     """
     for outcome in (one, other):
-        outcome.assign_verdicts()
+        outcome.settle()
     ours, theirs = one.log_probabilities(), other.log_probabilities()
     tokens: list[float] = []
     candidates: list[float] = []

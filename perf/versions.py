@@ -44,7 +44,7 @@ ready.warm_up("tiltmeter")
 print(json.dumps("ready"), flush=True)
 for _ in sys.stdin:
     seconds, outcome = timing.timed(ready.tiltmeter, ready.model.device)
-    outcome.assign_verdicts()
+    outcome.settle()
     print(json.dumps([seconds, outcome.scores]), flush=True)
 """
 
@@ -113,6 +113,7 @@ def main() -> None:
     """Measure all workloads and print a table."""
     command = argparse.ArgumentParser(prog="python -m perf.versions", description=__doc__)
     command.add_argument("other", type=Path, help="the checkout of the other version")
+    command.add_argument("--workloads", nargs="+", default=None, help="`gest/bert-29k` and so on; default: all eight")
     command.add_argument("--turns", type=int, default=7)
     command.add_argument("--items", type=int, default=200)
     command.add_argument("--items-from", default=None)
@@ -129,6 +130,8 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- |", flush=True)
     ratios = []
     for workload, model in WORKLOADS:
+        if options.workloads and f"{workload}/{model}" not in options.workloads:
+            continue
         arguments = [f"--workload={workload}", f"--model={model}", *shared]
         new, old, difference = measure(Path.cwd(), options.other.resolve(), arguments, options.turns)
         by_turn = [one / other for one, other in zip(new, old, strict=True)]

@@ -70,7 +70,7 @@ def test_rules_of_all_kinds(runs: dict[str, str]) -> None:
 
 
 def test_a_baseline_wants_a_rule(runs: dict[str, str]) -> None:
-    with pytest.raises(tiltmeter.UsageError, match="no rule about it"):
+    with pytest.raises(tiltmeter.UsageError, match="without a rule for it"):
         tiltmeter.check(runs["one"], max="stereoset.SS 90", baseline=runs["two"])
 
 
@@ -87,7 +87,7 @@ def test_report_goes_into_the_folder_of_one_run(runs: dict[str, str], tmp_path: 
     folder = saved(tmp_path / "alone", tiltmeter.load_run(runs["one"]))
     assert tiltmeter.report(folder) == Path(folder) / "report.html"
     assert "made/one" in (Path(folder) / "report.html").read_text(encoding="utf-8")
-    with pytest.raises(tiltmeter.UsageError, match="belongs to none"):
+    with pytest.raises(tiltmeter.UsageError, match="needs a file of its own"):
         tiltmeter.report([runs["one"], runs["two"]])
     with pytest.raises(tiltmeter.UsageError, match="no folder for its report"):
         tiltmeter.report(tiltmeter.load_run(folder))

@@ -54,7 +54,7 @@ def compare(
     """
     folders = [Path(run).resolve() for run in _values(runs) if not isinstance(run, Result)]
     if len(set(folders)) < len(folders):
-        raise UsageError("The same run is given twice; a run has nothing to be compared with itself in.")
+        raise UsageError("The same run is given twice; give two different runs.")
     return comparison.compare(
         named_runs(runs), by=by, baseline=baseline, measures=measures, where=where or {}, across=across
     )
@@ -91,9 +91,7 @@ def check(
         *rules,
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in given):
-        raise UsageError(
-            "A baseline is given, but no rule about it; say how much worse is too much: --no-worse-than 2."
-        )
+        raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
     return judge.check(
         _loaded(run), given, baseline=None if baseline is None else _loaded(baseline), lenient=lenient, across=across
     )

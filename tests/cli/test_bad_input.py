@@ -1,4 +1,4 @@
-"""Bad input: one sentence that names the place and the way out, exit code 2, no traceback, nothing half-written."""
+"""Bad input: one sentence with the location and a remedy, exit code 2, no traceback, no partial files."""
 
 import json
 import re
@@ -56,10 +56,10 @@ def test_a_file_that(
     path = tmp_path / "mine.jsonl"
     path.write_text(content, encoding="utf-8")
     assert command(monkeypatch, "run", causal, "--on", str(path), "--out", str(tmp_path / "out")) == 2
-    said = capsys.readouterr().err.strip()
-    assert re.search(message, said), said
-    assert len(said.splitlines()) == 1
-    assert "Traceback" not in said
+    error = capsys.readouterr().err.strip()
+    assert re.search(message, error), error
+    assert len(error.splitlines()) == 1
+    assert "Traceback" not in error
     assert not (tmp_path / "out").exists()
 
 
@@ -108,8 +108,8 @@ def test_a_request_with(
     words, message = REQUESTS[name]
     words = [{"MODEL": causal, "FILE": "file"}.get(word, word) for word in words]
     assert command(monkeypatch, *words) == 2
-    said = capsys.readouterr().err.strip()
-    assert re.search(message, said), said
-    assert len(said.splitlines()) == 1
-    assert "Traceback" not in said
+    error = capsys.readouterr().err.strip()
+    assert re.search(message, error), error
+    assert len(error.splitlines()) == 1
+    assert "Traceback" not in error
     assert {path.name for path in tmp_path.iterdir()} == {"file"}

@@ -138,8 +138,8 @@ def test_parts_that_contradict_each_other_are_all_told() -> None:
 
 def test_measures_that_contradict_each_other_are_told() -> None:
     records = run(pair_scores(lean=1.0, distance_lean=-10.0, n=400), family="pairs").records
-    (said,) = [line for line in printed(records, 160) if line.startswith("en: ")]
-    assert said.startswith("en: contradictory (CPS towards stereotypes, S_JSD x 1e3 against): CPS ")
+    (sentence,) = [line for line in printed(records, 160) if line.startswith("en: ")]
+    assert sentence.startswith("en: contradictory (CPS towards stereotypes, S_JSD x 1e3 against): CPS ")
 
 
 def test_whether_it_holds_for_other_stereotypes() -> None:
@@ -148,9 +148,9 @@ def test_whether_it_holds_for_other_stereotypes() -> None:
     table = gest_scores(lean=1.0, n=800)
     spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
     unlike = run(table.assign(score=table["score"] + spread), family="gest").records
-    said = printed(unlike, 300)[-2]
-    assert "significant bias towards stereotypes" in said
-    assert "for these stereotypes; not shown for others like them [" in said
+    sentence = printed(unlike, 300)[-2]
+    assert "significant bias towards stereotypes" in sentence
+    assert "for these stereotypes; not shown for others like them [" in sentence
 
 
 def test_groups_of_a_view() -> None:

@@ -154,7 +154,7 @@ def test_nothing_comparable_is_an_error(tmp_path: Path) -> None:
         (stem, scored(tmp_path, stem, seed, "starter/intersentence:en"))
         for seed, stem in enumerate(("mGPT_GPT2LM_ModelNSP_en", "mGPT_GPT2LM_GPT2LM_d_en"))
     )
-    with pytest.raises(UsageError, match=r"asked in different ways .*add --across protocols\.$"):
+    with pytest.raises(UsageError, match=r"asked by different protocols .*add --across protocols\.$"):
         compare([head, case])
 
 

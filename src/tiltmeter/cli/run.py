@@ -52,6 +52,9 @@ def run(
         bool,
         typer.Option("--trust-remote-code", help="Run code that comes with the model; only for models that you trust."),
     ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Without speed-ups, all answers computed anew: slower, the same numbers.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
     report: Annotated[bool, typer.Option("--report", help="Write `report.html` into the folder as well.")] = False,
     translator: Annotated[
@@ -106,6 +109,8 @@ def run(
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")
+    if plain and (translator or translations or is_for_translators(on or [])):
+        raise UsageError("--plain turns off how models are asked fast; a translation system is not asked that way.")
     if translator or translations or is_for_translators(on or []):
         result = run_translations(
             translator,
@@ -139,6 +144,7 @@ def run(
         dtype=dtype,
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
+        plain=plain,
         margins=margins_of(margin),
         out=out,
         force=force,

@@ -138,7 +138,7 @@ def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
             work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
         )
         mine = [batch for batch in batches if share.takes(batch)]
-        with AnswerStore(work.store) as store:
+        with AnswerStore(work.store) as store, model.answering():
             answers = store.get(work.fingerprint, (question.digest for question in work.questions))
             for found in answer_batches(model, mine, answers, work.names):
                 store.put(work.fingerprint, found)

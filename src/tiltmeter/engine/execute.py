@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,6 +27,9 @@ class BatchAnswerer(Protocol):
     batches_ahead: int
     shares_prefixes: bool
     pack: int
+
+    def answering(self) -> AbstractContextManager[None]:
+        """A context around answering all batches."""
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Begin to answer a batch; what is returned waits for the numbers of each ask of each row, in order."""
@@ -66,10 +70,11 @@ def answer_all(
         return answers
     model = load()
     batches, padding = planned(model, asked.values(), kind, batch_tokens)
-    for found in answer_batches(model, batches, answers, names):
-        store.put(fingerprint, found)
-        answers.update(found)
-        report(Progress(len(answers), len(asked), padding))
+    with model.answering():
+        for found in answer_batches(model, batches, answers, names):
+            store.put(fingerprint, found)
+            answers.update(found)
+            report(Progress(len(answers), len(asked), padding))
     return answers
 
 

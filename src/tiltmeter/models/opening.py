@@ -1,12 +1,14 @@
 """Whatever a run is given for a model, as a `Model`."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import UsageError
 from tiltmeter.models.protocol import LocalOptions, Model
 from tiltmeter.registry import plugins
@@ -39,10 +41,9 @@ def open_given(given: Given, options: LocalOptions) -> Model:
     """
     if isinstance(given, str | os.PathLike):
         name = os.fspath(given)
-        scheme, colon, rest = name.partition(":")
-        opener = _opener(scheme) if colon and not Path(name).exists() else None
+        opener = _opener_of(name)
         if opener is not None:
-            return opener(rest)
+            return opener(name.partition(":")[2])
         from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
 
         return open_model(
@@ -54,20 +55,49 @@ def open_given(given: Given, options: LocalOptions) -> Model:
             batch_tokens=options.batch_tokens,
             trust_remote_code=options.trust_remote_code,
             cache=options.cache,
+            without=left_out(plain=options.plain),
         )
     if _is_loaded(given):
         from tiltmeter.models.in_memory import in_memory
 
         module, tokenizer = given  # type: ignore[misc]
-        return in_memory(module, tokenizer, kind=options.kind, batch_tokens=options.batch_tokens)
+        return in_memory(
+            module,
+            tokenizer,
+            kind=options.kind,
+            batch_tokens=options.batch_tokens,
+            without=left_out(plain=options.plain),
+        )
     if isinstance(given, Model):
         return given
     raise _unknown(given)
 
 
+@contextmanager
+def opened(given: str | Model, options: LocalOptions) -> Iterator[Model]:
+    """The model for the length of a context. If transformers runs it, transformers writes no messages meanwhile."""
+    with ExitStack() as stack:
+        if isinstance(given, str) and _opener_of(given) is None:
+            from tiltmeter.models.quiet import quiet_transformers
+
+            stack.enter_context(quiet_transformers())
+        yield stack.enter_context(closing(open_given(given, options)))
+
+
+def left_out(*, plain: bool) -> frozenset[str]:
+    """The speed-ups that a run leaves out."""
+    return ALL if plain else frozenset()
+
+
 def _is_loaded(given: object) -> bool:
     """Whether this is a loaded model with its tokenizer, and not two names."""
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
+
+
+def _opener_of(name: str) -> Callable[[str], Model] | None:
+    """What opens names of this one's scheme, if it has one."""
+    scheme, colon, _ = name.partition(":")
+    return _opener(scheme) if colon and not Path(name).exists() else None
 
 
 def _opener(scheme: str) -> Callable[[str], Model] | None:

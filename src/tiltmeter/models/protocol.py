@@ -59,7 +59,8 @@ class LocalOptions:
     """How models are run on this machine by transformers; other models do not look at it.
 
     `devices` names several devices to work side by side. `batch_tokens` is how many tokens are sent at once, if not
-    what the model's size suggests. `cache` is a folder for files taken out of GGUF files.
+    what the model's size suggests. `cache` is a folder for files taken out of GGUF files. `plain` turns all speed-ups
+    off (`tiltmeter.engine.speedups`): the same numbers up to rounding, slower.
     """
 
     kind: Kind | None = None
@@ -69,3 +70,4 @@ class LocalOptions:
     batch_tokens: int | None = None
     trust_remote_code: bool = False
     cache: Path | None = None
+    plain: bool = False

@@ -60,9 +60,9 @@ def _check(name: str, tried: Iterable[tuple[Printed, str | None]]) -> Check:
 def _check_icat(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
     rows: dict[tuple[object, ...], dict[str, Printed]] = {}
     for number in numbers:
-        if "test" in number.place:
-            key = (number.paper.key, number.table, number.place["test"], *number.row())
-            rows.setdefault(key, {})[number.place["metric"]] = number
+        if "test" in number.cell:
+            key = (number.paper.key, number.table, number.cell["test"], *number.row())
+            rows.setdefault(key, {})[number.cell["metric"]] = number
     for row in rows.values():
         printed = row.get("ICAT") or row.get("micro ICAT")
         if printed is None or not {"LMS", "SS"} <= row.keys():
@@ -82,7 +82,7 @@ def _check_rates(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]
     counts = _counts()
     for number in numbers:
         if number.paper.key == "gest2024" and number.table == "8":
-            pair = counts[_system(number), number.place["language"], number.place["stereotype"]]
+            pair = counts[_system(number), number.cell["language"], number.cell["stereotype"]]
             low, high = masculine_interval(*pair)
             ours = {"value": masculine_rate(*pair), "lower end": low, "upper end": high}[number.kind]
             yield number, None if agrees(number.text, ours, number.digits) else f"the counts make {ours:.4f}"
@@ -92,7 +92,7 @@ def _check_yields(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]
     counts = _counts()
     for number in numbers:
         if number.paper.key == "gest2024" and number.table == "6":
-            wanted = (_system(number), number.place["language"])
+            wanted = (_system(number), number.cell["language"])
             ours = sum(sum(pair) for (system, language, _), pair in counts.items() if (system, language) == wanted)
             yield number, None if agrees(number.text, ours, number.digits) else f"the counts make {ours}"
 
@@ -103,11 +103,11 @@ def _check_means(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]
     for number in numbers:
         if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():
             row = rows.setdefault(number.table, {}).setdefault(number.row(), {})
-            row[int(number.place["stereotype"])] = float(number.text)
+            row[int(number.cell["stereotype"])] = float(number.text)
     for number in numbers:
-        if number.paper.key != "gest2024" or number.table != "3" or number.place["quantity"] not in _SIDES:
+        if number.paper.key != "gest2024" or number.table != "3" or number.cell["quantity"] not in _SIDES:
             continue
-        table, side = GROUPS[number.place["system"]], _SIDES[number.place["quantity"]]
+        table, side = GROUPS[number.cell["system"]], _SIDES[number.cell["quantity"]]
         if table in rows:
             mean = fmean if table == "8" else geometric_mean
             ours = fmean(mean([row[i] for i in side]) for row in rows[table].values())
@@ -117,7 +117,7 @@ def _check_means(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]
 
 
 def _system(number: Printed) -> str:
-    return names()[number.table, number.place["system"]]
+    return names()[number.table, number.cell["system"]]
 
 
 def _counts() -> dict[tuple[str, str, str], tuple[int, int]]:

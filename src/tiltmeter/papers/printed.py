@@ -19,7 +19,7 @@ ENDS = {"value": "value", "lower": "lower end", "upper": "upper end", "standard_
 COUNT = "count"
 
 # The cell of a table: model, language, metric and so on, by the names of the CSV columns.
-Place = Mapping[str, str]
+CellKey = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Printed:
 
     paper: Paper
     table: str
-    place: Place
+    cell: CellKey
     kind: str
     text: str
     width: float = 0.0
@@ -57,16 +57,16 @@ class Printed:
     @property
     def digits(self) -> int:
         """The number of decimals, counting a final zero that is not printed."""
-        least = 0 if self.place.get("metric") == COUNT else self.paper.least_digits(self.table)
+        least = 0 if self.cell.get("metric") == COUNT else self.paper.least_digits(self.table)
         return max(len(self.text.partition(".")[2]), least)
 
     def row(self) -> tuple[str, ...]:
         """The head of its row."""
-        return tuple(self.place[name] for name in self.paper.rows if self.place.get(name))
+        return tuple(self.cell[name] for name in self.paper.rows if self.cell.get(name))
 
     def column(self) -> tuple[str, ...]:
         """The head of its column."""
-        return tuple(self.place[name] for name in self.paper.columns if self.place.get(name))
+        return tuple(self.cell[name] for name in self.paper.columns if self.cell.get(name))
 
 
 @cache
@@ -93,11 +93,9 @@ def printed(source: Paper) -> list[Printed]:
 
 
 def _numbers(source: Paper, row: dict[str, str]) -> list[Printed]:
-    place = {name: value for name, value in row.items() if name != "table" and name not in ENDS}
+    cell = {name: value for name, value in row.items() if name != "table" and name not in ENDS}
     width = float(row["upper"]) - float(row["lower"]) if row.get("lower") and row.get("upper") else 0.0
-    return [
-        Printed(source, row["table"], place, kind, row[name], width) for name, kind in ENDS.items() if row.get(name)
-    ]
+    return [Printed(source, row["table"], cell, kind, row[name], width) for name, kind in ENDS.items() if row.get(name)]
 
 
 def _paper(key: str, *, rows: list[str], columns: list[str], **rest: Any) -> Paper:

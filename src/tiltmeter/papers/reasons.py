@@ -37,13 +37,13 @@ class Reason:
             number.paper.key == self.paper
             and number.table in self.tables
             and (not self.kinds or number.kind in self.kinds)
-            and all(number.place.get(name) in values for name, values in self.where.items())
+            and all(number.cell.get(name) in values for name, values in self.where.items())
         )
 
     def explains(self, number: Printed, ours: float, desk: Desk, *, from_models: bool = False) -> bool:
         """Whether the number differs as the reason predicts."""
         if self.ours is not None:
-            expected = self.ours.get(number.place["metric"])
+            expected = self.ours.get(number.cell["metric"])
             return expected is not None and agrees(expected, ours, number.digits)
         if self.instead is not None:
             source = find(number, from_models=from_models, instead=self.instead)

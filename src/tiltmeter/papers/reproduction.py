@@ -95,7 +95,7 @@ def reproduce(
     desk = desk or Desk()
     numbers = [number for source in _papers(key) for number in printed(source)]
     numbers = _chosen(numbers, "table", table, lambda number: number.table)
-    numbers = _chosen(numbers, "model", model, lambda number: number.place.get("model") or number.place.get("system"))
+    numbers = _chosen(numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system"))
     numbers = _chosen(numbers, "language", language, _language)
     outcomes = []
     for done, number in enumerate(numbers):
@@ -123,9 +123,9 @@ def _chosen(
 
 def _language(number: Printed) -> str | None:
     """The language of a number; in the thesis it is part of the name of the row."""
-    if "language" in number.place:
-        return number.place["language"]
-    return "de" if number.place["model"].endswith("German") else "en"
+    if "language" in number.cell:
+        return number.cell["language"]
+    return "de" if number.cell["model"].endswith("German") else "en"
 
 
 def _outcome(number: Printed, desk: Desk, from_models: bool) -> Outcome:

@@ -44,7 +44,7 @@ from tiltmeter.measures.gest_mt import ROLE
 from tiltmeter.measures.measure import quantities_for
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.group_names import group_name
-from tiltmeter.reports.item_texts import Place
+from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.languages import language_name
 
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
@@ -89,7 +89,7 @@ class Explorer:
     left_out: int
 
 
-def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]]) -> Explorer | None:
+def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]]) -> Explorer | None:
     """Pack the items of a table of scores; None if none of them has scores that can be shown."""
     words, sentences = _Index(), _Index()
     sets = []
@@ -226,7 +226,13 @@ def _translated(
 
 
 def _label(attribute: str, value: Any, words: _Index) -> int:
-    return -1 if pd.isna(value) else words.add(label(group_name(attribute, str(value))))
+    if pd.isna(value):
+        return -1
+    if isinstance(value, bool | np.bool_):
+        # "True" alone would not say what is true.
+        name = attribute.replace("_", " ")
+        return words.add(label(name if value else f"no {name}"))
+    return words.add(label(group_name(attribute, str(value))))
 
 
 def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:

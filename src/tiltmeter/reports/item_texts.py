@@ -18,37 +18,37 @@ from tiltmeter.runs.result import Result
 from tiltmeter.translators.base import SOURCE
 
 # Benchmark and language, as a report names them.
-Place = tuple[str, str]
+DataKey = tuple[str, str]
 
 
 def item_texts(
     results: Iterable[Result], names: Mapping[str, str]
-) -> tuple[dict[Place, dict[str, ItemText]], list[str]]:
+) -> tuple[dict[DataKey, dict[str, ItemText]], list[str]]:
     """The texts of all items by id, and why those of some data sets are missing. `names` are the report's names.
 
     A run holds the texts that it measured. For runs of earlier versions, which do not, they are looked up in the data;
     nothing is downloaded for a report, and a file that has changed since the run is not used.
     """
-    texts_at: dict[Place, dict[str, ItemText]] = {}
-    looked_up: set[Place] = set()
+    texts_at: dict[DataKey, dict[str, ItemText]] = {}
+    looked_up: set[DataKey] = set()
     missing: dict[str, None] = {}
     for result in results:
         for (name, language), data in data_sets(result.manifest).items():
-            place = (names.get(name, label(name)), label(language))
+            key = (names.get(name, label(name)), label(language))
             if result.items is not None:
                 rows = result.items[(result.items["benchmark"] == name) & (result.items["language"] == language)]
                 texts = kept_texts(rows)
-            elif place in looked_up:
+            elif key in looked_up:
                 continue
             else:
-                looked_up.add(place)
+                looked_up.add(key)
                 try:
                     texts = texts_of(data)
                 except (TiltmeterError, OSError) as error:
-                    missing[f"{place[0]}: {clip(str(error), 300).rstrip('.')}."] = None
+                    missing[f"{key[0]}: {clip(str(error), 300).rstrip('.')}."] = None
                     continue
             # Runs may hold different items of one data set; if several hold an item, the first run's text is shown.
-            texts_at[place] = texts | texts_at.get(place, {})
+            texts_at[key] = texts | texts_at.get(key, {})
     return texts_at, list(missing)
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +16,10 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress
-from tiltmeter.engine.speedups.gc_pause import uncollected
+from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
-from tiltmeter.models.opening import Given, listed, open_given
+from tiltmeter.models.opening import Given, left_out, listed, opened
 from tiltmeter.models.protocol import LocalOptions, Model
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
@@ -55,6 +55,7 @@ def evaluate(
     dtype: str = "auto",
     batch_tokens: int | None = None,
     trust_remote_code: bool = False,
+    plain: bool = False,
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
@@ -70,7 +71,8 @@ def evaluate(
     the run to.
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
-    and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`.
+    and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
+    all speed-ups off and recomputes all answers: slower, with the same results up to rounding.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
@@ -84,6 +86,7 @@ def evaluate(
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
         cache=cache_dir(),
+        plain=plain,
     )
     requested = listed(models, options)
     names = [model if isinstance(model, str) else model.name for model in requested]
@@ -105,6 +108,8 @@ def evaluate(
     }
     if perturb is not None:
         request["perturb"] = perturb
+    if plain:
+        request["plain"] = True
     if margins := read_margins(margins):
         request["margins"] = margins
     # The name of a model object does not identify it, so its fingerprint is part of the request.
@@ -118,9 +123,9 @@ def evaluate(
     scores: list[pd.DataFrame] = []
     model_entries, refused, skipped = [], [], []
     askings: list[Asking] = []
-    with AnswerStore(cache_dir() / "answers.sqlite") as answers, uncollected():
+    with AnswerStore(cache_dir() / "answers.sqlite") as answers, running(left_out(plain=plain)):
         for source in requested:
-            with closing(open_given(source, options)) as model:
+            with opened(source, options) as model:
                 asked = []
                 for portion, benchmark in _in_parts(chosen, model.kinds[0]):
                     try:

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from transformers.utils import GENERATION_CONFIG_NAME
 
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.loaded_files import digest
 from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.translators.base import SOURCE
 
 # Language codes of FLORES-200 (NLLB) and of mBART-50, which has fewer languages.
@@ -79,8 +82,11 @@ class NllbTranslator:
 
     @property
     def key(self) -> str:
-        """The model's fingerprint and decoding options."""
-        return f"nllb {self._model.fingerprint('seq2seq')} beams {self._beams} longest {MAX_NEW_TOKENS}"
+        """The model's files, its generation config among them, and the decoding options."""
+        generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
+        files = digest(file for file in generation if file.is_file())
+        model = self._model.fingerprint("seq2seq")
+        return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}"
 
     def check(self, language: str) -> None:
         """Raise a UsageError if the model has no token for the language."""
@@ -92,7 +98,7 @@ class NllbTranslator:
         tokenizer.src_lang = self._codes.english
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
-        with torch.inference_mode():
+        with quiet_transformers(), torch.inference_mode():
             generated = model.generate(  # type: ignore[operator]
                 **inputs,
                 forced_bos_token_id=self._token(language),

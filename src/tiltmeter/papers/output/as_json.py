@@ -23,7 +23,7 @@ def to_json(reproduction: Reproduction) -> str:
             {
                 "paper": outcome.printed.paper.key,
                 "table": outcome.printed.table,
-                **outcome.printed.place,
+                **outcome.printed.cell,
                 "kind": outcome.printed.kind,
                 "printed": outcome.printed.text,
                 "ours": outcome.ours,
@@ -52,7 +52,7 @@ def to_json(reproduction: Reproduction) -> str:
                     {
                         "paper": contradiction.number.paper.key,
                         "table": contradiction.number.table,
-                        **contradiction.number.place,
+                        **contradiction.number.cell,
                         "printed": contradiction.number.text,
                         "but": contradiction.other,
                     }

@@ -59,7 +59,7 @@ def grids(reproduction: Reproduction, paper: Paper) -> Iterator[Grid]:
         same = {
             name
             for name in (*paper.rows, *paper.columns)
-            if len({outcome.printed.place.get(name) for outcome in outcomes}) == 1
+            if len({outcome.printed.cell.get(name) for outcome in outcomes}) == 1
         }
         for outcome in outcomes:
             row = " ".join(_heads(outcome, paper.rows, same)) or "all"
@@ -70,8 +70,8 @@ def grids(reproduction: Reproduction, paper: Paper) -> Iterator[Grid]:
 
 
 def _heads(outcome: Outcome, names: Sequence[str], same: set[str]) -> list[str]:
-    heads = [value for name in names if name not in same and (value := outcome.printed.place.get(name))]
-    return heads or [value for name in names[:1] if (value := outcome.printed.place.get(name))]
+    heads = [value for name in names if name not in same and (value := outcome.printed.cell.get(name))]
+    return heads or [value for name in names[:1] if (value := outcome.printed.cell.get(name))]
 
 
 def ours(outcome: Outcome) -> str:

@@ -13,7 +13,7 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures import association
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
-from tiltmeter.papers.printed import Place
+from tiltmeter.papers.printed import CellKey
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
 from tiltmeter.runs.imports import read_predictions
@@ -71,22 +71,22 @@ def rows() -> dict[tuple[str, str, str], TableRow]:
     return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
 
 
-def find(paper: str, place: Place, *, from_models: bool) -> NumberSource:
+def find(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell.
 
     `items` in the cell is a language, to use only the items that exist in it.
     """
-    row = rows()[paper, place["model"], place.get("language", "")]
-    metric = place["metric"]
-    key: Key = (place["test"], _VIEWS[place["view"]], "all", _MEASURES.get(metric, metric))
+    row = rows()[paper, cell["model"], cell.get("language", "")]
+    metric = cell["metric"]
+    key: Key = (cell["test"], _VIEWS[cell["view"]], "all", _MEASURES.get(metric, metric))
     if from_models:
-        if row.intersentence == FINE_TUNED and place["test"] != "intrasentence":
+        if row.intersentence == FINE_TUNED and cell["test"] != "intrasentence":
             return NumberSource(key, lacking="The next-sentence head that was fine-tuned for it has not been released.")
         part = "intrasentence" if row.intersentence == FINE_TUNED else ""
         return NumberSource(key, StereosetRun(row.hub, row.language, part, row.case))
     if row.intrasentence == UNRELEASED:
         return NumberSource(key, lacking="Its predictions have not been released; --from-models runs the model.")
-    return NumberSource(key, ReleasedPredictions(row.file, row.language, place.get("items", "")))
+    return NumberSource(key, ReleasedPredictions(row.file, row.language, cell.get("items", "")))
 
 
 @dataclass(frozen=True, slots=True)

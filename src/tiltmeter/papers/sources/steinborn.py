@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tiltmeter.measures.gest import AS_PUBLISHED
-from tiltmeter.papers.printed import Place
+from tiltmeter.papers.printed import CellKey
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
 
@@ -24,13 +24,13 @@ _DATA = {
 _LACKING = "No predictions were released; --from-models runs the model."
 
 
-def find(place: Place, kind: str, *, from_models: bool) -> NumberSource:
+def find(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell."""
-    key: Key = (place["metric"], kind)
+    key: Key = (cell["metric"], kind)
     if not from_models:
         return NumberSource(key, lacking=_LACKING)
-    data, perturb = _DATA[place["dataset"]]
-    return NumberSource(key, PairsRun(MODELS[place["model"]], f"{data}:{place['language']}", perturb))
+    data, perturb = _DATA[cell["dataset"]]
+    return NumberSource(key, PairsRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb))
 
 
 @dataclass(frozen=True, slots=True)
