@@ -508,7 +508,7 @@ def test_equivalence_is_shown_where_the_interval_lies_within(kind: int, seed: in
 @settings(max_examples=15)
 def test_p_values_are_monotonic_and_never_both_significant(kind: int, seed: int) -> None:
     estimate = drawn_estimates(seed)[kind]
-    at = np.linspace(*scale(estimate), 25)
+    at = np.linspace(*scale(estimate), 15)
     above, below = (np.array([tail(x) for x in at]) for tail in (estimate.p_above, estimate.p_below))
     assert ((above >= 0) & (above <= 1) & (below >= 0) & (below <= 1)).all()
     if isinstance(estimate, Minimum):

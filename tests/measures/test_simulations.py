@@ -83,7 +83,7 @@ def test_coverage_of_shares_is_exact(n: int) -> None:
 def test_coverage_of_clustered_shares(clusters: int, correlation: float, share: float, ignored: float | None) -> None:
     """With the correlations of StereoSet's released predictions; `ignored` is the error rate without clusters."""
     rng = np.random.default_rng([clusters, int(1000 * correlation), int(10 * share)])
-    times, terms = 1_000, groups(clusters, 27)
+    times, terms = 700, groups(clusters, 27)
     drawn = [clustered(rng, clusters, 27, correlation, share) for _ in range(times)]
     rejected = rejections((Share.from_values(values, terms) for values in drawn), 100 * share)
     assert rejected <= 0.06 + noise(0.06, times)
