@@ -470,7 +470,7 @@ KINDS = [f"{type(estimate).__name__} {number}" for number, estimate in enumerate
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
 @given(st.integers(0, 2**31), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.99]))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_intervals_exclude_what_the_test_rejects(kind: int, seed: int, where: float, level: float) -> None:
     estimate = drawn_estimates(seed)[kind]
     bottom, top = scale(estimate)
@@ -490,7 +490,7 @@ def test_intervals_exclude_what_the_test_rejects(kind: int, seed: int, where: fl
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
 @given(st.integers(0, 2**31), st.floats(0, 1), st.floats(0, 1))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_equivalence_is_shown_where_the_interval_lies_within(kind: int, seed: int, first: float, second: float) -> None:
     """TOST at 2.5% per side is the inclusion of the 95% interval."""
     estimate = drawn_estimates(seed)[kind]

@@ -139,7 +139,7 @@ def icat_truth(lms: float, ss: float) -> float:
 )
 def test_coverage_of_icat(clusters: int, each: int, correlation: float, ss: float) -> None:
     rng = np.random.default_rng([clusters, each, int(1000 * correlation), int(100 * ss)])
-    times, truth = 150, icat_truth(0.85, ss)
+    times, truth = 120, icat_truth(0.85, ss)
     terms = groups(clusters, each) if clusters > 1 else None
     missed = 0
     for _ in range(times):
