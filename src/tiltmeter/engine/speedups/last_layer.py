@@ -31,7 +31,8 @@ class LastLayer:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._matrices = _matrices_of_last_layer(model)
+        self._layer = _last_layer(model)
+        self._matrices = _matrices(self._layer)
         self._widening, self._narrowing = _feed_forward(self._matrices)
         self._single: list[nn.Module] = []
 
@@ -57,9 +58,17 @@ class LastLayer:
     def only_at(self, rows: Tensor) -> Iterator[None]:
         """Within the context, the layer is computed at the positions with these flat indices and NaN elsewhere."""
         shapes: list[torch.Size] = []
+        positions: list[int] = []
+
+        def count(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            if len(rows) > _MOST_READ * args[0].shape[:-1].numel():
+            # Keys and values of cross-attention are made of other states. An index beyond them would be an exception on
+            # a CPU, but end the process on a GPU.
+            if [args[0].shape[:-1].numel()] != positions:
+                raise ValueError("the input of this matrix is not the layer's")
+            if len(rows) > _MOST_READ * positions[0]:
                 return args
             shapes[:] = [args[0].shape]
             return (flat(args[0])[rows], *args[1:])
@@ -72,6 +81,8 @@ class LastLayer:
             return everywhere.index_copy_(0, rows, output).view(*shape[:-1], -1)
 
         handles = [matrix.register_forward_pre_hook(gather) for matrix in (*self._widening, *self._single)]
+        if self._layer is not None:
+            handles.append(self._layer.register_forward_pre_hook(count, with_kwargs=True))
         if self._narrowing is not None:
             handles.append(self._narrowing.register_forward_hook(scatter))
         handles += [matrix.register_forward_hook(scatter) for matrix in self._single]
@@ -82,10 +93,14 @@ class LastLayer:
                 handle.remove()
 
 
-def _matrices_of_last_layer(model: nn.Module) -> list[tuple[nn.Module, int, int]]:
-    """Each with its input and output width."""
+def _last_layer(model: nn.Module) -> nn.Module | None:
     stacks = _outermost_stacks(model)
-    return [(m, *_shape(m)) for m in stacks[-1][-1].modules() if isinstance(m, nn.Linear | Conv1D)] if stacks else []
+    return stacks[-1][-1] if stacks else None
+
+
+def _matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
+    """The matrices of a layer, each with its input and output width."""
+    return [(m, *_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
 
 
 def _feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
