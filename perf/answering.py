@@ -45,9 +45,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _answer(answerer: BatchAnswerer, batches: Sequence[Batch]) -> None:
-    with answerer.answering():
-        for _ in answer_batches(answerer, batches, {}):
-            pass
+    for _ in answer_batches(answerer, batches, {}):
+        pass
 
 
 def _tokens(batches: Sequence[Batch]) -> int:

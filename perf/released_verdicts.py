@@ -26,7 +26,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures import Record, association, deciding, measure_named
 from tiltmeter.measures.gest import MALE
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.words import number_with_interval
 
@@ -205,7 +205,7 @@ def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
                 for role, score in scores.items()
             ]
     same = {"model": "m", "benchmark": "stereoset", "language": "en", "protocol": "published", "bias_type": "race"}
-    return settle(association.measure(pd.DataFrame(rows).assign(**same)))
+    return assign_verdicts(association.measure(pd.DataFrame(rows).assign(**same)))
 
 
 def _said(record: Record) -> str:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -45,9 +44,6 @@ class Worker:
 
     def __init__(self, ending: str) -> None:
         self._ending = ending
-
-    def answering(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         if self._ending == "dies":

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pytest
@@ -27,9 +26,6 @@ class Fake:
     def __init__(self, fail: int = 0, rows_that_fit: int = 10**6, answer: float = 0) -> None:
         self.batches: list[int] = []
         self._fail, self._fit, self._answer = fail, rows_that_fit, answer
-
-    def answering(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         numbers = self.answer(batch)

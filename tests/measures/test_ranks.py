@@ -1,4 +1,4 @@
-"""Intervals of ranks, against comparisons written out pair by pair."""
+"""Intervals of ranks, against direct pairwise comparisons."""
 
 import math
 
@@ -8,24 +8,24 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from tiltmeter.measures.estimates import Interval
-from tiltmeter.measures.ranks import Below, below_by_means, below_by_shares, rank_intervals, tail
+from tiltmeter.measures.ranks import Below, below_by_means, below_by_shares, comparison_level, rank_intervals
 
 
 def written_out(groups: int, is_below: list[tuple[int, int]]) -> list[Interval]:
-    """The interval of each rank, from the pairs (i, j) of which i is significantly below j."""
-    found = []
+    """The interval of each rank, from the pairs (i, j) where i is significantly below j."""
+    result = []
     for group in range(groups):
         under = sum(1 for low, high in is_below if high == group)
         over = sum(1 for low, high in is_below if low == group)
-        found.append((1.0 + under, float(groups - over)))
-    return found
+        result.append((1.0 + under, float(groups - over)))
+    return result
 
 
 @pytest.mark.parametrize("sizes", [(12, 12, 12, 12, 12), (3, 40, 9, 25, 2)])
-def test_ranks_of_means_are_made_of_welch_s_tests(sizes: tuple[int, ...]) -> None:
+def test_ranks_of_means_use_welch_s_tests(sizes: tuple[int, ...]) -> None:
     rng = np.random.default_rng(sum(sizes))
-    samples = [rng.normal(0.6 * place, 0.5 + 0.1 * place, n) for place, n in enumerate(sizes)]
-    level = tail(len(sizes))
+    samples = [rng.normal(0.6 * index, 0.5 + 0.1 * index, n) for index, n in enumerate(sizes)]
+    level = comparison_level(len(sizes))
     pairs = [
         (i, j)
         for i in range(5)
@@ -33,12 +33,12 @@ def test_ranks_of_means_are_made_of_welch_s_tests(sizes: tuple[int, ...]) -> Non
         if i != j and stats.ttest_ind(samples[i], samples[j], equal_var=False, alternative="less").pvalue < level
     ]
     assert 0 < len(pairs) < 10
-    means = np.array([some.mean() for some in samples])
+    means = np.array([sample.mean() for sample in samples])
     assert rank_intervals([below_by_means(samples, level)], [means]) == written_out(5, pairs)
 
 
 def newcombe(counts: np.ndarray, sizes: np.ndarray, z: float) -> float:
-    """The lower end of the difference between two shares; sizes less one, and no less far than its standard error."""
+    """The lower end of the difference of two shares: Newcombe with n - 1, or the normal approximation if lower."""
     ends, shares = [], counts / sizes
     for share, n in zip(shares, sizes - 1, strict=True):
         centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
@@ -49,17 +49,19 @@ def newcombe(counts: np.ndarray, sizes: np.ndarray, z: float) -> float:
     return float(shares[0] - shares[1] - max(below, z * error))
 
 
-def test_ranks_of_shares_are_made_of_differences_between_shares() -> None:
+def test_ranks_of_shares_use_intervals_of_differences() -> None:
     counts, sizes = np.array([30.0, 40.0, 70.0, 72.0, 12.0]), np.array([100.0, 90.0, 100.0, 80.0, 15.0])
-    z = stats.norm.ppf(1 - tail(5))
+    z = stats.norm.ppf(1 - comparison_level(5))
     pairs = [
         (i, j) for i in range(5) for j in range(5) if i != j and newcombe(counts[[j, i]], sizes[[j, i]], float(z)) > 0
     ]
     assert 0 < len(pairs) < 10
-    assert rank_intervals([below_by_shares(counts, sizes, tail(5))], [counts / sizes]) == written_out(5, pairs)
+    assert rank_intervals([below_by_shares(counts, sizes, comparison_level(5))], [counts / sizes]) == written_out(
+        5, pairs
+    )
 
 
-def test_a_single_value_values_that_are_alike_and_empty_groups_tell_nothing() -> None:
+def test_groups_without_variance_and_empty_groups_are_never_significant() -> None:
     alone = [np.array([0.0]), np.array([5.0, 5.1, 5.2]), np.array([9.0])]
     assert not below_by_means(alone, 0.025).any()
     alike = [np.zeros(4), np.ones(4)]
@@ -69,35 +71,35 @@ def test_a_single_value_values_that_are_alike_and_empty_groups_tell_nothing() ->
     assert not below_by_shares(np.array([0.0, 90.0]), np.array([0.0, 100.0]), 0.025).any()
 
 
-def test_comparisons_that_contradict_the_ranks_do_not_count() -> None:
+def test_comparisons_that_contradict_the_ranks_are_ignored() -> None:
     below: Below = np.array([[False, True], [False, False]])
     assert rank_intervals([below], [np.array([0.2, 0.1])]) == [(1.0, 2.0), (1.0, 2.0)]
 
 
-def test_mean_ranks_have_the_means_of_the_ends_and_stricter_comparisons() -> None:
+def test_intervals_of_mean_ranks_average_the_ends() -> None:
     first: Below = np.array([[False, True], [False, False]])
     neither: Below = np.zeros((2, 2), dtype=bool)
     values = np.array([0.1, 0.2])
     assert rank_intervals([first, neither], [values, values]) == [(1.0, 1.5), (1.5, 2.0)]
-    assert tail(16, 4) == pytest.approx(0.05 / 15 / 4)
+    assert comparison_level(16, 4) == pytest.approx(0.05 / 15 / 4)
 
 
 def test_ranks_cover_where_groups_hardly_differ_and_bootstraps_do_not() -> None:
-    """Of each rank, of the lowest one, which is missed most easily, and of a percentile bootstrap."""
+    """Coverage of all ranks, of the lowest, which is missed most often, and of a percentile bootstrap."""
     rng = np.random.default_rng(8)
-    times, n = 400, 60
+    times, n = 250, 60
     inside, lowest, resampled = [], [], []
     for time in range(times):
         levels = 0.03 * rng.normal(size=16)
         samples = [level + 0.5 * rng.normal(size=n) for level in levels]
-        means, ranks = np.array([some.mean() for some in samples]), rankdata(levels)
-        ends = np.array(rank_intervals([below_by_means(samples, tail(16))], [means]))
+        means, ranks = np.array([sample.mean() for sample in samples]), rankdata(levels)
+        ends = np.array(rank_intervals([below_by_means(samples, comparison_level(16))], [means]))
         assert np.all((ends[:, 0] <= rankdata(means)) & (rankdata(means) <= ends[:, 1]))
         covered = (ends[:, 0] <= ranks) & (ranks <= ends[:, 1])
         inside.append(covered.mean())
         lowest.append(covered[np.argmin(levels)])
-        if time < 100:
-            drawn = np.stack([rng.choice(some, (n, 300)).mean(axis=0) for some in samples])
+        if time < 50:
+            drawn = np.stack([rng.choice(sample, (n, 300)).mean(axis=0) for sample in samples])
             low, high = np.quantile(rankdata(drawn, axis=0), [0.025, 0.975], axis=1)
             resampled.append(np.mean((low <= ranks) & (ranks <= high)))
     assert np.mean(inside) >= 0.99
@@ -109,9 +111,11 @@ def test_ranks_cover_where_groups_hardly_differ_and_bootstraps_do_not() -> None:
 def test_ranks_of_shares_cover(n: int, level: float) -> None:
     rng = np.random.default_rng(n)
     sizes, lowest = np.full(16, float(n)), []
-    for _ in range(150):
+    for _ in range(60):
         levels = level + 0.001 * rng.uniform(-1, 1, 16)
         counts = rng.binomial(n, levels).astype(float)
-        low, high = rank_intervals([below_by_shares(counts, sizes, tail(16))], [counts / sizes])[np.argmin(levels)]
+        low, high = rank_intervals([below_by_shares(counts, sizes, comparison_level(16))], [counts / sizes])[
+            np.argmin(levels)
+        ]
         lowest.append(low <= 1 <= high)
-    assert np.mean(lowest) >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / 150)
+    assert np.mean(lowest) >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / 60)

@@ -13,8 +13,8 @@ from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.measures import measure_named, measures_for
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.rule import settle
-from tiltmeter.measures.standard_errors import Spread
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.runs.asking import to_dicts
 from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.manifest import make_manifest
@@ -54,7 +54,7 @@ def record(
     if half is None:
         margin = known.margin if why else None
         return record_of(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
-    spread = Spread(half / 1.959964, 1e9, clusters)
+    spread = StandardError(half / 1.959964, 1e9, clusters)
     estimate = Ratio(Mean(float(np.log(value)), spread)) if known.ratio else Mean(value, spread)
     tested = known.margin is not None
     return replace(estimated(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)
@@ -82,7 +82,7 @@ def association_records(
 
 def row(**given: object) -> dict[str, Record]:
     """The same records as a row, with verdicts."""
-    return {r.measure: r for r in settle(association_records(**given))}  # type: ignore[arg-type]
+    return {r.measure: r for r in assign_verdicts(association_records(**given))}  # type: ignore[arg-type]
 
 
 def association(

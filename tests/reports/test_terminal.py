@@ -8,14 +8,14 @@ from tests.reports.made import association_records as association
 from tests.reports.made import record, row
 from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.terminal import print_measures, reading
 
 
 def printed(records: list[Record], width: int = 100, encoding: str = "utf-8", view: str = "all") -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=file, width=width, record=True)
-    print_measures(settle(records), console, view)
+    print_measures(assign_verdicts(records), console, view)
     file.flush()
     lines = console.export_text(styles=False).splitlines()
     assert all(len(line) <= width for line in lines)

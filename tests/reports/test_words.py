@@ -8,13 +8,13 @@ from tests.reports.made import association_records as association
 from tests.reports.made import record
 from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.words import Headline, headlines, reading, verdicts
 
 
 def headline(records: Sequence[Record]) -> Headline:
-    (only,) = headlines(rows_of(settle(records)))
+    (only,) = headlines(rows_of(assign_verdicts(records)))
     return only
 
 
@@ -146,7 +146,7 @@ def test_many_tests_are_corrected_for() -> None:
 
 
 def test_a_sample_is_named_first() -> None:
-    (summary,) = headlines(rows_of(settle(association())), ["A sample: 10 of 20."])
+    (summary,) = headlines(rows_of(assign_verdicts(association())), ["A sample: 10 of 20."])
     assert summary.more[0] == "A sample: 10 of 20."
 
 
@@ -210,9 +210,9 @@ def test_of_gest_the_spread_over_templates_is_told_unless_they_contradict_each_o
 def test_below_zero_is_towards_for_s_jsd_and_above_one_for_g_s() -> None:
     s_jsd = record("S_JSD x 1e3", -4.0, 0.5, benchmark="gender-pairs")
     g_s = record("g_s", 1.4, 0.1, benchmark="gest")
-    assert [v.verdict.side for v in verdicts(rows_of(settle([s_jsd, g_s])))] == ["towards", "towards"]
+    assert [v.verdict.side for v in verdicts(rows_of(assign_verdicts([s_jsd, g_s])))] == ["towards", "towards"]
     uncertain = record("S_JSD x 1e3", -4.0, 4.5, benchmark="gender-pairs")
-    assert [v.verdict.kind for v in verdicts(rows_of(settle([uncertain])))] == ["inconclusive"]
+    assert [v.verdict.kind for v in verdicts(rows_of(assign_verdicts([uncertain])))] == ["inconclusive"]
 
 
 def test_parts_stand_aside_for_the_two_together() -> None:
@@ -222,7 +222,10 @@ def test_parts_stand_aside_for_the_two_together() -> None:
         *association(part="overall", protocol="published + published/c"),
         *association(protocol="in-context"),
     ]
-    assert [v.record.protocol for v in verdicts(rows_of(settle(records)))] == ["published + published/c", "in-context"]
+    assert [v.record.protocol for v in verdicts(rows_of(assign_verdicts(records)))] == [
+        "published + published/c",
+        "in-context",
+    ]
 
 
 def test_without_a_number_that_could_show_a_bias_there_is_no_headline() -> None:

@@ -1,4 +1,4 @@
-"""A run leaves the process as it found it, and can be repeated without speed-ups."""
+"""Runs do not change process-wide state, and can be repeated without speed-ups."""
 
 import gc
 import locale
@@ -45,7 +45,7 @@ def saved(kind: str, folder: Path) -> str:
 
 
 def state() -> dict[str, Any]:
-    """What a run could leave behind in a process."""
+    """The process-wide state that a run could change."""
     return {
         "gc": (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()),
         "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
@@ -82,7 +82,7 @@ def state() -> dict[str, Any]:
 
 
 def _classes() -> Iterator[tuple[str, type]]:
-    """All classes of modules in the tiny models: none is patched."""
+    """All module classes of the tiny models, which must not be patched."""
     for make in MODELS.values():
         for module in make().modules():
             yield f"{type(module).__module__}.{type(module).__name__}", type(module)
@@ -91,7 +91,7 @@ def _classes() -> Iterator[tuple[str, type]]:
 @contextmanager
 def left_as_it_was() -> Iterator[None]:
     torch.manual_seed(7)
-    state()  # makes models, which draws random numbers
+    state()  # creates models, which draws random numbers
     torch.manual_seed(7)
     before = state()
     torch.manual_seed(7)
@@ -105,7 +105,7 @@ def left_as_it_was() -> Iterator[None]:
 
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("kind", MODELS)
-def test_nothing_is_left_changed(kind: str, plain: bool, tmp_path: Path) -> None:
+def test_state_is_unchanged_after_a_run(kind: str, plain: bool, tmp_path: Path) -> None:
     folder = saved(kind, tmp_path / "m")
     evaluate(folder, "starter/intrasentence:en", limit=2)  # libraries are imported, caches filled
     with left_as_it_was():
@@ -113,7 +113,7 @@ def test_nothing_is_left_changed(kind: str, plain: bool, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("bars", [True, False])
-def test_the_settings_of_transformers_come_back_whatever_they_were(bars: bool, tmp_path: Path) -> None:
+def test_settings_of_transformers_are_restored(bars: bool, tmp_path: Path) -> None:
     folder, settings = saved("causal", tmp_path / "m"), transformers.utils.logging
     before = settings.get_verbosity(), settings.is_progress_bar_enabled()
     try:
@@ -129,14 +129,14 @@ def test_the_settings_of_transformers_come_back_whatever_they_were(bars: bool, t
         (settings.enable_progress_bar if before[1] else settings.disable_progress_bar)()
 
 
-def test_nothing_is_left_changed_by_a_run_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_is_unchanged_after_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved("causal", tmp_path / "m")
     evaluate(folder, "starter/intrasentence:en", limit=2)
     true_start = answerer.Answerer.start
     calls = []
 
     def fail(self: Any, batch: Any) -> Any:
-        # The trials at load are answered, the run itself is not.
+        # Only the trials at load are answered.
         if hasattr(self, "speedups"):
             calls.append(batch)
             raise KeyboardInterrupt
@@ -152,9 +152,7 @@ def test_nothing_is_left_changed_by_a_run_that_fails(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_plain_run_computes_anew_and_gives_the_same_scores(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plain_run_recomputes_the_same_scores(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved(kind, tmp_path / "m")
     fast = evaluate(folder, "starter/intrasentence:en", limit=6)
     plain = evaluate(folder, "starter/intrasentence:en", limit=6, plain=True, out=tmp_path / "plain")
@@ -173,14 +171,14 @@ def test_a_plain_run_computes_anew_and_gives_the_same_scores(
     assert again.scores.equals(plain.scores)
 
 
-def test_a_loaded_model_is_asked_plainly_too() -> None:
+def test_plain_runs_of_a_loaded_model() -> None:
     given = made(MODELS["causal"]), word_level(bos_token="<s>")
     fast, plain = (evaluate(given, "starter/intrasentence:en", limit=3, plain=how) for how in (False, True))
     np.testing.assert_allclose(plain.scores["score"], fast.scores["score"], atol=1e-5, rtol=1e-5)
     assert fast.manifest["request"]["fingerprints"] != plain.manifest["request"]["fingerprints"]
 
 
-def test_the_option(tmp_path: Path) -> None:
+def test_the_plain_option(tmp_path: Path) -> None:
     folder = saved("causal", tmp_path / "m")
     out = tmp_path / "run"
     done = CliRunner().invoke(
@@ -190,7 +188,7 @@ def test_the_option(tmp_path: Path) -> None:
     assert '"plain": true' in (out / "manifest.json").read_text(encoding="utf-8")
 
 
-def test_a_manifest_has_the_exact_versions(tmp_path: Path) -> None:
+def test_the_manifest_has_exact_versions(tmp_path: Path) -> None:
     manifest = evaluate(saved("causal", tmp_path / "m"), "starter/intrasentence:en", limit=2).manifest
     for library in ("torch", "transformers", "tokenizers", "numpy"):
         assert manifest["versions"][library] == version(library)

@@ -39,11 +39,11 @@ def margins_of(given: Sequence[str] | None) -> dict[str, float]:
 def print_result(result: "Result", out: Path | None, *, report: bool = False, view: str = "all") -> None:
     """Print the result table, what was left out and why, and the path of the run; with `report`, write the report."""
     from tiltmeter.reports.terminal import print_measures
-    from tiltmeter.runs.samples import samples_of
+    from tiltmeter.runs.samples import sample_notes
 
     console = Console()
     print_measures(result.records, console, view)
-    for sample in samples_of(result.manifest):
+    for sample in sample_notes(result.manifest):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)
     notes = Console(stderr=True, soft_wrap=True, highlight=False)
     for refusal in result.manifest["refused"]:

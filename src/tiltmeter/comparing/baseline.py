@@ -14,7 +14,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_of
+from tiltmeter.runs.samples import sample_note
 
 _RUN, _BASELINE = "the run", "the baseline"
 
@@ -41,7 +41,7 @@ def against(
             left, right = cell.only(where), other.only(where)
             for difference in doubted(differences_between(left, right, names, across), runs):
                 matched = True
-                sample = sample_of(result.manifest, cell.benchmark, cell.part, cell.language)
+                sample = sample_note(result.manifest, cell.benchmark, cell.part, cell.language)
                 yield _judged(rule, difference, where, lenient, sample)
     if not matched:
         measures = ", ".join(dict.fromkeys(quantity.name for cell in cells for quantity in cell.quantities()))
@@ -137,7 +137,7 @@ def _measures(rule: Rule, cell: Cell) -> list[str]:
     names = [quantity.name for quantity in quantities]
     if not rule.measure:
         # An empty list would mean all measures, so a name that no measure has stands for none.
-        return [q.name for q in quantities if q.values.preference and not q.measure.best_at_an_end] or ["-"]
+        return [q.name for q in quantities if q.values.preference and not q.measure.ideal_at_bound] or ["-"]
     measure = abbreviated(rule.measure, names)
     if measure is None:
         raise UsageError(

@@ -12,7 +12,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
 from tiltmeter.measures.records import OVERALL, Record, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.runs.asking import Asking, askings_of, pooled
+from tiltmeter.runs.asking import Asking, askings_from_manifest, pooled
 from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.result import Result
 
@@ -58,7 +58,7 @@ class Cell:
 
     def items(self, quantity: Quantity) -> pd.Index:
         """The items that contribute to a measure."""
-        if not quantity.values.may_be_blank:
+        if not quantity.values.may_be_missing:
             return self.scores.index
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
@@ -73,7 +73,7 @@ class Cell:
                     f"{self.model} has no finite score for the role {role} of item {item} in {self.benchmark}/{part}:"
                     f"{self.language}; make the run again."
                 )
-        return quantity.values.of(roles)
+        return quantity.values.contributions(roles)
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """The strata of items, if the measure weights items by stratum."""
@@ -140,7 +140,7 @@ def cells_of(run: str, result: Result) -> list[Cell]:
     data_of = data_sets(result.manifest)
     asked = {
         (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
-        for asking in askings_of(result.manifest, result.scores)
+        for asking in askings_from_manifest(result.manifest, result.scores)
     }
     texts_of = _texts(result)
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):

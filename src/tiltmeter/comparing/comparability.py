@@ -47,7 +47,7 @@ def differing(cell: Cell, other: Cell, measure: Measure | None = None) -> list[s
     if cell.language == other.language and _files(cell) != _files(other):
         respects.append("editions")
     same_tokens = cell.model == other.model or (ours.tokenizer is not None and ours.tokenizer == theirs.tokenizer)
-    if measure is not None and measure.by_token and not same_tokens:
+    if measure is not None and measure.per_token and not same_tokens:
         respects.append("tokenizers")
     return respects
 

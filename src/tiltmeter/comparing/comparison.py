@@ -11,14 +11,14 @@ from tiltmeter.comparing.cells import Cell, cells_of, restrict
 from tiltmeter.comparing.comparability import Across, differing, refusal, warnings
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.contrasts import Contrast, contrast, disagreements, same_but_for_rounding
+from tiltmeter.measures.contrasts import Contrast, contrast, disagreements, equal_up_to_rounding
 from tiltmeter.measures.families import grouped, holm
 from tiltmeter.measures.measure import Quantity, abbreviated
 from tiltmeter.measures.measure import measures as all_measures
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.rule import ALPHA
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.runs.samples import sample_notes
 
 By = Literal["model", "language", "any"]
 BY: tuple[By, ...] = ("model", "language", "any")
@@ -167,7 +167,7 @@ def compare(
         raise UsageError(_why_no_differences(allowed, measures, across))
     notes = [*_notes(differences), *_notes_on_tokenizers(allowed, measures, across)]
     notes += warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
-    notes += dict.fromkeys(sample for _, result in runs for sample in samples_of(result.manifest))
+    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
     if left_out := [pair for pair in pairs if pair not in allowed]:
         notes.append(f"Not compared: {len(left_out)} of {len(pairs)} pairs. {refusal(*left_out[0], across)}")
     return Comparison(_contradicted(doubted(_corrected(differences), runs)), notes)
@@ -225,7 +225,7 @@ def _differences(
             right.values(quantity, items),
             left.labels(quantity, items),
             left.clusters(quantity, items),
-            identical=same_but_for_rounding(
+            identical=equal_up_to_rounding(
                 left.scores.loc[items, roles].to_numpy(dtype=float),
                 right.scores.loc[items, roles].to_numpy(dtype=float),
             ),

@@ -14,7 +14,7 @@ from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import abbreviated, measure_named
 from tiltmeter.measures.records import OVERALL, Record, row_key
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_of
+from tiltmeter.runs.samples import sample_note
 
 
 def check(
@@ -104,7 +104,7 @@ def _judged(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVe
     ]
     contradictory = [verdict.words for verdict in verdicts if verdict.kind == "contradictory"]
     unpooled = record.part != OVERALL and rule.part is None and _key(record) in contradicting(result.records)
-    sample = sample_of(result.manifest, record.benchmark, record.part, record.language)
+    sample = sample_note(result.manifest, record.benchmark, record.part, record.language)
     notes = ("judged by itself, since the parts contradict each other" * unpooled, *contradictory[:1], sample)
     if rule.distance:
         if record.ideal is None:

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: how far a number would move had other items been written."""
+"""Percentile bootstrap over items."""
 
 import hashlib
 from functools import lru_cache
@@ -15,10 +15,10 @@ LEVEL = 0.95
 
 
 def generator(*key: str) -> np.random.Generator:
-    """A random generator of its own for each key.
+    """A random generator seeded by SEED and this key.
 
-    A number's interval then depends on nothing but the seed and what it is the number of, not on what else was
-    measured or in which order. The key is hashed because Python's own hash of a string changes between processes.
+    Intervals therefore do not depend on what else is measured or in which order. The key is hashed with SHA-256 because
+    Python's own string hash differs between processes.
     """
     digest = hashlib.sha256("\x1f".join((str(SEED), *key)).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16]))
@@ -37,6 +37,6 @@ def percentile(distribution: Floats, level: float = LEVEL) -> list[Interval]:
 
 @lru_cache(maxsize=64)
 def draws(n: int, resamples: int, *key: str) -> NDArray[np.integer]:
-    """How often each of n items (rows) is drawn in each resample (columns); other draws for each key."""
+    """How often each of n items (rows) is drawn in each resample (columns), seeded by the key."""
     drawn = generator("resamples", *key, str(n)).integers(0, n, (n, resamples)) * resamples + np.arange(resamples)
     return np.bincount(drawn.ravel(), minlength=n * resamples).reshape(n, resamples).astype(np.uint8)

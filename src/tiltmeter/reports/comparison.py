@@ -57,7 +57,7 @@ def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
     A part with a significant difference in the opposite direction is included, and so are all parts where they
     contradict each other: the pooled number would hide them.
     """
-    biases = [difference for difference in pair if not difference.quantity.measure.best_at_an_end] or list(pair)
+    biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
     pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
     contradictory = {d.quantity.name for d in biases if d.verdict == "contradictory"}
     for difference in biases:

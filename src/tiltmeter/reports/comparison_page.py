@@ -134,7 +134,7 @@ def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iter
     """The items of disagreement for each measure of bias, part by part; pooled parts only where there are no others."""
     divided = any(difference.part != OVERALL for difference in pair)
     for difference in pair:
-        if difference.quantity.measure.best_at_an_end or (divided and difference.part == OVERALL):
+        if difference.quantity.measure.ideal_at_bound or (divided and difference.part == OVERALL):
             continue
         disagreed = difference.disagreed()
         data = DATASETS.get(difference.benchmark)

@@ -21,7 +21,7 @@ from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import models_of, packed_figures, sections
 from tiltmeter.reports.templating import page_template
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.runs.samples import sample_notes
 
 _TEMPLATES = files("tiltmeter.reports") / "templates"
 # Vega's expressions are interpreted, so that the page's policy need not allow `unsafe-eval`.
@@ -68,7 +68,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         data_sets=provenance.data_set_facts(section.name for section in benchmark_sections),
         definitions=provenance.definitions(gathered.records),
         samples=list(
-            dict.fromkeys(s for _, manifest in gathered.runs for s in samples_of(manifest, None, gathered.benchmarks))
+            dict.fromkeys(s for _, manifest in gathered.runs for s in sample_notes(manifest, None, gathered.benchmarks))
         ),
         single_terms=SINGLE_TERMS,
         statistics=gathered.runs[0][1].get("statistics", {}) if gathered.runs else {},

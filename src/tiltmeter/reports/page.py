@@ -17,7 +17,7 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import ALL_MODELS, contradictory, rows_of
 from tiltmeter.reports.ruler_svg import Ruler, ruler
 from tiltmeter.reports.words import Headline, RowVerdict, headlines, row_verdicts, verdicts
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.runs.samples import sample_notes
 
 MOST_TERMS = 1_000  # rows in the table of target terms
 MOST_NUMBERS = 600  # rows in the table of all numbers; `tiltmeter show --csv` prints all
@@ -73,7 +73,7 @@ def sections(gathered: Gathered) -> list[BenchmarkSection]:
         slug = _slug(name, [section.slug for section in benchmark_sections])
         figures = [_drawn(figure) for figure in figures_of(records, scores, models)]
         samples = [
-            sentence for _, manifest in gathered.runs for sentence in samples_of(manifest, name, gathered.benchmarks)
+            sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]
         benchmark_sections.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
     return benchmark_sections

@@ -62,7 +62,7 @@ def control_note(row: RecordRow) -> str:
 def template_note(row: RecordRow) -> str:
     """A clause where a number varies between templates by more than its margin, and significantly."""
     record = deciding(row)
-    spread = row.get(measure_named(record.measure).between) if record is not None else None
+    spread = row.get(measure_named(record.measure).template_spread) if record is not None else None
     if record is None or spread is None or record.verdict is None or record.margin is None:
         return ""
     if record.verdict.kind in ("not interpretable", "contradictory"):

@@ -70,7 +70,7 @@ def _records(case: _Case, rows: pd.DataFrame, margin: float | None, intervals: b
     for view, group, members in groups:
         group_values = values[members]
         if intervals:
-            share = Share.of(group_values, topics if view == "all" else None)
+            share = Share.from_values(group_values, topics if view == "all" else None)
             yield estimated(case, case.part, view, group, BLANK_SCORE, share, len(group_values), margin)
         else:
             yield record_of(case, case.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))

@@ -10,7 +10,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.formatting import format_interval, four_digits
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_of
+from tiltmeter.runs.samples import sample_note
 
 SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
@@ -71,7 +71,7 @@ def in_words(record: Record, manifest: Mapping[str, Any]) -> str:
     """
     ideal = "" if record.ideal is None else f" (ideal {record.ideal:g})"
     interval = format_interval(record, "95% interval {} to {}", four_digits)
-    sample = sample_of(manifest, record.benchmark, record.part, record.language)
+    sample = sample_note(manifest, record.benchmark, record.part, record.language)
     verdict = record.verdict.words if record.verdict else ""
     words = [f"{record.measure}{ideal}", interval, f"n={record.n}", sample, f"protocol {record.protocol}", verdict]
     return ", ".join(filter(None, words))
