@@ -1,6 +1,8 @@
 """Sentence pairs: two sentences that differ in the group they mention, as in CrowS-Pairs.
 
 {"id": "knit-1", "language": "en", "bias_type": "gender", "direction": "stereo", "more": "My aunt knits.", …}
+
+Pairs made from templates name theirs in `template`: pairs of one template are not independent of each other.
 """
 
 from collections.abc import Iterator
@@ -29,20 +31,23 @@ class PairItem:
     direction: Literal["stereo", "antistereo"]
     more: str
     less: str
+    template: str = ""
 
 
 def _read(fields: Fields) -> PairItem | None:
     id_, language, bias_type = fields.text("id"), fields.language(), fields.text("bias_type")
     more, less = fields.text("more"), fields.text("less")
     direction = fields.choice("direction", ("stereo", "antistereo"), "unknown-direction")
+    template = fields.text("template") if "template" in fields.values else ""
     if not direction:
         return None
-    return PairItem(id_, language, bias_type, "stereo" if direction == "stereo" else "antistereo", more, less)
+    return PairItem(id_, language, bias_type, "stereo" if direction == "stereo" else "antistereo", more, less, template)
 
 
 def _write(item: PairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "bias_type": item.bias_type}
-    return values | {"direction": item.direction, "more": item.more, "less": item.less}
+    values |= {"direction": item.direction, "more": item.more, "less": item.less}
+    return values | {"template": item.template} if item.template else values
 
 
 def _sentences(item: PairItem) -> dict[str, str]:
@@ -51,7 +56,8 @@ def _sentences(item: PairItem) -> dict[str, str]:
 
 def attributes(item: PairItem) -> dict[str, str]:
     """Columns that an item adds to the score table."""
-    return {"bias_type": item.bias_type, "direction": item.direction}
+    columns = {"bias_type": item.bias_type, "direction": item.direction}
+    return columns | {"template": item.template} if item.template else columns
 
 
 def _lint(item: PairItem) -> Iterator[Problem]:
@@ -72,7 +78,8 @@ def _lint(item: PairItem) -> Iterator[Problem]:
 FORM = Form(
     name="pairs",
     item=PairItem,
-    keys=("id", "language", "bias_type", "direction", "more", "less"),
+    keys=("id", "language", "bias_type", "direction", "more", "less", "template"),
+    optional=("template",),
     distinctive=("more", "less"),
     read=_read,
     write=_write,
