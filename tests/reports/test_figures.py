@@ -80,6 +80,29 @@ def test_the_tilt_map_has_a_point_for_each_model_and_language(drawn: dict[str, F
     assert (shown.count("en"), shown.count("de")) == (2, 2)
 
 
+def test_the_tilt_map_draws_both_ends_of_both_intervals() -> None:
+    result = made.association(["ada"])
+    summary: dict[str, dict[str, Any]] = {record.language: {} for record in result.records}
+    for record in result.records:
+        if record.view == "all" and record.part == "overall" and record.measure in ("SS", "LMS"):
+            summary[record.language][record.measure] = record
+    (panel,) = figures(result)["tilt-map"].panels
+    chart = panel.chart.to_dict()
+    points = {row["name"]: row for row in rows(panel.chart) if "ss_low" in row}
+    assert points.keys() == summary.keys()
+    for language, records in summary.items():
+        ss, lms, point = records["SS"], records["LMS"], points[language]
+        assert ss.low < ss.value < ss.high
+        assert (point["ss_low"], point["ss"], point["ss_high"]) == (ss.low, ss.value, ss.high)
+        assert (point["lms_low"], point["lms"], point["lms_high"]) == (lms.low, lms.value, lms.high)
+    drawn_ends = [
+        (encoding.get("x", {}).get("field"), encoding["x2"]["field"])
+        for encoding in (layer["encoding"] for layer in chart["layer"])
+        if "x2" in encoding
+    ]
+    assert drawn_ends == [("ss_low", "ss_high")]
+
+
 def test_the_forest_has_a_panel_for_each_language_and_a_row_for_each_bias_type(drawn: dict[str, Figure]) -> None:
     figure = drawn["bias-types"]
     assert sorted(panel.title for panel in figure.panels) == ["English", "German"]
