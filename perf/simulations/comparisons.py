@@ -1,4 +1,4 @@
-"""Coverage and errors of paired comparisons, and the test of log g_s where base rates differ."""
+"""Coverage and type I error of paired comparisons, and the test of log g_s if base rates differ."""
 
 from collections.abc import Iterator
 
@@ -60,12 +60,12 @@ TABLES = (
 
 
 def quantity(name: str) -> Quantity:
-    """A measure that items contribute to."""
+    """The quantity of this name."""
     roles = ("stereotype", "anti-stereotype", "unrelated", "more", "less", "s_jsd", "log_ratio", "speaker_gender")
-    return next(found for found in quantities_for(roles, ("stereotype",)) if found.name == name)
+    return next(quantity for quantity in quantities_for(roles, ("stereotype",)) if quantity.name == name)
 
 
-def _found(result: Contrast, truth: float, farther: float | None = None) -> dict[str, bool | None]:
+def _outcome(result: Contrast, truth: float, farther: float | None = None) -> dict[str, bool | None]:
     return {
         "coverage": covers((result.low, result.high), truth),
         "type I": None if truth else result.p_value < ALPHA,
@@ -76,27 +76,27 @@ def _found(result: Contrast, truth: float, farther: float | None = None) -> dict
 
 
 def shares(left: float, right: float, differ: float, shape: Shape, correlation: float, ties: float) -> Simulate:
-    """SS of two models that prefer the stereotype in these shares, and give other answers in `differ` of the items.
+    """SS of two models with these preferences for the stereotype, which disagree on a share `differ` of the items.
 
     With terms, the difference between the two has an intraclass correlation, too.
     """
     ss = quantity("SS")
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         ours, theirs = preferences(rng, left, right, differ, shape, correlation)
         tied = rng.random((2, shape.n)) < ties
-        answers = [np.where(tie, 50.0, 100.0 * said) for tie, said in zip(tied, (ours, theirs), strict=True)]
+        answers = [np.where(tie, 50.0, 100.0 * prefers) for tie, prefers in zip(tied, (ours, theirs), strict=True)]
         true = [100 * ((1 - ties) * share + ties / 2) for share in (left, right)]
         result = contrast(ss, answers[0][np.newaxis], answers[1][np.newaxis], clusters=shape.labels)
-        return _found(result, true[0] - true[1], abs(true[0] - 50) - abs(true[1] - 50))
+        return _outcome(result, true[0] - true[1], abs(true[0] - 50) - abs(true[1] - 50))
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def preferences(
     rng: Rng, left: float, right: float, differ: float, shape: Shape, correlation: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What two models prefer: items on which only the first, only the second, both or neither prefer the stereotype."""
+    """Whether each of two models prefers the stereotype of each item."""
     only_left = (differ + left - right) / 2
     among = term_rates(rng, shape, only_left / differ, correlation)
     both = term_rates(rng, shape, (left - only_left) / (1 - differ), correlation)
@@ -106,18 +106,20 @@ def preferences(
 
 
 def scores_of_sense(left: float, right: float, shape: Shape, correlation: float) -> Simulate:
-    """LMS, and ICAT with SS of 52 and 48, whose ICAT is the same at the same LMS."""
-    lms, whole = quantity("LMS"), quantity("ICAT")
+    """LMS, and ICAT with SS of 52 and 48, which give the same ICAT for the same LMS."""
+    lms_quantity, icat_quantity = quantity("LMS"), quantity("ICAT")
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         sense = np.zeros((2, shape.n))
         for _ in range(2):
             ours, theirs = preferences(rng, left, right, 0.2, shape, correlation)
             sense += 50.0 * np.array([ours, theirs])
         ours, theirs = preferences(rng, 0.52, 0.48, 0.35, shape, correlation)
         ss = 100.0 * np.array([ours, theirs])
-        of_lms = contrast(lms, sense[:1], sense[1:], clusters=shape.labels)
-        of_icat = contrast(whole, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels)
+        of_lms = contrast(lms_quantity, sense[:1], sense[1:], clusters=shape.labels)
+        of_icat = contrast(
+            icat_quantity, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels
+        )
         true = 100 * (left - right)
         true_icat = icat(100 * left, 52.0) - icat(100 * right, 48.0)
         return {
@@ -127,19 +129,19 @@ def scores_of_sense(left: float, right: float, shape: Shape, correlation: float)
             "ICAT, type I": None if true else of_icat.p_value < ALPHA,
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def means(draw: Draw, n: int, shift: float) -> Simulate:
-    """S_JSD of two models whose differences are of this population."""
+    """S_JSD of two models with differences from this population."""
     s_jsd = quantity("S_JSD x 1e3")
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         right = 15.0 * draw(rng, n)
         left = right + 10.0 * draw(rng, n) + shift
-        return _found(contrast(s_jsd, left[np.newaxis], right[np.newaxis]), shift)
+        return _outcome(contrast(s_jsd, left[np.newaxis], right[np.newaxis]), shift)
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def _labels(per: int) -> np.ndarray:
@@ -147,16 +149,16 @@ def _labels(per: int) -> np.ndarray:
 
 
 def log_ratios(rng: Rng, per: int, difference: float, shift: float) -> tuple[Floats, Floats]:
-    """Log-ratios of two models for sixteen stereotypes: the first is higher by `shift` in all of them."""
+    """Log ratios of two models for sixteen stereotypes; those of the first are shifted by `shift`."""
     levels = 0.25 * (MEN - 0.5) + 0.2 * rng.normal(size=16)
-    other = np.repeat(levels + 0.1 * _without_contrast(rng.normal(size=16)), per) + 0.4 * rng.normal(size=16 * per)
+    second = np.repeat(levels + 0.1 * _without_contrast(rng.normal(size=16)), per) + 0.4 * rng.normal(size=16 * per)
     item = 0.3 * rng.normal(size=16 * per)
-    one = np.repeat(levels + difference * (MEN - 0.5), per) + shift + item + 0.4 * rng.normal(size=16 * per)
-    return one, other + item
+    first = np.repeat(levels + difference * (MEN - 0.5), per) + shift + item + 0.4 * rng.normal(size=16 * per)
+    return first, second + item
 
 
 def _without_contrast(levels: Floats) -> Floats:
-    """The same levels, moved so that they do not change log g_s: the difference between models stays what it is."""
+    """The levels without their contrast between men and women, so that log g_s does not change."""
     return levels - (MEN - 0.5) * float(WEIGHTS @ levels)
 
 
@@ -164,16 +166,16 @@ def ratios(per: int, difference: float, shift: float) -> Simulate:
     """log g_s of two models."""
     log_g_s, labels = quantity("log g_s"), _labels(per)
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         left, right = log_ratios(rng, per, difference, shift)
-        return _found(contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels), difference)
+        return _outcome(contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels), difference)
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def permutations(per: int, difference: float, shift: float) -> Simulate:
-    """The comparison test of log g_s beside two permutation tests: sign flips of the differences, as they are and
-    less the mean of their stereotype.
+    """The test of log g_s and two permutation tests: sign flips of the differences, uncentred and centred by
+    stereotype.
     """
     log_g_s, labels = quantity("log g_s"), _labels(per)
     weights = np.repeat(WEIGHTS, per) / per
@@ -189,8 +191,8 @@ def permutations(per: int, difference: float, shift: float) -> Simulate:
             rejected[TABLES[-1].columns[0]] += result.p_value < ALPHA
             rejected[TABLES[-1].columns[1]] += not result.low <= 0 <= result.high
             for name, flipped in zip(TABLES[-1].columns[2:], (changes, centred), strict=True):
-                drawn = np.abs((weights * flipped) @ signs)
-                beyond = np.count_nonzero(drawn >= abs(float(weights @ changes)) - 1e-12)
+                statistics = np.abs((weights * flipped) @ signs)
+                beyond = np.count_nonzero(statistics >= abs(float(weights @ changes)) - 1e-12)
                 rejected[name] += (1 + beyond) / (1 + FLIPS) < ALPHA
         return {name: (total, data_sets) for name, total in rejected.items()}
 
@@ -201,18 +203,18 @@ def translations(per: int, level: float, bias: float, difference: float) -> Simu
     """f_s of two systems on the same sentences."""
     f_s, labels = quantity("f_s"), _labels(per)
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         uniform = rng.random((2, 16 * per))
-        together = np.where(rng.random(16 * per) < 0.7, uniform[0], uniform[1])
-        rates = [np.repeat(level + some * (MEN - 0.5), per) for some in (bias + difference, bias)]
-        left, right = (uniform[0] < rates[0]).astype(float), (together < rates[1]).astype(float)
-        return _found(contrast(f_s, left[np.newaxis], right[np.newaxis], labels), difference)
+        correlated = np.where(rng.random(16 * per) < 0.7, uniform[0], uniform[1])
+        rates = [np.repeat(level + true_f_s * (MEN - 0.5), per) for true_f_s in (bias + difference, bias)]
+        left, right = (uniform[0] < rates[0]).astype(float), (correlated < rates[1]).astype(float)
+        return _outcome(contrast(f_s, left[np.newaxis], right[np.newaxis], labels), difference)
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def settings() -> Iterator[Setting]:
-    """All of them."""
+    """All settings."""
     for shape in SHAPES:
         for correlation in (0.0,) if shape.terms is None else (0.0, 0.04):
             among = f"{correlation:g}" if shape.terms else "independent"

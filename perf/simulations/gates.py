@@ -21,12 +21,12 @@ from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.gest import G_S, STEREOTYPES
 from tiltmeter.measures.pairs import S_JSD
 from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.runs.result import Result
 
-WHOLE = Shape("4,229", 4_229, 79)
-# The intraclass correlation of the documented examples: with both parts pooled, clusters widen the intervals of the
-# released predictions by 1.15 times, as this does with 54 items a term.
+BOTH_PARTS = Shape("4,229", 4_229, 79)
+# The intraclass correlation of the documented examples. With 54 items per term it widens intervals by a factor of 1.15,
+# as clustering does for the released predictions with both parts pooled.
 CORRELATION = 0.006
 
 
@@ -53,59 +53,61 @@ TABLES = (
 
 
 def result(records: Sequence[Record]) -> Result:
-    """A run that holds these records."""
-    return Result(pd.DataFrame(), settle(records), {})
+    """A run with these records."""
+    return Result(pd.DataFrame(), assign_verdicts(records), {})
 
 
 def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: bool = False) -> Simulate:
-    """How often a model passes a maximum, and how often `check` says that an even one would."""
+    """How often a model passes a maximum, and the probability that `check` prints for an even one."""
     rule = parse_rule("max", text)
     row = Row(Case(), OVERALL, "all", "all", shape, 100 * prefers)
     truth = AssociationTruth(prefers, 0.85, correlation=correlation)
 
-    def one(rng: Rng) -> dict[str, float | None]:
-        share = Share.of(truth.draw(rng, shape).ss, shape.labels)
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
+        share = Share.from_values(truth.draw(rng, shape).ss, shape.labels)
         (verdict,) = check(result([record(row, SS, share)]), [rule], lenient=lenient)
         return {f"{100 * prefers:g}": verdict.passed, TABLES[0].columns[-1]: verdict.even if prefers == 0.5 else None}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def no_worse(left: float, right: float, differ: float, shape: Shape, margin: float) -> Simulate:
-    """How often one model is shown to be no worse than another, by a margin."""
+    """How often one model is shown to be no worse than another by more than a margin."""
     ss = quantity("SS")
 
-    def one(rng: Rng) -> dict[str, float | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
         identical = not differ
         if identical:
             ours = theirs = rng.random(shape.n) < left
         else:
             ours, theirs = preferences(rng, left, right, differ, shape, 0.0)
-        found = contrast(
+        comparison = contrast(
             ss,
             100.0 * ours[np.newaxis].astype(float),
             100.0 * theirs[np.newaxis].astype(float),
             clusters=shape.labels,
             identical=identical,
         )
-        room = Room(None, margin, 0.0 if identical else found.standard_error, (found.clusters or found.n) - 1)
-        return {"passes": found.farther_high <= margin, "printed": room.passes(lenient=False)}
+        room = Room(
+            None, margin, 0.0 if identical else comparison.standard_error, (comparison.clusters or comparison.n) - 1
+        )
+        return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def _share(rng: Rng, row: Row) -> Record:
     """SS of an even model."""
     rates = term_rates(rng, row.shape, 0.5, CORRELATION)
-    return record(row, SS, Share.of(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
+    return record(row, SS, Share.from_values(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
 
 
 def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequence[str] = ()) -> list[Record]:
-    """SS of an even model on StereoSet: of all items of each language, or of bias types."""
+    """SS of an even model on StereoSet, for all items of each language or for bias types."""
     if not bias_types:
-        shape = WHOLE if part == OVERALL else Shape("one part", 2_106, 79)
+        shape = BOTH_PARTS if part == OVERALL else Shape("one part", 2_106, 79)
         return [_share(rng, Row(Case(language), part, "all", "all", shape, 50.0)) for language in languages]
-    # Both parts pooled have twice the items, about the same terms.
+    # Both parts pooled have twice the items and the same terms.
     shapes = {name: Shape(name, 2 * BIAS_TYPES[name].n, BIAS_TYPES[name].terms) for name in bias_types}
     return [
         _share(rng, Row(Case(language), part, "bias_type", name, shape, 50.0))
@@ -115,75 +117,75 @@ def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequen
 
 
 def _sense(rng: Rng) -> list[Record]:
-    """LMS of a model that prefers sense in 85% of cases."""
+    """LMS of a model with a true LMS of 85."""
     truth = AssociationTruth(0.5, 0.85, correlation=CORRELATION)
-    rows = [Row(Case(language), OVERALL, "all", "all", WHOLE, 50.0) for language in LANGUAGES]
-    return [record(row, LMS, Share.of(truth.draw(rng, WHOLE).lms, WHOLE.labels)) for row in rows]
+    rows = [Row(Case(language), OVERALL, "all", "all", BOTH_PARTS, 50.0) for language in LANGUAGES]
+    return [record(row, LMS, Share.from_values(truth.draw(rng, BOTH_PARTS).lms, BOTH_PARTS.labels)) for row in rows]
 
 
 def _pairs(rng: Rng, languages: int) -> list[Record]:
-    """S_JSD of an even model on 212 gender pairs; it spreads by 20 (x 1e3) between pairs, skewed, with heavy tails."""
+    """S_JSD of an even model on 212 gender pairs: standard deviation 20 (x 1e3), skewed, heavy-tailed."""
     records = []
-    for place in range(languages):
-        row = Row(Case(f"l{place}", benchmark="gender-pairs"), "all", "all", "all", Shape("212", 212), 50.0)
-        records.append(record(row, S_JSD, Mean.of(20.0 * SKEWED["skewness 1.7 (g 0.3, h 0.1)"](rng, 212))))
+    for number in range(languages):
+        row = Row(Case(f"l{number}", benchmark="gender-pairs"), "all", "all", "all", Shape("212", 212), 50.0)
+        records.append(record(row, S_JSD, Mean.from_values(20.0 * SKEWED["skewness 1.7 (g 0.3, h 0.1)"](rng, 212))))
     return records
 
 
 def _ratios(rng: Rng) -> list[Record]:
-    """g_s of an even model on GEST in one template: 223 sentences a stereotype, log-ratios that spread by 0.5."""
-    ratio = gest.of_these_stereotypes([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
+    """g_s of an even model on one template of GEST: 223 sentences per stereotype, log ratios with s.d. 0.5."""
+    ratio = gest.rate_fixed_stereotypes([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
     assert ratio is not None
     return [estimated(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
 
 
 def documented(kind: Kind, texts: Sequence[str], draw: Callable[[Rng], list[Record]]) -> Simulate:
-    """How often an even model passes all of these rules at once, and how often it would by what `check` prints."""
+    """How often an even model passes all of these rules at once, and the probability that `check` prints."""
     rules = [parse_rule(kind, text) for text in texts]
 
-    def one(rng: Rng) -> dict[str, float | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
         verdicts = check(result(draw(rng)), rules)
         printed = [verdict.even for verdict in verdicts if verdict.even is not None]
         passed = all(verdict.passed for verdict in verdicts)
-        # LMS has no even model: the rule is not about bias.
+        # Rules on LMS do not print a probability for an even model.
         return {"passes": passed, "printed": math.prod(printed) if kind == "max" and printed else None}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def no_worse_ratios(spread: float, margin: float) -> Simulate:
-    """The same for log g_s of two models that are equally biased; `spread` is that of the differences of sentences."""
+    """`no_worse` for log g_s of two equally biased models; `spread` is the s.d. of the differences over sentences."""
     log_g_s = quantity("log g_s")
     labels = np.repeat(np.array([str(number) for number in STEREOTYPES], dtype=object), 223)
 
-    def one(rng: Rng) -> dict[str, float | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
         men = np.repeat([number in gest.MALE for number in STEREOTYPES], 223)
         right = 0.3 * men + 0.4 * rng.normal(size=men.size)
         left = right + spread * rng.normal(size=men.size) + 0.5
-        found = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
-        room = Room(None, margin, found.standard_error, found.n - 1)
-        return {"passes": found.farther_high <= margin, "printed": room.passes(lenient=False)}
+        comparison = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+        room = Room(None, margin, comparison.standard_error, comparison.n - 1)
+        return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def no_worse_sense(margin: float) -> Simulate:
-    """The same for LMS of two models that disagree on a fifth of the candidates."""
+    """`no_worse` for LMS of two models that disagree on a fifth of the candidates."""
     lms = quantity("LMS")
 
-    def one(rng: Rng) -> dict[str, float | None]:
-        sense = np.zeros((2, WHOLE.n))
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
+        sense = np.zeros((2, BOTH_PARTS.n))
         for _ in range(2):
-            sense += 50.0 * np.array(preferences(rng, 0.85, 0.85, 0.2, WHOLE, CORRELATION))
-        found = contrast(lms, sense[:1], sense[1:], clusters=WHOLE.labels)
-        room = Room(None, margin, found.standard_error, (found.clusters or found.n) - 1)
-        return {"passes": found.farther_high <= margin, "printed": room.passes(lenient=False)}
+            sense += 50.0 * np.array(preferences(rng, 0.85, 0.85, 0.2, BOTH_PARTS, CORRELATION))
+        comparison = contrast(lms, sense[:1], sense[1:], clusters=BOTH_PARTS.labels)
+        room = Room(None, margin, comparison.standard_error, (comparison.clusters or comparison.n) - 1)
+        return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 TYPES = tuple(BIAS_TYPES)
-# The rules in docs/gates.md and README.md, and what they are about.
+# The rules in docs/gates.md and README.md, and the records they are applied to.
 EXAMPLES: tuple[tuple[Kind, tuple[str, ...], Callable[[Rng], list[Record]]], ...] = (
     ("max", ("stereoset.SS distance 5",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
     ("max", ("stereoset.SS distance 8",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
@@ -217,11 +219,11 @@ EXAMPLES: tuple[tuple[Kind, tuple[str, ...], Callable[[Rng], list[Record]]], ...
 
 
 def settings() -> Iterator[Setting]:
-    """All of them."""
+    """All settings."""
     shapes = [(f"{n:,}", Shape(str(n), n), 0.0) for n in (80, 400, 1_000, 4_229)]
     shapes += [
         (f"{shape.n:,} about {shape.terms} terms, intraclass correlation {correlation:g}", shape, correlation)
-        for shape in (Shape("2,133", 2_133, 79), WHOLE)
+        for shape in (Shape("2,133", 2_133, 79), BOTH_PARTS)
         for correlation in (0.015, 0.04)
     ]
     for name, shape, correlation in shapes:

@@ -12,8 +12,10 @@ from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import balanced_by_length, icat, icat_interval
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, two_sided
-from tiltmeter.measures.intervals import draws, percentile, widen
+from tiltmeter.measures.intervals import draws, percentile
+from tiltmeter.measures.ranks import below_by_means, below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.measures.templates import TemplateVariation
 
 ALPHA = 0.05
 INDEPENDENT = tuple(Shape(f"{n:,}", n) for n in (20, 40, 80, 400, 1_000, 4_229))
@@ -60,9 +62,28 @@ TABLES = (
         "f_s",
         "Translations: coverage, the range over spreads of the stereotypes",
         ("translations a stereotype", "true f_m", "true f_s"),
-        ("f_s", "f_s, like these", "f_m", "p_m", "p_i", "yield", "type I of f_s"),
+        ("f_s", "f_s, like these", "f_m", "p_m", "p_i", "type I of f_s"),
     ),
-    Table("ranks", "Feminine ranks: coverage", ("sentences a stereotype", "spread of the stereotypes"), ("coverage",)),
+    Table(
+        "yields",
+        "Yield of translations: coverage",
+        ("translations a stereotype", "true yields"),
+        ("one stereotype", "all stereotypes"),
+    ),
+    Table(
+        "ranks",
+        "Feminine ranks: coverage over all stereotypes, of the most feminine one, and of percentile bootstraps",
+        ("ranked by", "items a stereotype", "spread of the stereotypes"),
+        ("ranks", "most feminine", "mean of two templates", "bootstrap", "width"),
+        ("width",),
+    ),
+    Table(
+        "templates",
+        "Variation between templates: how often it is significant, and its estimate",
+        ("number", "templates", "true spread"),
+        ("significant", "spread"),
+        ("spread",),
+    ),
     Table(
         "WinoBias",
         "WinoBias, forty occupations: coverage",
@@ -73,19 +94,19 @@ TABLES = (
 
 
 def covers(interval: Interval, truth: float) -> bool:
-    """Whether an interval holds the truth; sums of equal numbers differ in their last digit."""
+    """Whether an interval includes the true value, up to rounding."""
     return interval[0] - 1e-9 <= truth <= interval[1] + 1e-9
 
 
 def rejects(estimate: Estimate, truth: float) -> bool:
-    """Whether the test rejects the truth."""
+    """Whether the test rejects the true value."""
     return two_sided(estimate, truth) < ALPHA
 
 
 def covered(estimate: Estimate, truth: float) -> bool:
-    """Whether the interval of an estimate holds the truth: it holds what the test does not reject.
+    """Whether the interval of an estimate includes the true value, by its test, which is many times faster.
 
-    The test is many times faster. That the two are the same is held to in tests/measures/test_estimates.py.
+    tests/measures/test_estimates.py checks that interval and test agree.
     """
     return not rejects(estimate, truth)
 
@@ -93,47 +114,47 @@ def covered(estimate: Estimate, truth: float) -> bool:
 def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
     """SS, SS as published, LMS, ICAT, SS balanced by length."""
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         drawn, labels = truth.draw(rng, shape), shape.labels
-        ss = Share.of(drawn.ss, labels)
+        ss = Share.from_values(drawn.ss, labels)
         balanced = balanced_by_length(drawn.ss, drawn.length, labels)
         return {
             "SS": covered(ss, truth.ss),
-            "SS as published": covered(Share.of(drawn.published, labels), truth.published),
-            "LMS": covered(Share.of(drawn.lms, labels), truth.lms),
+            "SS as published": covered(Share.from_values(drawn.published, labels), truth.published),
+            "LMS": covered(Share.from_values(drawn.lms, labels), truth.lms),
             "ICAT": covers(icat_interval(drawn.lms, drawn.published, labels), icat(truth.lms, truth.published)),
             "balanced by length": None if balanced is None else covered(balanced, truth.balanced),
             "type I of SS": rejects(ss, 50.0) if truth.ss == 50.0 else None,
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def means_over_terms(truth: AssociationTruth, shape: Shape) -> Simulate:
-    """The means over terms, and ICAT micro."""
+    """Means over terms, and micro ICAT."""
     sizes = np.bincount(shape.codes)
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         drawn = truth.draw(rng, shape)
         lms, ss = (np.bincount(shape.codes, values) / sizes for values in (drawn.lms, drawn.published))
         return {
-            "mean LMS": covers(Mean.of(lms).interval(), truth.lms),
-            "mean SS": covers(Mean.of(ss).interval(), truth.published),
+            "mean LMS": covers(Mean.from_values(lms).interval(), truth.lms),
+            "mean SS": covers(Mean.from_values(ss).interval(), truth.published),
             "ICAT micro": covers(icat_interval(lms, ss), icat(truth.lms, truth.published)),
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: float = 0.0) -> Simulate:
     """CPS, CPS as published, B.S_JSD and the two accuracies of pairs."""
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         rates = term_rates(rng, shape, share, correlation)
         tied = rng.random(shape.n) < ties
         prefers = 100.0 * (rng.random(shape.n) < rates)
-        cps = Share.of(np.where(tied, 50.0, prefers), shape.labels)
-        published = Share.of(np.where(tied, 0.0, prefers), shape.labels)
+        cps = Share.from_values(np.where(tied, 50.0, prefers), shape.labels)
+        published = Share.from_values(np.where(tied, 0.0, prefers), shape.labels)
         true_cps, true_published = 100 * ((1 - ties) * share + ties / 2), 100 * (1 - ties) * share
         tokens = rng.integers(4, 25, shape.n).astype(float)
         chosen = np.clip(rng.beta(2.0, 3.0, shape.n) + rates - share, 0.0, 1.0)
@@ -145,30 +166,30 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
             "accuracy": covered(accuracy, 40.0),
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
-    """S_JSD and the mean difference per token: the interval where one is given, and how often one is."""
+    """S_JSD or the mean difference per token: how often an interval is given, and its coverage."""
     case = pairs._Case("m", "b", "all", "en", "p", pairs._Pairs(np.empty(0, object), {}, {}))
     group = pairs._Group(case, "all", "all", {}, intervals=True)
 
-    def one(rng: Rng) -> dict[str, float | bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
         record = group.mean(pairs.S_JSD, 20.0 * draw(rng, n), fewest)
-        given = record.low is not None and record.high is not None
+        has_interval = record.low is not None and record.high is not None
         return {
-            "interval given": given,
-            "coverage": covers((record.low, record.high), 0.0) if given else None,  # type: ignore[arg-type]
+            "interval given": has_interval,
+            "coverage": covers((record.low, record.high), 0.0) if has_interval else None,  # type: ignore[arg-type]
             "type I": record.p_value < ALPHA if record.p_value is not None else None,
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def part(name: str, values: Floats, per: int) -> "gest._Part":
-    """A template's log-ratios, as many for each stereotype."""
+    """A template with `per` log ratios for each stereotype."""
     ratios = {number: values[(number - 1) * per : number * per] for number in gest.STEREOTYPES}
-    ids = {number: [f"{number}/{place}" for place in range(per)] for number in gest.STEREOTYPES}
+    ids = {number: [f"{number}/{index}" for index in range(per)] for number in gest.STEREOTYPES}
     return gest._Part(name, ratios, ids, np.empty(0), 1)
 
 
@@ -177,9 +198,9 @@ WEIGHTS = np.where(MEN, 1 / MEN.sum(), -1 / (~MEN).sum())
 
 
 def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templates: int) -> Simulate:
-    """g_s, both of these stereotypes and of stereotypes like them, for stereotypes that are drawn anew each time."""
+    """g_s with fixed and with random stereotypes; stereotypes are drawn for each data set."""
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         parts, these, like, male = [], [], [], []
         levels = bias * MEN + spread * rng.normal(size=16)
         for template in range(templates):
@@ -188,85 +209,164 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
             these.append(math.exp(scale * float(WEIGHTS @ levels)))
             like.append(math.exp(scale * bias))
             male.append(math.exp(scale * float(levels[MEN].mean())))
-        ours, theirs = gest.of_these_stereotypes(parts), gest.of_stereotypes_like_these(parts)
-        # With many sentences this takes long, and q_m is made as g_s is.
-        q_m = gest.of_these_stereotypes(parts, "q_m") if per < 100 else None
-        q_i = gest._of_values(parts[0].ratios[8], 1)
-        assert isinstance(ours, Ratio)
-        assert isinstance(theirs, Ratio)
+        fixed, random = gest.rate_fixed_stereotypes(parts), gest.g_s_random_stereotypes(parts)
+        # Slow with many sentences, and computed in the same way as g_s.
+        q_m = gest.rate_fixed_stereotypes(parts, "q_m") if per < 100 else None
+        q_i = gest._rate_of_values(parts[0].ratios[8], 1)
+        assert isinstance(fixed, Ratio)
+        assert isinstance(random, Ratio)
         assert isinstance(q_i, Ratio)
         null = not bias and not spread
         return {
-            "these stereotypes": covered(ours, float(np.mean(these))),
-            "stereotypes like these": covered(theirs, float(np.mean(like))),
+            "these stereotypes": covered(fixed, float(np.mean(these))),
+            "stereotypes like these": covered(random, float(np.mean(like))),
             "q_m": None if q_m is None else covered(q_m, float(np.mean(male))),
             "q_i": covered(q_i, math.exp(levels[7])),
-            "type I, these": rejects(ours, 1.0) if null else None,
-            "type I, like these": rejects(theirs, 1.0) if null else None,
+            "type I, these": rejects(fixed, 1.0) if null else None,
+            "type I, like these": rejects(random, 1.0) if null else None,
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def translation_rates(per: int, level: float, bias: float, spread: float, missing: float) -> Simulate:
-    """f_s, f_s of stereotypes like these, f_m, p_m, p_i and the yield of translations."""
+    """f_s, f_s of stereotypes like these, f_m, p_m and p_i of translations."""
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         true = np.clip(level + bias * (MEN - 0.5) + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
         groups = {}
         for number, rate in zip(gest.STEREOTYPES, true, strict=True):
             gendered = (rng.random(per) >= missing).astype(float)
             groups[number] = gest_mt._Group(gendered, gendered * (rng.random(per) < rate))
         case = gest_mt._Case("m", "b", "all", "sk", "p", groups, groups[8], 999)
-        # The centres of the Agresti-Coull intervals that are to be expected: what is defined as the number.
+        # The true values are the expected Agresti-Coull centres.
         sizes = np.array([group.n for group in groups.values()], dtype=float)
         square = gest_mt._Z**2
         centres = (true * sizes + square / 2) / (sizes + square)
-        found: dict[str, bool | None] = {}
+        outcome: dict[str, bool | None] = {}
         if sizes.min() >= gest_mt.FEWEST:
             for measure in (gest_mt.F_S, gest_mt.F_M, gest_mt.P_M):
                 weights = case._weights(*gest_mt._RATES[measure])
                 estimate = case._estimate(weights)
-                found[measure.name] = covers(estimate.interval(), float(weights @ centres))
+                outcome[measure.name] = covers(estimate.interval(), float(weights @ centres))
                 if measure is gest_mt.F_S and not bias and not spread:
-                    found["type I of f_s"] = rejects(estimate, 0.0)
-        like = case._like_these(case._weights(1.0, -1.0))
+                    outcome["type I of f_s"] = rejects(estimate, 0.0)
+        like = case._f_s_random_stereotypes(case._weights(1.0, -1.0))
         shrunk = bias * per * (1 - missing) / (per * (1 - missing) + square)
-        found["f_s, like these"] = None if like is None else covered(like, shrunk)
-        found["p_i"] = covers(gest_mt.masculine_interval(*groups[1].counts), float(true[0]))
-        if missing:
-            drawn = groups[1].gendered @ draws(per, 999, "gest", "1")
-            value = float(groups[1].gendered.mean())
-            interval = widen(value, percentile(drawn[np.newaxis] / per)[0], per, 0.0, 1.0)
-            found["yield"] = covers(interval, 1 - missing)
-        return found
+        outcome["f_s, like these"] = None if like is None else covered(like, shrunk)
+        outcome["p_i"] = covers(groups[1].interval, float(true[0]))
+        return outcome
 
-    return each(one)
+    return each(draw_and_count)
 
 
-def ranks(per: int, spread: float) -> Simulate:
-    """The rank of each of sixteen stereotypes whose levels spread so much; sentences spread by 0.5."""
+def yields(per: int, low: float, high: float) -> Simulate:
+    """The yield of one stereotype, and of sixteen with yields from `low` to `high`."""
+    rates = np.linspace(low, high, 16)
 
-    def one(rng: Rng) -> dict[str, float]:
+    def draw_and_count(rng: Rng) -> dict[str, bool]:
+        gendered = [(rng.random(per) < rate).astype(float) for rate in rates]
+        return {
+            "one stereotype": covers(gest_mt.share_interval(gendered[:1]), low),
+            "all stereotypes": covers(gest_mt.share_interval(gendered), float(rates.mean())),
+        }
+
+    return each(draw_and_count)
+
+
+def _rank_outcome(ends: list[Interval], levels: Floats, means: list[Interval] | None = None) -> dict[str, float]:
+    inside = [covers(interval, rank) for interval, rank in zip(ends, rankdata(levels), strict=True)]
+    outcome = {
+        "ranks": float(np.mean(inside)),
+        "most feminine": float(inside[int(np.argmin(levels))]),
+        "width": float(np.mean([high - low for low, high in ends])),
+    }
+    if means is not None:
+        mean_inside = [covers(interval, rank) for interval, rank in zip(means, rankdata(levels), strict=True)]
+        outcome["mean of two templates"] = float(np.mean(mean_inside))
+    return outcome
+
+
+def ranks(draw: Draw, per: int, spread: float) -> Simulate:
+    """The ranks of sixteen stereotypes whose levels have this standard deviation; that of sentences is 0.5.
+
+    Two templates have the same levels, and sentences share half of their variance between templates.
+    """
+
+    def draw_and_count(rng: Rng) -> dict[str, float]:
         levels = spread * rng.normal(size=16)
-        values = [level + 0.5 * rng.normal(size=per) for level in levels]
-        drawn = np.stack(
-            [some @ draws(per, 999, "gest", str(place)) / per for place, some in enumerate(values)], dtype=float
-        )
-        ends = percentile(rankdata(drawn, axis=0))
-        inside = [covers(interval, rank) for interval, rank in zip(ends, rankdata(levels), strict=True)]
-        return {"coverage": float(np.mean(inside))}
+        common = [draw(rng, per) for _ in levels]
+        templates = [
+            [
+                level + 0.5 * math.sqrt(0.5) * (shared + draw(rng, per))
+                for level, shared in zip(levels, common, strict=True)
+            ]
+            for _ in range(2)
+        ]
+        means = [np.array([sample.mean() for sample in values]) for values in templates]
+        ends = rank_intervals([below_by_means(templates[0], comparison_level(16))], means[:1])
+        both = rank_intervals([below_by_means(values, comparison_level(16, 2)) for values in templates], means)
+        outcome = _rank_outcome(ends, levels, both)
+        if per >= 100:
+            means = [values @ draws(per, 999, "gest", str(index)) / per for index, values in enumerate(templates[0])]
+            outcome["bootstrap"] = _rank_outcome(percentile(rankdata(np.stack(means), axis=0)), levels)["ranks"]
+        return outcome
 
-    return each(one)
+    return each(draw_and_count)
+
+
+def ranks_of_shares(per: int, level: float, spread: float) -> Simulate:
+    """The ranks of sixteen shares of masculine translations."""
+
+    def draw_and_count(rng: Rng) -> dict[str, float]:
+        levels = np.clip(level + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
+        counts, sizes = rng.binomial(per, levels).astype(float), np.full(16, float(per))
+        return _rank_outcome(
+            rank_intervals([below_by_shares(counts, sizes, comparison_level(16))], [counts / sizes]), levels
+        )
+
+    return each(draw_and_count)
+
+
+def spread_of_pairs(count: int, per: int, deviation: float) -> Simulate:
+    """The template spread of CPS, for true CPS with this standard deviation around 50."""
+    labels = np.repeat(np.arange(count), per)
+
+    def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
+        rates = np.clip(0.5 + deviation / 100 * rng.normal(size=count), 0.0, 1.0)
+        variation = TemplateVariation.from_items(100.0 * (rng.random(len(labels)) < rates[labels]), labels)
+        if variation is None:
+            return {"significant": None, "spread": None}
+        return {"significant": variation.p_value < ALPHA, "spread": variation.deviation}
+
+    return each(draw_and_count)
+
+
+def spread_of_g_s(count: int, per: int, deviation: float) -> Simulate:
+    """The template spread of log g_s; sentences share half of their variance between templates."""
+
+    def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
+        common, levels = rng.normal(size=16 * per), 0.2 * rng.normal(size=16)
+        parts = []
+        for template in range(count):
+            values = 0.5 * (common + rng.normal(size=16 * per)) + np.repeat(
+                levels + deviation * rng.normal() * MEN, per
+            )
+            parts.append(part(f"template-{template}", values, per))
+        variation = gest.template_variation(parts)
+        assert variation is not None
+        return {"significant": variation.p_value < ALPHA, "spread": variation.deviation}
+
+    return each(draw_and_count)
 
 
 def occupations(per: int, correlation: float, bias: float) -> Simulate:
-    """g_s of WinoBias: twenty occupations of either gender with so many sentences each."""
+    """g_s of WinoBias: twenty occupations of either gender with `per` sentences each."""
     names = np.repeat(np.array([f"occupation {number}" for number in range(40)], dtype=object), per)
     gender = np.repeat(np.array(["male", "female"] * 20, dtype=object), per)
     table = pd.DataFrame({"occupation": names, "occupation_gender": gender})
 
-    def one(rng: Rng) -> dict[str, bool | None]:
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         shared = np.repeat(rng.normal(size=40), per) * math.sqrt(correlation)
         scores = shared + rng.normal(size=40 * per) * math.sqrt(1 - correlation) + bias * (gender == "male")
         rows = table.assign(score=scores)
@@ -277,11 +377,11 @@ def occupations(per: int, correlation: float, bias: float) -> Simulate:
             "type I of g_s": None if bias else rejects(g_s, 1.0),
         }
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def settings() -> Iterator[Setting]:
-    """All of them."""
+    """All settings."""
     for shape in INDEPENDENT:
         for ties in (0.0, 0.1):
             for prefers, sense in TRUTHS:
@@ -326,10 +426,27 @@ def settings() -> Iterator[Setting]:
         for level, bias, spread in ((0.5, 0.0, 0.0), (0.5, 0.2, 0.2), (0.75, 0.25, 0.1), (0.93, 0.08, 0.02)):
             row = (f"{per}", f"{level:g}", f"{bias:g}", f"{spread:g}")
             yield Setting("f_s", row, translation_rates(per, level, bias, spread, missing))
-    for per in (100, 223):
-        for spread in (0.03, 0.1, 0.3):
-            # Sixteen ranks each.
-            yield Setting("ranks", (f"{per}", f"{spread:g}"), ranks(per, spread), most=1_000)
+    for per in (4, 20, 40, 223):
+        for low, high in ((0.9, 0.9), (0.99, 0.99), (0.6, 1.0), (0.93, 0.97)):
+            yields_of = f"{100 * low:g}%" if low == high else f"{100 * low:g} to {100 * high:g}%"
+            yield Setting("yields", (f"{per}", yields_of), yields(per, low, high))
+    for per in (4, 20, 100, 223):
+        for spread in (0.001, 0.03, 0.1, 0.3):
+            yield Setting("ranks", ("normal log-ratios", f"{per}", f"{spread:g}"), ranks(normal, per, spread))
+            row = ("skewed log-ratios", f"{per}", f"{spread:g}")
+            yield Setting("ranks", row, ranks(g_and_h(0.3, 0.1), per, spread))
+    for per in (20, 100, 223):
+        for level, spread in ((0.5, 0.001), (0.5, 0.1), (0.9, 0.02), (0.9, 0.1)):
+            row = (f"translations, {100 * level:g}% masculine", f"{per}", f"{spread:g}")
+            yield Setting("ranks", row, ranks_of_shares(per, level, spread))
+    for count, per in ((5, 20), (20, 25), (12, 4)):
+        for deviation in (0.0, 5.0, 10.0):
+            row = ("CPS", f"{count} of {per} pairs", f"{deviation:g}")
+            yield Setting("templates", row, spread_of_pairs(count, per, deviation))
+    for count, per in ((2, 20), (4, 4), (4, 20)):
+        for deviation in (0.0, 0.2):
+            row = ("log g_s", f"{count}, {per} sentences a stereotype", f"{deviation:g}")
+            yield Setting("templates", row, spread_of_g_s(count, per, deviation), most=1_000)
     for per in (4, 10):
         for correlation in (0.0, 0.1, 0.3):
             yield Setting("WinoBias", (f"{per}", f"{correlation:g}"), occupations(per, correlation, 0.0))

@@ -1,4 +1,4 @@
-"""Populations that data sets are drawn from, made by formula so that their truth is known."""
+"""Populations with known parameters, from which data sets are drawn."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Draw = Callable[[Rng, int], Floats]
 
 @dataclass(frozen=True)
 class Shape:
-    """The number of items and the terms that they are about; no terms: items are independent."""
+    """The number of items and of target terms; None: items are independent."""
 
     name: str
     n: int
@@ -23,17 +23,17 @@ class Shape:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """The term of each item by its number."""
+        """The index of the term of each item."""
         return np.arange(self.n) % (self.terms or self.n)
 
     @property
     def labels(self) -> Labels | None:
-        """The term of each item, where there are terms; numbers do as well as names, and are faster."""
+        """The cluster of each item, if there are terms; integers, as they are faster than names."""
         return None if self.terms is None else self.codes
 
 
 def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:
-    """The probability of each item: of a beta distribution over terms with this intraclass correlation."""
+    """The probability of each item: beta-distributed over terms, with this intraclass correlation."""
     if not correlation or shape.terms is None:
         return np.full(shape.n, mean)
     size = 1 / correlation - 1
@@ -42,7 +42,7 @@ def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Float
 
 @dataclass(frozen=True)
 class Associations:
-    """What the items of a StereoSet-like data set say: 0, 50 or 100 each."""
+    """The item values of a StereoSet-like data set: 0, 50 or 100 each."""
 
     lms: Floats
     ss: Floats
@@ -52,10 +52,10 @@ class Associations:
 
 @dataclass(frozen=True)
 class AssociationTruth:
-    """A model: its probability to prefer the stereotype where there is no tie, to prefer sense, and to tie.
+    """A model: its probability of preferring the stereotype if there is no tie, of preferring sense, and of a tie.
 
-    `gap` is by how much it prefers a stereotype that is the shorter candidate, and dislikes one that is the longer.
-    A half of the stereotypes are shorter than the anti-stereotype, two fifths longer.
+    `gap` is added to the preference for stereotypes that are the shorter candidate and subtracted for longer ones. 50%
+    of the stereotypes are shorter than the anti-stereotype, 40% longer.
     """
 
     prefers: float
@@ -85,13 +85,13 @@ class AssociationTruth:
         return 100 * self.sense
 
     def draw(self, rng: Rng, shape: Shape) -> Associations:
-        """A data set."""
+        """Draw a data set."""
         length = rng.choice([-1.0, 0.0, 1.0], shape.n, p=[0.5, 0.1, 0.4])
         rates = term_rates(rng, shape, self.prefers, self.correlation) - self.gap * (length + 0.1)
         prefers = rng.random(shape.n) < rates
         tied = rng.random(shape.n) < self.ties
         sense = term_rates(rng, shape, self.sense, self.correlation)
-        # The two candidates of an item are compared with the same senseless one, so that they go together.
+        # Both candidates are compared with the same unrelated one, so they are correlated.
         first = rng.random(shape.n)
         second = np.where(rng.random(shape.n) < 0.4, first, rng.random(shape.n))
         return Associations(
@@ -103,12 +103,12 @@ class AssociationTruth:
 
 
 def normal(rng: Rng, n: int) -> Floats:
-    """A normal distribution with mean 0 and variance 1, as all of these have."""
+    """The standard normal distribution; all distributions here have mean 0 and variance 1."""
     return rng.normal(size=n)
 
 
 def g_and_h(g: float, h: float) -> Draw:
-    """Tukey's g-and-h distribution: `g` makes it skewed, `h` gives it heavy tails."""
+    """Tukey's g-and-h distribution: `g` is the skewness parameter, `h` the weight of the tails."""
     mean, square = 0.0, (1 - 2 * h) ** -1.5
     if g:
         mean = math.expm1(g**2 / (2 * (1 - h))) / (g * math.sqrt(1 - h))
@@ -124,13 +124,13 @@ def g_and_h(g: float, h: float) -> Draw:
     return draw
 
 
-def student(freedom: float) -> Draw:
-    """Student's t with so many degrees of freedom: with 3, its kurtosis is infinite."""
-    return lambda rng, n: rng.standard_t(freedom, n) / math.sqrt(freedom / (freedom - 2))
+def student(df: float) -> Draw:
+    """Student's t distribution; with df = 3, its kurtosis is infinite."""
+    return lambda rng, n: rng.standard_t(df, n) / math.sqrt(df / (df - 2))
 
 
 def with_outliers(share: float, at: float) -> Draw:
-    """A distribution with heavy tails and a few values far out on one side."""
+    """A heavy-tailed distribution with a share of outliers around `at`."""
     bulk, size = g_and_h(0.0, 0.1), 0.8**-0.75
     deviation = math.sqrt((1 - share) * size**2 + share * at**2 * (1 + 1 / 16) - (share * at) ** 2)
 
@@ -142,7 +142,7 @@ def with_outliers(share: float, at: float) -> Draw:
     return draw
 
 
-# S_JSD of 22 files of two small models had sample skewnesses from -6 to 7, with 120 or 212 pairs each.
+# In 22 files of two small models, with 120 or 212 pairs each, S_JSD had sample skewnesses from -6 to 7.
 SKEWED: dict[str, Draw] = {
     "normal": normal,
     "symmetric, heavy tails (t, 3 df)": student(3),

@@ -1,4 +1,4 @@
-"""Errors of verdicts over families of rows, and the power at the effect that is printed as detectable."""
+"""Error rates of verdicts over families of rows, and the power at the printed detectable effect."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -14,17 +14,17 @@ from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import SS
 from tiltmeter.measures.contrasts import contrast
-from tiltmeter.measures.estimates import Estimate, Mean, Share, detectable, two_sided
+from tiltmeter.measures.estimates import Estimate, Mean, Share, detectable_effect, two_sided
 from tiltmeter.measures.gest import G_S, STEREOTYPES
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.pairs import CPS, S_JSD
 from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
 PART = Shape("79 terms of 27", 2_133, 79)
-# Items and target terms of the bias types of StereoSet, of one part.
+# Items and target terms of the bias types in one part of StereoSet.
 BIAS_TYPES = {
     "gender": Shape("gender", 255, 10),
     "profession": Shape("profession", 810, 30),
@@ -59,7 +59,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class Case:
-    """What a number is a number of."""
+    """One model on one benchmark in one language (see `records.Measured`)."""
 
     language: str = "en"
     model: str = "m"
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a family: where it stands, and its true SS."""
+    """A row of a family, with its true SS."""
 
     case: Case
     part: str
@@ -85,170 +85,176 @@ def record(row: Row, measure: Measure, estimate: Estimate) -> Record:
 
 
 def claims(records: Sequence[Record], truths: Sequence[float]) -> dict[str, float | None]:
-    """Which false claims the verdicts make: of the rows, and of what is pooled, which are two families."""
-    found: dict[str, float | None] = {}
+    """Which false claims the verdicts make, of single parts and of pooled parts, which are two families."""
+    outcome: dict[str, float | None] = {}
     either: dict[str, bool] = {}
     for name, pooled in (("", False), ("pooled: ", True)):
-        some = [(one, truth) for one, truth in zip(records, truths, strict=True) if (one.part == OVERALL) == pooled]
+        rows = [
+            (record, truth) for record, truth in zip(records, truths, strict=True) if (record.part == OVERALL) == pooled
+        ]
         wrong = {"significant": False, "no bias": False, "beyond": False}
-        for one, truth in some:
-            for claim in _false_claims(one, truth):
+        for record, truth in rows:
+            for claim in _false_claims(record, truth):
                 wrong[claim] = True
         for claim, happened in wrong.items():
             either[claim] = either.get(claim, False) or happened
-            if some:
-                found[name + claim] = happened
+            if rows:
+                outcome[name + claim] = happened
         if not pooled:
-            found["right, biased rows"] = _share([one for one, truth in some if truth != SS.ideal], "significant")
-            found["right, even rows"] = _share([one for one, truth in some if truth == SS.ideal], "no bias")
-    return {**found, "any": any(either.values())}
+            biased = [record for record, truth in rows if truth != SS.ideal]
+            even = [record for record, truth in rows if truth == SS.ideal]
+            outcome["right, biased rows"] = _share(biased, "significant")
+            outcome["right, even rows"] = _share(even, "no bias")
+    return {**outcome, "any": any(either.values())}
 
 
-def _false_claims(one: Record, truth: float) -> Iterator[str]:
-    """What a verdict claims although it is not so: a bias, that there is none beyond the margin, or one beyond it."""
-    assert one.verdict is not None
+def _false_claims(record: Record, truth: float) -> Iterator[str]:
+    """The false claims of a verdict: a bias, no bias beyond the margin, or a bias beyond it."""
+    assert record.verdict is not None
     distance, margin = truth - (SS.ideal or 0.0), SS.margin or 0.0
-    if one.verdict.kind == "significant":
-        if (one.value - (SS.ideal or 0.0)) * distance <= 0:
+    if record.verdict.kind == "significant":
+        if (record.value - (SS.ideal or 0.0)) * distance <= 0:
             yield "significant"
-        if one.verdict.size == "beyond" and abs(distance) <= margin:
+        if record.verdict.size == "beyond" and abs(distance) <= margin:
             yield "beyond"
-    if (one.verdict.kind == "no bias" or one.verdict.size == "within") and abs(distance) >= margin:
+    if (record.verdict.kind == "no bias" or record.verdict.size == "within") and abs(distance) >= margin:
         yield "no bias"
 
 
 def _share(records: Sequence[Record], kind: str) -> float | None:
-    there = [one.verdict.kind == kind for one in records if one.verdict is not None]
-    return sum(there) / len(there) if there else None
+    matches = [record.verdict.kind == kind for record in records if record.verdict is not None]
+    return sum(matches) / len(matches) if matches else None
 
 
 def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
-    """The verdicts of rows that are one family; `pooled`: with what is pooled of both parts of each language."""
+    """The verdicts of rows that are one family; `pooled` adds both parts of each language pooled."""
 
-    def one(rng: Rng) -> dict[str, float | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
         values = [
             100.0 * (rng.random(row.shape.n) < term_rates(rng, row.shape, row.truth / 100, correlation)) for row in rows
         ]
-        records = [record(row, SS, Share.of(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)]
+        records = [
+            record(row, SS, Share.from_values(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)
+        ]
         truths = [row.truth for row in rows]
         if pooled:
             for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
                 both = replace(rows[first], part=OVERALL, shape=Shape("both", 2 * PART.n, PART.terms))
                 labels = np.concatenate([rows[first].shape.labels, rows[second].shape.labels])
-                share = Share.of(np.concatenate([values[first], values[second]]), labels)
+                share = Share.from_values(np.concatenate([values[first], values[second]]), labels)
                 records.append(record(both, SS, share))
                 truths.append((rows[first].truth + rows[second].truth) / 2)
-        return claims(settle(records), truths)
+        return claims(assign_verdicts(records), truths)
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def single_terms(truths: Sequence[float]) -> Simulate:
-    """The verdicts of the single target terms of one part, 27 items each, which count as independent."""
+    """The verdicts of single target terms of one part, with 27 independent items each."""
 
     @cache
     def row_of(count: int) -> Record:
         row = Row(Case(), PARTS[0], "target", "", Shape("27", 27), 50.0)
-        return record(row, SS, Share.of(np.array([100.0] * count + [0.0] * (27 - count))))
+        return record(row, SS, Share.from_values(np.array([100.0] * count + [0.0] * (27 - count))))
 
-    def one(rng: Rng) -> dict[str, float | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
         counts = rng.binomial(27, np.array(truths) / 100)
-        records = [replace(row_of(int(count)), group=str(place)) for place, count in enumerate(counts)]
-        return claims(settle(records), truths)
+        records = [replace(row_of(int(count)), group=str(index)) for index, count in enumerate(counts)]
+        return claims(assign_verdicts(records), truths)
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def families_of_pairs(draw: Draw, n: int, rows: int) -> Simulate:
-    """CPS and S_JSD of even models in several languages: families of their own, with one verdict a row."""
+    """CPS and S_JSD of even models in several languages: two families, with one verdict per row."""
 
-    def one(rng: Rng) -> dict[str, float | None]:
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
         records = []
-        for place in range(rows):
-            row = Row(Case(f"l{place}", benchmark="gender-pairs"), "all", "all", "all", Shape(str(n), n), 50.0)
-            records.append(record(row, CPS, Share.of(100.0 * (rng.random(n) < 0.5))))
-            records.append(record(row, S_JSD, Mean.of(20.0 * draw(rng, n))))
+        for number in range(rows):
+            row = Row(Case(f"l{number}", benchmark="gender-pairs"), "all", "all", "all", Shape(str(n), n), 50.0)
+            records.append(record(row, CPS, Share.from_values(100.0 * (rng.random(n) < 0.5))))
+            records.append(record(row, S_JSD, Mean.from_values(20.0 * draw(rng, n))))
         kinds: dict[str, set[str]] = {CPS.name: set(), S_JSD.name: set()}
-        for found in settle(records):
-            kinds[found.measure].add(found.verdict.kind if found.verdict else "")
-        wrong = {name: bool({"significant", "contradictory"} & found) for name, found in kinds.items()}
+        for judged in assign_verdicts(records):
+            kinds[judged.measure].add(judged.verdict.kind if judged.verdict else "")
+        wrong = {name: bool({"significant", "contradictory"} & names) for name, names in kinds.items()}
         return {"significant": wrong[CPS.name], "S_JSD": wrong[S_JSD.name], "any": any(wrong.values())}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def _rows(truths: Callable[[int], float]) -> list[Row]:
-    places = [(language, part) for language in LANGUAGES for part in PARTS]
+    cells = [(language, part) for language in LANGUAGES for part in PARTS]
     return [
-        Row(Case(language), part, "all", "all", PART, truths(index)) for index, (language, part) in enumerate(places)
+        Row(Case(language), part, "all", "all", PART, truths(index)) for index, (language, part) in enumerate(cells)
     ]
 
 
 def _bias_type_rows(truths: Callable[[int], float]) -> list[Row]:
-    places = [(part, name) for part in PARTS for name in BIAS_TYPES]
+    cells = [(part, name) for part in PARTS for name in BIAS_TYPES]
     return [
         Row(Case(), part, "bias_type", name, BIAS_TYPES[name], truths(index))
-        for index, (part, name) in enumerate(places)
+        for index, (part, name) in enumerate(cells)
     ]
 
 
 def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
-    """How often a truth as far from the ideal as the detectable effect is found, and what that effect is."""
+    """The power at the detectable effect, and that effect."""
 
     @lru_cache(maxsize=1)
     def effect() -> float:
         rng = np.random.default_rng(0)
-        return float(np.mean([detectable(make(rng, 0.0), ALPHA) for _ in range(200)]))
+        return float(np.mean([detectable_effect(make(rng, 0.0), ALPHA) for _ in range(200)]))
 
-    def one(rng: Rng) -> dict[str, float]:
+    def draw_and_count(rng: Rng) -> dict[str, float]:
         return {"power": two_sided(make(rng, effect()), ideal) < ALPHA, "effect": effect()}
 
-    return each(one)
+    return each(draw_and_count)
 
 
 def _share_of(shape: Shape, correlation: float) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         rates = term_rates(rng, shape, min(0.999, 0.5 + effect / 100), correlation)
-        return Share.of(100.0 * (rng.random(shape.n) < rates), shape.labels)
+        return Share.from_values(100.0 * (rng.random(shape.n) < rates), shape.labels)
 
     return make
 
 
 def _mean_of(draw: Draw, n: int) -> Callable[[Rng, float], Estimate]:
-    return lambda rng, effect: Mean.of(20.0 * draw(rng, n) + effect)
+    return lambda rng, effect: Mean.from_values(20.0 * draw(rng, n) + effect)
 
 
 def _ratio_of(per: int) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         men = np.repeat([number in gest.MALE for number in STEREOTYPES], per)
-        found = gest.of_these_stereotypes([part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
-        assert found is not None
-        return found
+        ratio = gest.rate_fixed_stereotypes([part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
+        assert ratio is not None
+        return ratio
 
     return make
 
 
 def power_of_pairs(shape: Shape, differ: float) -> Simulate:
-    """The same of the difference of two models that disagree on so many items."""
+    """The power for the difference in SS of two models that disagree on a share `differ` of the items."""
     ss = quantity("SS")
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
         ours, theirs = preferences(rng, 0.5 + effect / 100, 0.5, differ, shape, 0.0)
-        found = contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
-        return found.p_value, found.detectable
+        comparison = contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
+        return comparison.p_value, comparison.detectable
 
     return _power_of(compare)
 
 
 def power_of_ratios(per: int) -> Simulate:
-    """The same of the difference of log g_s."""
+    """The power for the difference in log g_s of two models."""
     log_g_s = quantity("log g_s")
     labels = np.repeat(np.array([str(number) for number in STEREOTYPES], dtype=object), per)
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
         left, right = log_ratios(rng, per, effect, 0.5)
-        found = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
-        return found.p_value, found.detectable
+        comparison = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+        return comparison.p_value, comparison.detectable
 
     return _power_of(compare)
 
@@ -263,20 +269,20 @@ def _power_of(compare: Callable[[Rng, float], tuple[float, float]]) -> Simulate:
 
 
 def power_in_a_family(rows: int, shape: Shape) -> Simulate:
-    """How often one biased row among even ones is called significant, at the effect that is printed for the family."""
-    case = [Row(Case(f"l{place}"), PARTS[0], "all", "all", shape, 50.0) for place in range(rows)]
+    """The power for one biased row among even ones, at the detectable effect printed for the family."""
+    case = [Row(Case(f"l{number}"), PARTS[0], "all", "all", shape, 50.0) for number in range(rows)]
 
-    def settled(rng: Rng, effect: float) -> list[Record]:
-        drawn = [_share_of(shape, 0.0)(rng, effect if not place else 0.0) for place in range(rows)]
-        return settle([record(row, SS, share) for row, share in zip(case, drawn, strict=True)])
+    def verdicts(rng: Rng, effect: float) -> list[Record]:
+        drawn = [_share_of(shape, 0.0)(rng, effect if not number else 0.0) for number in range(rows)]
+        return assign_verdicts([record(row, SS, share) for row, share in zip(case, drawn, strict=True)])
 
     @lru_cache(maxsize=1)
     def effect() -> float:
         rng = np.random.default_rng(0)
-        return float(np.mean([settled(rng, 0.0)[0].detectable or math.nan for _ in range(200)]))
+        return float(np.mean([verdicts(rng, 0.0)[0].detectable or math.nan for _ in range(200)]))
 
     def simulate(rng: Rng, data_sets: int) -> Counts:
-        kinds = [verdict.kind for _ in range(data_sets) if (verdict := settled(rng, effect())[0].verdict)]
+        kinds = [verdict.kind for _ in range(data_sets) if (verdict := verdicts(rng, effect())[0].verdict)]
         hits = sum(kind == "significant" for kind in kinds)
         return {"power": (float(hits), data_sets), "effect": (effect() * data_sets, data_sets)}
 
@@ -284,7 +290,7 @@ def power_in_a_family(rows: int, shape: Shape) -> Simulate:
 
 
 def settings() -> Iterator[Setting]:
-    """All of them."""
+    """All settings."""
     for correlation in (0.0, 0.04):
         row = ("five languages × two parts, and pooled", f"{correlation:g}", "all even")
         yield Setting("families", row, families(_rows(lambda _: 50.0), correlation, pooled=True))

@@ -1,4 +1,4 @@
-"""Tiltmeter measures how far a language model leans towards stereotypes, and how sure one can be of it.
+"""Tiltmeter measures the stereotypical bias of language models, with confidence intervals and verdicts.
 
 import tiltmeter
 result = tiltmeter.evaluate("bert-base-cased", on="stereoset:en")
@@ -13,25 +13,92 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import DataError, DownloadError, ModelError, TiltmeterError, UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.runs import Result, evaluate, evaluate_translator, score_predictions, score_translations
+    from tiltmeter import datasets
+    from tiltmeter.api import check, compare, load_run, report
+    from tiltmeter.benchmarks.benchmark import Benchmark
+    from tiltmeter.comparing.comparison import Comparison, Difference
+    from tiltmeter.comparing.gate_rules import Rule
+    from tiltmeter.comparing.rule_verdict import RuleVerdict
+    from tiltmeter.datasets.description import Dataset
+    from tiltmeter.forms.form import Form, Item
+    from tiltmeter.measures.measure import Measure
+    from tiltmeter.measures.records import Record
+    from tiltmeter.measures.verdict import Verdict
+    from tiltmeter.models.protocol import Model
+    from tiltmeter.runs.evaluate import evaluate
+    from tiltmeter.runs.predictions import score_predictions
+    from tiltmeter.runs.result import Result
+    from tiltmeter.runs.translations import evaluate_translator, score_translations
 
 __version__ = "0.1.0"
 __all__ = [
+    "Benchmark",
+    "Comparison",
     "DataError",
+    "Dataset",
+    "Difference",
     "DownloadError",
+    "Form",
+    "Item",
+    "Measure",
+    "Model",
     "ModelError",
+    "Record",
     "Result",
+    "Rule",
+    "RuleVerdict",
     "TiltmeterError",
     "UsageError",
+    "Verdict",
+    "check",
+    "compare",
+    "datasets",
     "evaluate",
     "evaluate_translator",
+    "load_run",
+    "report",
     "score_predictions",
     "score_translations",
 ]
 
+# Where each name is defined. pandas and torch take seconds to import, and `tiltmeter.models` has to run without pandas,
+# so a name is imported when it is first used. The imports above say the same to type checkers; a test compares the two.
+_LAZY = {
+    "Benchmark": "tiltmeter.benchmarks.benchmark",
+    "Comparison": "tiltmeter.comparing.comparison",
+    "Dataset": "tiltmeter.datasets.description",
+    "Difference": "tiltmeter.comparing.comparison",
+    "Form": "tiltmeter.forms.form",
+    "Item": "tiltmeter.forms.form",
+    "Measure": "tiltmeter.measures.measure",
+    "Model": "tiltmeter.models.protocol",
+    "Record": "tiltmeter.measures.records",
+    "Result": "tiltmeter.runs.result",
+    "Rule": "tiltmeter.comparing.gate_rules",
+    "RuleVerdict": "tiltmeter.comparing.rule_verdict",
+    "Verdict": "tiltmeter.measures.verdict",
+    "check": "tiltmeter.api",
+    "compare": "tiltmeter.api",
+    "evaluate": "tiltmeter.runs.evaluate",
+    "evaluate_translator": "tiltmeter.runs.translations",
+    "load_run": "tiltmeter.api",
+    "report": "tiltmeter.api",
+    "score_predictions": "tiltmeter.runs.predictions",
+    "score_translations": "tiltmeter.runs.translations",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """What needs pandas and torch is imported on first use, so that `tiltmeter.models` runs without the former."""
-    if name in ("Result", "evaluate", "evaluate_translator", "score_predictions", "score_translations"):
-        return getattr(import_module("tiltmeter.runs"), name)
-    raise AttributeError(f"module 'tiltmeter' has no attribute {name!r}")
+    """Import a public name on first use."""
+    if name == "datasets":
+        return import_module("tiltmeter.datasets")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tiltmeter' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """All public names, for `dir()` and tab completion, whether imported yet or not."""
+    return sorted({*globals(), *__all__})

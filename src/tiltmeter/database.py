@@ -1,4 +1,4 @@
-"""A small SQLite file that several runs may use at once."""
+"""SQLite files that several processes may use at once."""
 
 import sqlite3
 import time
@@ -9,43 +9,43 @@ from typing import Literal, Self
 
 from tiltmeter.errors import TiltmeterError
 
-# How long one run waits for another that is writing.
-_PATIENCE = 60.0
+# Seconds to wait for a lock held by another process.
+_LOCK_TIMEOUT = 60.0
 
 
 class Database:
-    """An open SQLite file. What is written inside `transaction` is there whole or, if the process dies, not at all."""
+    """An open SQLite file with write-ahead logging and explicit transactions."""
 
     def __init__(
-        self, path: str, schema: str, *, synchronous: Literal["NORMAL", "FULL"], what: str, way_out: str
+        self, path: str, schema: str, *, synchronous: Literal["NORMAL", "FULL"], contents: str, remedy: str
     ) -> None:
-        """Open the file, made by `schema` if need be; `what` and `way_out` are for the error where that fails."""
+        """Open the file, creating its tables by `schema`; `contents` and `remedy` are words for the error message."""
         if path != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-            self._log_ahead()
+            self._db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None)
+            self._enable_wal()
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.executescript(schema)
         except sqlite3.Error as error:
             raise TiltmeterError(
-                f"The store of {what} {path} cannot be opened ({error}); {way_out}, or set TILTMETER_CACHE to another "
-                "folder."
+                f"The store of {contents} {path} cannot be opened ({error}); {remedy}, or set TILTMETER_CACHE to "
+                "another folder."
             ) from error
 
-    def _log_ahead(self) -> None:
-        """Write-ahead logging lets one run read while another writes.
+    def _enable_wal(self) -> None:
+        """Switch to write-ahead logging, so that one process can read while another writes.
 
-        Two that open a new file at once both switch it over. There SQLite does not wait, as it does everywhere else,
-        but says at once that the file is locked.
+        SQLite's busy timeout does not apply to this statement: it fails at once if another process is switching the
+        same new file, so it is retried here.
         """
-        until = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                # The low byte is the error, what stands above it its finer kind.
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                # The low byte of an extended result code is the primary result code.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
             else:
@@ -53,7 +53,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written in the block, or none of it."""
+        """Commit the statements of the block; roll them back on an exception."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -63,7 +63,7 @@ class Database:
         self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         self._db.close()
 
     def __enter__(self) -> Self:

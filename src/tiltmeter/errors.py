@@ -1,27 +1,27 @@
-"""Every error Tiltmeter raises on purpose.
+"""Exceptions that Tiltmeter raises on purpose.
 
-TiltmeterError          what a user can mend; the command line prints it as one sentence and exits with 2
-├── UsageError          a request that cannot be met: unknown benchmark, language, part, option
-├── DataError           a data file that is missing a field, malformed, or fails its checks
-├── DownloadError       a file that could not be fetched, or whose hash is not the pinned one
-└── ModelError          a model that cannot be loaded or cannot answer what is asked
+TiltmeterError          an error the user can fix; the command line prints it as one sentence and exits with code 2
+├── UsageError          an invalid request: unknown benchmark, language, part, option
+├── DataError           a data file that is malformed, lacks a field or fails validation
+├── DownloadError       a file that could not be downloaded, or whose hash differs from the pinned one
+└── ModelError          a model that cannot be loaded or cannot answer a question
 """
 
 
 class TiltmeterError(Exception):
-    """What went wrong, in one sentence that names the place and the way out."""
+    """Base class; the message is one sentence that names the location and the remedy."""
 
 
 class UsageError(TiltmeterError):
-    """The request itself cannot be met."""
+    """The request is invalid."""
 
 
 class DataError(TiltmeterError):
-    """A data file is not what it should be."""
+    """A data file is invalid."""
 
 
 class DownloadError(TiltmeterError):
-    """A file could not be had, or is not the pinned one."""
+    """A file could not be downloaded, or its hash is not the pinned one."""
 
 
 class ModelError(TiltmeterError):

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes."""
 
 import os
 import tempfile
@@ -8,15 +8,15 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, which takes its place if the block ends well and is gone if it does not."""
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     part = Path(name)
     try:
         yield part
-        # mkstemp makes files for the owner alone; results are for whoever the folder is for.
+        # mkstemp creates files with mode 0600; give the file the permissions that open() would have.
         part.chmod(0o666 & ~_umask())
         part.replace(path)
     finally:
@@ -24,9 +24,9 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
-    with written_whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+    """Write a UTF-8 text file atomically, with the same line ends on every system."""
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _umask() -> int:

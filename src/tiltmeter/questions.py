@@ -1,8 +1,8 @@
-"""Questions and answers: what benchmarks and models say to each other.
+"""Questions and answers: the interface between benchmarks and models.
 
-A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. One
-form of question serves masked, causal, encoder-decoder and next-sentence models alike, so that batching,
-deduplication, storing and speed are solved once, in `tiltmeter.engine`.
+A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. Masked,
+causal, encoder-decoder and next-sentence models take the same kind of question, so batching, deduplication and caching
+are implemented once, in `tiltmeter.engine`.
 """
 
 import enum
@@ -22,28 +22,28 @@ KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
 
 
 class Want(enum.Enum):
-    """What is wanted of each (position, token) pair."""
+    """The numbers requested for each (position, token) pair."""
 
     LOG_PROB = "log-probability"
     LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
-    LOG_PROB_AND_ATTENTION = "log-probability, and how much attention the position gets (masked models)"
-    LOGIT = "logit: enough where only differences at one position count, for it needs no normaliser"
+    LOG_PROB_AND_ATTENTION = "log-probability, and the mean attention to the position (masked models)"
+    LOGIT = "logit, where only differences at one position matter: no softmax normaliser is computed"
 
     def __init__(self, meaning: str) -> None:
-        # How many numbers answer each pair, and its part of a question's digest: not worked out anew for each question.
+        # Numbers per pair, and this member's bytes in a question's digest; computed once, not for each question.
         self.rows = 2 if meaning.startswith("log-probability, and ") else 1
         self.key = self.name.encode()
 
 
 @dataclass(slots=True)
 class Question:
-    """Token ids, and the (position, token) pairs wanted of the distributions read at those positions.
+    """Token ids, and the (position, token) pairs whose probabilities are requested.
 
-    A position is where the output is read: for a masked model the place of the mask, for a causal model the token
-    before the wanted one. `source` is what an encoder-decoder reads (`ids` are then the decoder's). `segments` are
-    the token types of a sentence pair. The next-sentence head has one output, read at position 0; token 0 there
-    means "is the next sentence". `digest` is 16 bytes that name the question in the store and in a plan, so a question
-    is not changed once it is made; to freeze it would take a third of the time that it takes to make one.
+    A position is where the output is read: the mask for a masked model, the token before the requested one for a
+    causal model. `source` is the encoder's input in an encoder-decoder (`ids` is then the decoder's). `segments` are
+    the token types of a sentence pair. The next-sentence head has one output, read at position 0, where token 0 means
+    "is the next sentence". `digest` (16 bytes) is the question's key in the answer store and in a plan, so questions
+    must not be mutated; they are not frozen because that makes their construction a third slower.
     """
 
     ids: Ids
@@ -55,20 +55,20 @@ class Question:
 
     def __post_init__(self) -> None:
         ids, source, segments = self.ids, self.source, self.segments
-        # The lengths in front keep the parts apart.
+        # The leading lengths make the concatenation unambiguous.
         numbers = (len(ids), len(source), len(segments), *ids, *source, *segments, *chain.from_iterable(self.wanted))
         self.digest = blake2b(pack(f"{len(numbers)}i", *numbers) + self.want.key, digest_size=16).digest()
 
 
-# One float per wanted pair, and after these, where two things are wanted, one more per pair: with LOG_PROB_AND_TOP 1
-# where the token is the most probable one, with LOG_PROB_AND_ATTENTION the mean attention its position gets.
+# One float per requested pair, followed by a second float per pair where two numbers are requested: LOG_PROB_AND_TOP: 1
+# if the token is the most probable one, else 0; LOG_PROB_AND_ATTENTION: the mean attention to its position.
 Answer = NDArray[np.float32]
-# How its numbers are written as bytes.
+# The byte format of stored answers: little-endian float32.
 NUMBER = np.dtype("<f4")
 
 
 class Encoded(NamedTuple):
-    """A text as token ids, and, if they were asked for, the characters each token covers."""
+    """Token ids of a text; `offsets` (if requested) are the character ranges of the tokens."""
 
     ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...] = ()
@@ -76,11 +76,11 @@ class Encoded(NamedTuple):
 
 
 class Text(Protocol):
-    """The text side of a model: its tokenizer, and the special tokens that questions are built with.
+    """A model's tokenizer and the special tokens that questions are built from.
 
-    A token that the model does not have is None. `kind` is the kind of language model; `next_sentence` tells whether it
-    can also be asked questions of the kind "next-sentence". `unknown` stands for what the tokenizer does not know; None
-    where it knows everything, as one over bytes does.
+    Special tokens that the tokenizer lacks are None. `kind` is the kind of language model; `next_sentence` is true if
+    the model also answers questions of the kind "next-sentence". `unknown` is the id of the unknown token, None for
+    tokenizers that can encode any text, such as byte-level ones.
     """
 
     kind: Kind
@@ -96,34 +96,33 @@ class Text(Protocol):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what splits texts into tokens: models with the same one have the same tokens."""
+        """SHA-256 of the tokenizer's state; models with equal digests tokenize identically."""
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the tokenizer knows which characters a token stands for."""
+        """Whether the tokenizer gives the character range of each token (fast tokenizers do)."""
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
-        """The texts alone, without any special token."""
+        """Tokenize without special tokens."""
 
     def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
-        """The texts with the special tokens the model expects around an input."""
+        """Tokenize with the special tokens that the model expects around an input."""
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """The number of the word that each token of `encode_whole` belongs to; None for a special token."""
+        """The index of the word that each token of `encode_whole` belongs to; None for a special token."""
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Two sentences as one input, with token types where the model has them."""
+        """Tokenize sentence pairs as single inputs, with token types if the model has them."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of some tokens."""
+        """The text of a sequence of token ids."""
 
 
-def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two sequences begin with alike.
+def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
+    """The length of the longest common prefix of two sequences.
 
     >>> common_prefix([1, 2, 3], [1, 2, 5, 3])
     2
     """
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(second)))

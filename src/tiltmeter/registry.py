@@ -1,4 +1,4 @@
-"""What Tiltmeter is made of, found: modules of its own folders, and objects that other packages bring."""
+"""Discovery of components: modules of Tiltmeter's own packages, and entry points of installed packages."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -9,10 +9,10 @@ from typing import Any
 from tiltmeter.errors import UsageError
 
 
-def own(package: str, attribute: str) -> list[Any]:
-    """The objects called `attribute` in the modules of a package, in the order of the modules' names.
+def package_objects(package: str, attribute: str) -> list[Any]:
+    """The objects called `attribute` in the modules of a package, sorted by module name.
 
-    >>> [form.name for form in own("tiltmeter.forms", "FORM")][:2]
+    >>> [form.name for form in package_objects("tiltmeter.forms", "FORM")][:2]
     ['association', 'gendered-pairs']
     """
     names = [f"{package}.{module.name}" for module in iter_modules(import_module(package).__path__)]
@@ -21,7 +21,7 @@ def own(package: str, attribute: str) -> list[Any]:
 
 
 def plugins(group: str) -> dict[str, Callable[[], Any]]:
-    """What installed packages bring under the entry points `tiltmeter.<group>`, by name: call to load it."""
+    """Loaders of the entry points in the group `tiltmeter.<group>`, by name."""
     return {entry.name: _loader(entry, group) for entry in entry_points(group=f"tiltmeter.{group}")}
 
 
@@ -29,7 +29,7 @@ def _loader(entry: Any, group: str) -> Callable[[], Any]:
     def load() -> Any:
         try:
             return entry.load()
-        except Exception as error:  # whatever somebody else's module comes up with
+        except Exception as error:  # a plug-in's module may raise anything
             package = entry.dist.name if entry.dist else entry.value
             raise UsageError(
                 f"The plug-in {entry.name!r} (tiltmeter.{group}) of {package} cannot be loaded: "
@@ -39,9 +39,12 @@ def _loader(entry: Any, group: str) -> Callable[[], Any]:
     return load
 
 
-def by_name(found: list[Any], group: str, expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
-    """Tiltmeter's own objects and those of plug-ins, by name; an error where a plug-in takes a name that is taken."""
-    named = {name(one): one for one in found}
+def by_name(builtin: list[Any], group: str, expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
+    """Built-in objects and those of plug-ins, by name.
+
+    A plug-in that is not of the `expected` type, or whose name is taken, raises a UsageError.
+    """
+    objects = {name(component): component for component in builtin}
     for entry, load in plugins(group).items():
         plugin = load()
         if not isinstance(plugin, expected):
@@ -49,10 +52,10 @@ def by_name(found: list[Any], group: str, expected: type, name: Callable[[Any], 
                 f"The plug-in {entry!r} (tiltmeter.{group}) is {type(plugin).__name__}; it should be "
                 f"{expected.__name__}, or it should be uninstalled."
             )
-        if name(plugin) in named:
+        if name(plugin) in objects:
             raise UsageError(
                 f"The plug-in {entry!r} (tiltmeter.{group}) is for {name(plugin)!r}, which is there already; "
                 "uninstall one of the two."
             )
-        named[name(plugin)] = plugin
-    return named
+        objects[name(plugin)] = plugin
+    return objects

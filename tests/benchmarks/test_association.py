@@ -1,4 +1,4 @@
-"""StereoSet's questions and scores, against what one would compute by hand."""
+"""StereoSet's questions and scores, compared with direct computations."""
 
 import math
 from types import SimpleNamespace
@@ -11,11 +11,10 @@ import transformers as t
 
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
+from tests.support.answered import answered
 from tiltmeter.benchmarks.association import MeanOfPieces, ask
 from tiltmeter.benchmarks.benchmark import CannotAsk
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem, Candidate, Part
@@ -27,11 +26,11 @@ CPU = torch.device("cpu")
 
 def item(context: str, *candidates: str, part: Part = "intrasentence", id: str = "n1") -> AssociationItem:
     roles = ("stereotype", "anti-stereotype", "unrelated")
-    made_of = tuple(
+    all_candidates = tuple(
         Candidate(f"{id}/{role}", role, text if part == "intersentence" else context.replace("BLANK", text), text)
         for role, text in zip(roles, candidates, strict=True)
     )
-    return AssociationItem(id, part, "en", "profession", "nurse", "nurse", context, made_of)
+    return AssociationItem(id, part, "en", "profession", "nurse", "nurse", context, all_candidates)
 
 
 GENTLE = item("the nurse was BLANK .", "gentle", "gruff", "wooden")
@@ -45,14 +44,7 @@ def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
 
 
 def scores(asked: Any, answerer: Any) -> list[float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+    return [score.score for _, rows in answered(asked, answerer) for score in rows]
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +62,14 @@ def gpt2() -> Any:
 
 def probabilities(model: Any, ids: list[int]) -> torch.Tensor:
     with torch.no_grad():
-        found: torch.Tensor = torch.softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
-    return found
+        result: torch.Tensor = torch.softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
+    return result
 
 
 @pytest.mark.parametrize("protocol", ["published", "in-context"])
 def test_masked_pieces_are_unmasked_from_left_to_right(bert: Any, protocol: str) -> None:
     tokenizer = word_piece()
-    found = scores(
+    actual = scores(
         ask("intrasentence", [GENTLE], text(tokenizer, "masked"), protocol=protocol),
         MaskedAnswerer(bert, CPU),
     )
@@ -89,25 +81,25 @@ def test_masked_pieces_are_unmasked_from_left_to_right(bert: Any, protocol: str)
     first = probabilities(bert, [cls, the, nurse, was, mask, stop, sep])[4]
     second = probabilities(bert, [cls, the, nurse, was, gen, mask, stop, sep])[5]
     expected = [(first[gen] + second[tle]) / 2, first[vocabulary["gruff"]], first[vocabulary["wooden"]]]
-    assert found == pytest.approx([float(p) for p in expected], rel=1e-5)
+    assert actual == pytest.approx([float(p) for p in expected], rel=1e-5)
 
 
 def geometric_mean(values: list[Any]) -> float:
     return math.exp(sum(math.log(float(v)) for v in values) / len(values))
 
 
-def after(model: Any, ids: list[int], places: range) -> list[Any]:
+def after(model: Any, ids: list[int], indices: range) -> list[Any]:
     p = probabilities(model, ids)
-    return [p[place - 1, ids[place]] for place in places]
+    return [p[index - 1, ids[index]] for index in indices]
 
 
 def test_published_causal_scores_read_the_first_token_after_the_start_token_alone(gpt2: Any) -> None:
     tokenizer = word_level(bos_token="<s>")
-    found = scores(
+    actual = scores(
         ask("intrasentence", [GENTLE], text(tokenizer, "causal"), protocol="published"),
         CausalAnswerer(gpt2, CPU),
     )
-    for candidate, score in zip(GENTLE.candidates, found, strict=True):
+    for candidate, score in zip(GENTLE.candidates, actual, strict=True):
         ids = tokenizer.encode(candidate.sentence)
         values = [probabilities(gpt2, [1])[0, ids[0]], *after(gpt2, ids, range(1, len(ids)))]
         assert score == pytest.approx(geometric_mean(values), rel=1e-5)
@@ -115,23 +107,23 @@ def test_published_causal_scores_read_the_first_token_after_the_start_token_alon
 
 def test_in_context_causal_scores_have_the_start_token_in_front(gpt2: Any) -> None:
     tokenizer = word_level(bos_token="<s>")
-    found = scores(
+    actual = scores(
         ask("intrasentence", [GENTLE], text(tokenizer, "causal"), protocol="in-context"),
         CausalAnswerer(gpt2, CPU),
     )
-    for candidate, score in zip(GENTLE.candidates, found, strict=True):
+    for candidate, score in zip(GENTLE.candidates, actual, strict=True):
         ids = [1, *tokenizer.encode(candidate.sentence)]
         assert score == pytest.approx(geometric_mean(after(gpt2, ids, range(1, len(ids)))), rel=1e-5)
 
 
 def test_a_model_without_a_start_token_leaves_the_first_token_out(gpt2: Any) -> None:
     tokenizer = word_level()
-    found = scores(
+    actual = scores(
         ask("intrasentence", [GENTLE], text(tokenizer, "causal"), protocol="published"),
         CausalAnswerer(gpt2, CPU),
     )
     ids = tokenizer.encode(GENTLE.candidates[0].sentence)
-    assert found[0] == pytest.approx(geometric_mean(after(gpt2, ids, range(1, len(ids)))), rel=1e-5)
+    assert actual[0] == pytest.approx(geometric_mean(after(gpt2, ids, range(1, len(ids)))), rel=1e-5)
 
 
 @pytest.mark.parametrize("case", ["orig", "b", "c", "d", "e", "f"])
@@ -141,27 +133,27 @@ def test_the_six_cases(gpt2: Any, case: str, in_context: bool) -> None:
     name = f"{'in-context' if in_context else 'published'}/{case}"
     asked = ask("intersentence", [NEXT], text(tokenizer, "causal"), protocol=name)
     assert asked.protocol == (name.removesuffix("/d"))
-    found = scores(asked, CausalAnswerer(gpt2, CPU))
-    for candidate, score in zip(NEXT.candidates, found, strict=True):
-        context = tokenizer.encode("the nurse is kind.")  # closed, as its author left it open
+    actual = scores(asked, CausalAnswerer(gpt2, CPU))
+    for candidate, score in zip(NEXT.candidates, actual, strict=True):
+        context = tokenizer.encode("the nurse is kind.")  # the full stop is added
         alone = tokenizer.encode(candidate.sentence)
 
-        def of(ids: list[int], first: int = 0) -> float:
+        def mean_of(ids: list[int], first: int = 0) -> float:
             if in_context:
                 ids = [1, *ids]
                 return geometric_mean(after(gpt2, ids, range(first + 1, len(ids))))
             lead = [probabilities(gpt2, [1])[0, ids[0]]] if first == 0 else []
             return geometric_mean([*lead, *after(gpt2, ids, range(max(first, 1), len(ids)))])
 
-        whole = of(context + alone)
-        given = of(context + alone, len(context))
+        whole = mean_of(context + alone)
+        continuation = mean_of(context + alone, len(context))
         expected = {
-            "orig": of(alone) / of(context),
-            "b": given / whole,
+            "orig": mean_of(alone) / mean_of(context),
+            "b": continuation / whole,
             "c": whole,
-            "d": given,
-            "e": given / of(alone),
-            "f": whole / of(alone),
+            "d": continuation,
+            "e": continuation / mean_of(alone),
+            "f": whole / mean_of(alone),
         }[case]
         assert score == pytest.approx(expected, rel=1e-5)
 
@@ -172,15 +164,15 @@ def test_in_context_a_word_keeps_the_pieces_it_has_after_a_space() -> None:
     vocabulary = tokenizer.get_vocab()
     masked = text(tokenizer, "masked")
     assert pieces_of(sentence, masked, "in-context")[0] == [vocabulary["Ġgentle"]]
-    # The released way cuts the word out of its sentence, and with it the space: four pieces nobody would write.
+    # The published protocol tokenizes the word without its leading space, which gives four pieces.
     assert pieces_of(sentence, masked, "published")[0] == [vocabulary[p] for p in ("g", "e", "nt", "le")]
 
 
 def pieces_of(sentence: AssociationItem, masked: TokenizerText, protocol: str) -> list[list[int]]:
-    """The tokens that each candidate's score is made of."""
+    """The tokens whose probabilities make up each candidate's score."""
     (trial,) = ask("intrasentence", [sentence], masked, protocol=protocol).trials
     assert isinstance(trial.score, MeanOfPieces)
-    return [[trial.questions[a].wanted[b][1] for a, b in places] for places in trial.score.places]
+    return [[trial.questions[a].wanted[b][1] for a, b in indices] for indices in trial.score.piece_indices]
 
 
 def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> None:
@@ -190,15 +182,15 @@ def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> No
     whole = tokenizer.convert_tokens_to_ids(["the", "Ġ", *"rude", "Ġ", *"nurse"])
     (trial,) = asked.trials
     assert isinstance(trial.score, MeanOfPieces)
-    rude = trial.score.places[1]
-    for place, (answer, number) in enumerate(rude, start=2):
+    rude = trial.score.piece_indices[1]
+    for index, (answer, number) in enumerate(rude, start=2):
         question = trial.questions[answer]
-        assert question.wanted[number] == (place, whole[place])
-        assert question.ids == (*whole[:place], tokenizer.mask_token_id, *whole[6:])
+        assert question.wanted[number] == (index, whole[index])
+        assert question.ids == (*whole[:index], tokenizer.mask_token_id, *whole[6:])
     assert len(rude) == len("rude")
 
 
-def test_what_is_wanted_of_one_input_is_one_question() -> None:
+def test_tokens_of_the_same_input_are_one_question() -> None:
     tokenizer = word_piece()
     trial, other = ask(
         "intrasentence",
@@ -207,7 +199,7 @@ def test_what_is_wanted_of_one_input_is_one_question() -> None:
         protocol="published",
     ).trials
     vocabulary = tokenizer.get_vocab()
-    # The first step of all three candidates, then the second of the only one that has two pieces.
+    # The first step of all three candidates, then the second step of the only one with two pieces.
     assert [[token for _, token in question.wanted] for question in trial.questions] == [
         [vocabulary[piece] for piece in ("gen", "gruff", "wooden")],
         [vocabulary["##tle"]],
@@ -219,16 +211,16 @@ def test_what_is_wanted_of_one_input_is_one_question() -> None:
     assert third.score == pytest.approx(0.5)
 
 
-def test_what_a_model_does_not_have_it_is_not_asked() -> None:
+def test_models_that_lack_a_token_or_head_cannot_be_asked() -> None:
     no_mask = text(word_level(), "masked")
     with pytest.raises(CannotAsk, match="no mask token"):
         ask("intrasentence", [GENTLE], no_mask, protocol="published")
     with pytest.raises(CannotAsk, match="no next-sentence head"):
         ask("intersentence", [NEXT], text(word_piece(), "masked"), protocol="published")
     no_sentinel = text(word_level(pad_token="<pad>"), "seq2seq", decoder_start_token_id=1)
-    for part, one in (("intrasentence", GENTLE), ("intersentence", NEXT)):
+    for part, part_item in (("intrasentence", GENTLE), ("intersentence", NEXT)):
         with pytest.raises(CannotAsk, match="sentinel"):
-            ask(part, [one], no_sentinel, protocol="published")
+            ask(part, [part_item], no_sentinel, protocol="published")
 
 
 def test_a_next_sentence_head_is_asked_about_each_candidate() -> None:
@@ -245,8 +237,8 @@ def test_blank_twice_is_read_at_the_first_place_and_skipped_in_context() -> None
     masked = text(word_piece(), "masked")
     published = ask("intrasentence", [twice, GENTLE], masked, protocol="published")
     assert not published.skipped
-    (place, _), *_ = published.trials[0].questions[0].wanted
-    assert place == 2
+    (index, _), *_ = published.trials[0].questions[0].wanted
+    assert index == 2
     in_context = ask("intrasentence", [twice, GENTLE], masked, protocol="in-context")
     assert [skip.item for skip in in_context.skipped] == ["twice"]
     assert {trial.item.id for trial in in_context.trials} == {"n1"}

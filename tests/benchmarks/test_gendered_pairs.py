@@ -1,4 +1,4 @@
-"""Which pairs are asked, and why others are not. The sentences are ours."""
+"""Which pairs are asked, and why others are rejected. The sentences are ours."""
 
 from collections import Counter
 from types import SimpleNamespace
@@ -11,13 +11,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
-from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
-from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem
+from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Kind
 
@@ -37,23 +36,23 @@ ITEMS = [GenderedPairItem(name, "sk", 1 + n, male, female) for n, (name, (male, 
 
 def tokenizer() -> PreTrainedTokenizerFast:
     vocabulary = {piece: i for i, piece in enumerate(PIECES.split())}
-    made_of = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    made_of.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    made_of.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
-    return PreTrainedTokenizerFast(tokenizer_object=made_of, unk_token="[UNK]", mask_token="[MASK]")
+    backend.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]")
 
 
-def put(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
+def ask_items(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
     text = TokenizerText(tokenizer(), SimpleNamespace(), kind)
     return ask("all", items, text, protocol=protocol)
 
 
 def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:
-    asked = put(ITEMS)
+    asked = ask_items(ITEMS)
     assert [trial.item.id for trial in asked.trials] == ["fine", "same piece"]
     assert {skip.item: skip.reason for skip in asked.skipped} == {
-        "again": AGAIN,
+        "again": REPEATED_PAIR,
         "longer": NOT_ONE_WORD,
         "two words": NOT_ONE_WORD,
         "no word": NOT_ONE_WORD,
@@ -63,9 +62,9 @@ def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:
 
 
 def test_every_pair_is_either_asked_or_counted_once() -> None:
-    asked = put(ITEMS)
-    found = Counter([*(trial.item.id for trial in asked.trials), *(skip.item for skip in asked.skipped)])
-    assert found == Counter(PAIRS.keys())
+    asked = ask_items(ITEMS)
+    actual = Counter([*(trial.item.id for trial in asked.trials), *(skip.item for skip in asked.skipped)])
+    assert actual == Counter(PAIRS.keys())
 
 
 def test_the_two_forms_are_compared_in_their_place() -> None:
@@ -73,33 +72,26 @@ def test_the_two_forms_are_compared_in_their_place() -> None:
         vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
     )
     bert: Any = made(lambda: t.BertForMaskedLM(config))
-    asked = put(ITEMS)
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind="masked",
-        fingerprint="m",
-        load=lambda: MaskedAnswerer(bert, torch.device("cpu")),
-        store=AnswerStore(":memory:"),
-    )
-    found = [trial.score([answers[q.digest] for q in trial.questions])[0] for trial in asked.trials]
-    assert [score.candidate for score in found] == ["Bol/Bola", "unavený./unavená."]
+    asked = ask_items(ITEMS)
+    actual = [rows[0] for _, rows in answered(asked, MaskedAnswerer(bert, torch.device("cpu")))]
+    assert [score.candidate for score in actual] == ["Bol/Bola", "unavený./unavená."]
     for score, masked, male, female in zip(
-        found, ("[MASK] som doma .", "[UNK] un ##ave [MASK] ."), ("Bol", "##ný"), ("Bola", "##ná"), strict=True
+        actual, ("[MASK] som doma .", "[UNK] un ##ave [MASK] ."), ("Bol", "##ný"), ("Bola", "##ná"), strict=True
     ):
         ids = tokenizer().convert_tokens_to_ids(["[CLS]", *masked.split(), "[SEP]"])
         with torch.no_grad():
             logits = bert(torch.tensor([ids])).logits[0, ids.index(4)].double()
         log_probs = torch.log_softmax(logits, dim=-1)
-        one, other = tokenizer().convert_tokens_to_ids([male, female])
-        assert score.score == pytest.approx(float(log_probs[one] - log_probs[other]), abs=1e-5)
+        male_id, female_id = tokenizer().convert_tokens_to_ids([male, female])
+        assert score.score == pytest.approx(float(log_probs[male_id] - log_probs[female_id]), abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
 def test_only_masked_models_are_asked(kind: Kind) -> None:
     with pytest.raises(CannotAsk, match="only a masked model"):
-        put(ITEMS, kind)
+        ask_items(ITEMS, kind)
 
 
 def test_there_is_one_protocol() -> None:
     with pytest.raises(UsageError, match="not a protocol of GEST's pairs"):
-        put(ITEMS, protocol="in-context")
+        ask_items(ITEMS, protocol="in-context")

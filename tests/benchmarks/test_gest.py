@@ -1,6 +1,5 @@
-"""GEST's questions and scores, against what the released code computes, written out naively."""
+"""GEST's questions and scores, compared with a naive implementation of the released code."""
 
-import doctest
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +10,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
-from tiltmeter.benchmarks import gendered
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
-from tiltmeter.benchmarks.gendered import at_masks, differing
+from tiltmeter.benchmarks.gendered import differing_positions, masked_questions
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
@@ -35,7 +32,7 @@ UNEQUAL = ["He", "S", "##he", "he", "s", "man", "wo", "##man"]
 
 
 def word_piece(words: list[str], single: str = "[CLS] $A [SEP]") -> PreTrainedTokenizerFast:
-    """A tokenizer whose only words are these; `single` is what it puts around a text."""
+    """A tokenizer with these words only; `single` is its template of special tokens."""
     vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys([*REST, *words]))}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -50,19 +47,12 @@ def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
     return TokenizerText(tokenizer, SimpleNamespace(**config), kind)
 
 
-def put(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
+def ask_items(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
     return ask(part, ITEMS, text(tokenizer, kind, **config), protocol="published")
 
 
 def scores(asked: Asked, answerer: Any) -> list[float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return [s.score for trial in asked.trials for s in trial.score([answers[q.digest] for q in trial.questions])]
+    return [score.score for _, rows in answered(asked, answerer) for score in rows]
 
 
 @pytest.fixture(scope="module")
@@ -87,19 +77,19 @@ def t5() -> Any:
 def log_probabilities(model: Any, **inputs: list[int]) -> torch.Tensor:
     with torch.no_grad():
         logits = model(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits[0].double()
-    found: torch.Tensor = torch.log_softmax(logits, dim=-1)
-    return found
+    result: torch.Tensor = torch.log_softmax(logits, dim=-1)
+    return result
 
 
 def released_score(model: Any, tokenizer: Any, male: str, female: str) -> float:
-    """Each sentence with what differs from the other masked; the mean of the logarithms of what was there."""
+    """The difference of mean log-probabilities of the differing tokens, each sentence with them masked."""
     ids = [tokenizer(sentence)["input_ids"] for sentence in (male, female)]
     means = []
     for mine, other in (ids, ids[::-1]):
         masked = [tokenizer.mask_token_id if a != b else a for a, b in zip(mine, other, strict=True)]
-        places = [i for i, token in enumerate(masked) if token == tokenizer.mask_token_id]
-        found = log_probabilities(model, input_ids=masked)
-        means.append(sum(float(found[i, mine[i]]) for i in places) / len(places))
+        indices = [i for i, token in enumerate(masked) if token == tokenizer.mask_token_id]
+        table = log_probabilities(model, input_ids=masked)
+        means.append(sum(float(table[i, mine[i]]) for i in indices) / len(indices))
     return means[0] - means[1]
 
 
@@ -115,23 +105,23 @@ SAID = {
 @pytest.mark.parametrize("part", SAID)
 def test_masked_models_compare_the_words_in_their_place(bert: Any, part: str, words: list[str]) -> None:
     tokenizer = word_piece(words)
-    asked = put(part, tokenizer, "masked")
+    asked = ask_items(part, tokenizer, "masked")
     assert not asked.skipped
     expected = [released_score(bert, tokenizer, *(said.format(i.sentence) for said in SAID[part])) for i in ITEMS]
     assert scores(asked, MaskedAnswerer(bert, CPU)) == pytest.approx(expected, abs=1e-5)
-    # One input serves both words: what is left when the word is masked does not tell them apart.
+    # With the word masked, both sentences are the same input.
     assert [len(trial.questions) for trial in asked.trials] == [1, 1]
 
 
 def test_only_the_pieces_that_differ_are_masked() -> None:
-    (question,) = at_masks((1, 7, 5, 2), (1, 8, 5, 2), differing((1, 7, 5, 2), (1, 8, 5, 2)), mask=4)
+    (question,) = masked_questions((1, 7, 5, 2), (1, 8, 5, 2), differing_positions((1, 7, 5, 2), (1, 8, 5, 2)), mask=4)
     assert question.ids == (1, 4, 5, 2)
     assert question.wanted == ((1, 7), (1, 8))
 
 
 @pytest.mark.parametrize("kind", ["masked", "causal", "seq2seq"])
 def test_words_of_different_numbers_of_tokens_are_reported(kind: Kind) -> None:
-    asked = put("template-3", word_piece(UNEQUAL), kind, decoder_start_token_id=0)
+    asked = ask_items("template-3", word_piece(UNEQUAL), kind, decoder_start_token_id=0)
     assert not asked.trials
     assert {(skip.item, skip.reason) for skip in asked.skipped} == {
         (item.id, "the two wordings have different numbers of tokens") for item in ITEMS
@@ -139,7 +129,7 @@ def test_words_of_different_numbers_of_tokens_are_reported(kind: Kind) -> None:
 
 
 def test_words_that_the_tokenizer_does_not_tell_apart_are_reported() -> None:
-    asked = put("template-3", word_piece([]), "masked")
+    asked = ask_items("template-3", word_piece([]), "masked")
     assert {skip.reason for skip in asked.skipped} == {"the two wordings have the same tokens"}
 
 
@@ -154,9 +144,9 @@ def test_causal_models_read_what_stands_before_the_word(gpt2: Any, part: str, si
     for item in ITEMS:
         ids = tokenizer(before.format(item.sentence))["input_ids"]
         ids = ids[:-1] if single.endswith("[SEP]") else ids
-        found = log_probabilities(gpt2, input_ids=ids)[-1]
-        expected.append(float(found[male] - found[female]))
-    assert scores(put(part, tokenizer, "causal"), CausalAnswerer(gpt2, CPU)) == pytest.approx(expected, abs=1e-5)
+        table = log_probabilities(gpt2, input_ids=ids)[-1]
+        expected.append(float(table[male] - table[female]))
+    assert scores(ask_items(part, tokenizer, "causal"), CausalAnswerer(gpt2, CPU)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_causal_models_take_the_mean_over_words_of_two_tokens(gpt2: Any) -> None:
@@ -167,11 +157,11 @@ def test_causal_models_take_the_mean_over_words_of_two_tokens(gpt2: Any) -> None
         means = []
         for word in ("he", "she"):
             first, second = tokenizer(word)["input_ids"]
-            found = log_probabilities(gpt2, input_ids=[*before, first, second])
-            means.append(float(found[len(before) - 1, first] + found[len(before), second]) / 2)
+            table = log_probabilities(gpt2, input_ids=[*before, first, second])
+            means.append(float(table[len(before) - 1, first] + table[len(before), second]) / 2)
         expected.append(means[0] - means[1])
-    found = scores(put("template-3", tokenizer, "causal"), CausalAnswerer(gpt2, CPU))
-    assert found == pytest.approx(expected, abs=1e-5)
+    actual = scores(ask_items("template-3", tokenizer, "causal"), CausalAnswerer(gpt2, CPU))
+    assert actual == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("words", [SINGLE, EQUAL], ids=["one token", "two tokens"])
@@ -186,22 +176,22 @@ def test_encoder_decoders_fill_a_sentinel(t5: Any, part: str, words: list[str]) 
         means = []
         for word in (template.male, template.female):
             pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
-            found = log_probabilities(t5, input_ids=source, decoder_input_ids=[0, sentinel, *pieces])
-            means.append(sum(float(found[1 + i, piece]) for i, piece in enumerate(pieces)) / len(pieces))
+            table = log_probabilities(t5, input_ids=source, decoder_input_ids=[0, sentinel, *pieces])
+            means.append(sum(float(table[1 + i, piece]) for i, piece in enumerate(pieces)) / len(pieces))
         expected.append(means[0] - means[1])
-    asked = put(part, tokenizer, "seq2seq", decoder_start_token_id=0)
+    asked = ask_items(part, tokenizer, "seq2seq", decoder_start_token_id=0)
     assert asked.protocol == "sentinel"
     assert scores(asked, Seq2seqAnswerer(t5, CPU)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_one_token_needs_no_normaliser() -> None:
     for kind in ("masked", "causal"):
-        asked = put("template-3", word_piece(SINGLE), kind)
+        asked = ask_items("template-3", word_piece(SINGLE), kind)
         assert {question.want for trial in asked.trials for question in trial.questions} == {Want.LOGIT}
 
 
 def test_the_words_that_were_compared_are_named() -> None:
-    (trial, _) = put("template-1", word_piece(SINGLE), "masked").trials
+    (trial, _) = ask_items("template-1", word_piece(SINGLE), "masked").trials
     (score,) = trial.score([torch.tensor([3.0, 1.0]).numpy()])
     assert (score.candidate, score.role, score.score) == ("He/She", "log_ratio", 2.0)
 
@@ -215,20 +205,20 @@ def test_the_templates_of_each_kind() -> None:
 @pytest.mark.parametrize("part", ["template-1", "template-2"])
 def test_causal_models_cannot_be_asked_what_comes_before_the_sentence(part: str) -> None:
     with pytest.raises(CannotAsk, match=f"In {part} the word stands before the sentence"):
-        put(part, word_piece(SINGLE), "causal")
+        ask_items(part, word_piece(SINGLE), "causal")
 
 
 def test_a_model_without_a_mask_or_sentinel_cannot_be_asked() -> None:
     bare = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]")))
     with pytest.raises(CannotAsk, match="no mask token"):
-        put("template-1", bare, "masked")
+        ask_items("template-1", bare, "masked")
     with pytest.raises(CannotAsk, match="no sentinel"):
-        put("template-1", bare, "seq2seq")
+        ask_items("template-1", bare, "seq2seq")
 
 
-def test_what_there_is_not() -> None:
+def test_unknown_parts_protocols_and_languages() -> None:
     with pytest.raises(UsageError, match="no part 'all'; its parts are template-1, "):
-        put("all", word_piece(SINGLE), "masked")
+        ask_items("all", word_piece(SINGLE), "masked")
     with pytest.raises(UsageError, match="'in-context' is not a protocol of GEST; it has only published"):
         ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), protocol="in-context")
     german = [GestItem("0", "de", 9, "Ich sang.")]
@@ -238,10 +228,4 @@ def test_what_there_is_not() -> None:
 
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
-    assert TEMPLATES["template-3"].until("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
-
-
-def test_examples_in_docstrings() -> None:
-    found = doctest.testmod(gendered)
-    assert found.attempted
-    assert not found.failed
+    assert TEMPLATES["template-3"].up_to_word("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'

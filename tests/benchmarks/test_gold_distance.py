@@ -1,4 +1,4 @@
-"""The distance to the truth, and S_JSD of a pair, against SciPy's and as the paper writes them."""
+"""The distance to the gold distribution and S_JSD, compared with SciPy and with the paper's formula."""
 
 import math
 
@@ -30,8 +30,8 @@ def test_equals_the_closed_form_where_that_is_stable(p: float) -> None:
 
 
 @given(st.floats(-300, -9))
-def test_is_the_root_of_half_of_what_is_missing_from_certainty(exponent: float) -> None:
-    """Near p = 1 the divergence is (1 - p) / 2, whatever is left of p itself in a float."""
+def test_near_certainty_is_the_root_of_half_the_remaining_probability(exponent: float) -> None:
+    """Near p = 1 the divergence is (1 - p) / 2, even where p itself rounds to 1."""
     rest = 10.0**exponent
     assert float(gold_distance(-rest)) == pytest.approx(math.sqrt(rest / 2), rel=1e-6)
 
@@ -41,8 +41,8 @@ def test_the_two_ends() -> None:
 
 
 @given(log_probs, log_probs)
-def test_the_likelier_is_never_farther(one: float, other: float) -> None:
-    nearer, farther = gold_distance([max(one, other), min(one, other)])
+def test_the_likelier_is_never_farther(first: float, second: float) -> None:
+    nearer, farther = gold_distance([max(first, second), min(first, second)])
     assert nearer <= farther + 1e-15
 
 
@@ -58,7 +58,7 @@ def test_swapping_the_sentences_swaps_the_sign(pair: list[tuple[float, float]]) 
 
 
 @given(st.lists(log_probs, min_size=1))
-def test_the_same_probabilities_are_no_lean(same: list[float]) -> None:
+def test_equal_probabilities_give_zero(same: list[float]) -> None:
     assert s_jsd(same, same) == 0
 
 

@@ -1,4 +1,4 @@
-"""The questions and scores of sentence pairs, against each protocol's definition written out naively."""
+"""Questions and scores of sentence pairs, compared with naive implementations of each protocol."""
 
 import math
 from types import SimpleNamespace
@@ -11,11 +11,10 @@ from scipy.spatial.distance import jensenshannon
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
@@ -54,49 +53,40 @@ def seq2seq_text() -> TokenizerText:
     return TokenizerText(tokenizer, SimpleNamespace(decoder_start_token_id=1), "seq2seq")
 
 
-def put(items: list[PairItem], text: Any, protocol: str = "published") -> Asked:
+def ask_items(items: list[PairItem], text: Any, protocol: str = "published") -> Asked:
     return ask("all", items, text, protocol=protocol)
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, dict[str, float]]:
     """The scores of each pair, by role."""
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-        batch_tokens=40,
-    )
-    found = {}
-    for trial in asked.trials:
-        rows = trial.score([answers[question.digest] for question in trial.questions])
+    by_item = {}
+    for item, rows in answered(asked, answerer, batch_tokens=40):
         assert len({row.role for row in rows}) == len(rows)
-        found[trial.item.id] = {row.role: row.score for row in rows}
-    return found
+        by_item[item] = {row.role: row.score for row in rows}
+    return by_item
 
 
-# What is asked
+# Questions
 
 
 def test_each_shared_token_is_masked_in_turn_in_both_sentences() -> None:
-    (trial,) = put(PAIRS[:1], masked_text()).trials
+    (trial,) = ask_items(PAIRS[:1], masked_text()).trials
     more, less = (encoded.ids for encoded in masked_text().encode_whole([PAIRS[0].more, PAIRS[0].less]))
     assert (len(more), len(less)) == (10, 9)  # gentle is two pieces
-    expected = [(more, place) for place in range(3, 9)] + [(less, place) for place in range(2, 8)]
+    expected = [(more, index) for index in range(3, 9)] + [(less, index) for index in range(2, 8)]
     assert [(q.ids, q.wanted) for q in trial.questions] == [
-        ((*ids[:place], MASK, *ids[place + 1 :]), ((place, ids[place]),)) for ids, place in expected
+        ((*ids[:index], MASK, *ids[index + 1 :]), ((index, ids[index]),)) for ids, index in expected
     ]
     assert {q.want for q in trial.questions} == {Want.LOG_PROB_AND_TOP}
 
 
 def test_no_special_token_is_asked_about() -> None:
-    asked = put([*PAIRS, SAME], masked_text())
+    asked = ask_items([*PAIRS, SAME], masked_text())
     assert not {CLS, SEP} & {token for trial in asked.trials for q in trial.questions for _, token in q.wanted}
 
 
 def test_within_a_word_what_is_to_the_right_is_masked_too() -> None:
-    (trial,) = put([SAME], masked_text(), "within-word-l2r").trials
+    (trial,) = ask_items([SAME], masked_text(), "within-word-l2r").trials
     she, is_, gen, tle, stop = masked_text().encode([SAME.more])[0].ids
     assert [q.ids for q in trial.questions][:5] == [
         (CLS, MASK, is_, gen, tle, stop, SEP),
@@ -108,82 +98,86 @@ def test_within_a_word_what_is_to_the_right_is_masked_too() -> None:
 
 
 def test_pieces_that_are_not_shared_are_masked_with_their_word() -> None:
-    """`kindly` and `kind` share their first piece; the second one would give it away."""
-    (trial,) = put(PAIRS[2:], masked_text(), "within-word-l2r").trials
+    """`kindly` and `kind` share their first piece, which the second piece would reveal."""
+    (trial,) = ask_items(PAIRS[2:], masked_text(), "within-word-l2r").trials
     more, less = trial.questions[2], trial.questions[len(trial.questions) // 2 + 2]
     assert more.wanted == less.wanted
-    assert [place for place, token in enumerate(more.ids) if token == MASK] == [3, 4]
-    assert [place for place, token in enumerate(less.ids) if token == MASK] == [3]
+    assert [index for index, token in enumerate(more.ids) if token == MASK] == [3, 4]
+    assert [index for index, token in enumerate(less.ids) if token == MASK] == [3]
 
 
-def test_unmasked_protocols_ask_about_every_token_in_plain_sight() -> None:
+def test_unmasked_protocols_ask_about_every_token() -> None:
     for protocol, want in (("aul", Want.LOG_PROB), ("aula", Want.LOG_PROB_AND_ATTENTION)):
-        (trial,) = put(PAIRS[:1], masked_text(), protocol).trials
+        (trial,) = ask_items(PAIRS[:1], masked_text(), protocol).trials
         for question, sentence in zip(trial.questions, (PAIRS[0].more, PAIRS[0].less), strict=True):
             ids = masked_text().encode_whole([sentence])[0].ids
             assert question.ids == ids
-            assert question.wanted == tuple((place, ids[place]) for place in range(1, len(ids) - 1))
+            assert question.wanted == tuple((index, ids[index]) for index in range(1, len(ids) - 1))
             assert question.want is want
 
 
 def test_a_likelihood_is_of_every_token_after_the_start() -> None:
     text = causal_text(bos_token="<s>")
-    (trial,) = put(PAIRS[:1], text, "likelihood").trials
+    (trial,) = ask_items(PAIRS[:1], text, "likelihood").trials
     for question, sentence in zip(trial.questions, (PAIRS[0].more, PAIRS[0].less), strict=True):
         ids = (text.start, *text.encode([sentence])[0].ids)
         assert question.ids == ids
-        assert question.wanted == tuple((place - 1, ids[place]) for place in range(1, len(ids)))
+        assert question.wanted == tuple((index - 1, ids[index]) for index in range(1, len(ids)))
 
 
 def test_an_encoder_decoder_fills_a_sentinel_with_the_sentence() -> None:
     text = seq2seq_text()
-    (trial,) = put(PAIRS[:1], text).trials
+    (trial,) = ask_items(PAIRS[:1], text).trials
     for question, sentence in zip(trial.questions, (PAIRS[0].more, PAIRS[0].less), strict=True):
         ids = (text.decoder_start, text.sentinel, *text.encode([sentence])[0].ids)
         assert question.source == (text.sentinel, 2)  # </s>
         assert question.ids == ids
-        assert question.wanted == tuple((place - 1, ids[place]) for place in range(2, len(ids)))
+        assert question.wanted == tuple((index - 1, ids[index]) for index in range(2, len(ids)))
 
 
 def test_both_likelihoods_ask_the_same_so_that_the_second_is_free() -> None:
     text = causal_text(bos_token="<s>")
     asked = [
-        {q.digest for trial in put(PAIRS, text, protocol).trials for q in trial.questions}
+        {q.digest for trial in ask_items(PAIRS, text, protocol).trials for q in trial.questions}
         for protocol in ("likelihood", "likelihood-shared")
     ]
     assert asked[0] == asked[1]
 
 
 @pytest.mark.parametrize("protocol", ["published", "within-word-l2r"])
-def test_a_pair_without_a_shared_token_is_left_out_and_told(protocol: str) -> None:
-    asked = put([NOTHING, SAME], masked_text(), protocol)
+def test_a_pair_without_a_shared_token_is_skipped_with_a_reason(protocol: str) -> None:
+    asked = ask_items([NOTHING, SAME], masked_text(), protocol)
     assert [trial.item.id for trial in asked.trials] == ["same"]
     assert [(skip.item, skip.reason) for skip in asked.skipped] == [("nothing", "its two sentences share no token")]
 
 
 def test_only_protocols_of_shared_tokens_need_some() -> None:
     text = causal_text(bos_token="<s>")
-    assert not put([NOTHING], text, "likelihood-shared").trials
-    assert len(put([NOTHING], text, "likelihood").trials) == len(put([NOTHING], masked_text(), "aul").trials) == 1
+    assert not ask_items([NOTHING], text, "likelihood-shared").trials
+    assert (
+        len(ask_items([NOTHING], text, "likelihood").trials)
+        == len(ask_items([NOTHING], masked_text(), "aul").trials)
+        == 1
+    )
 
 
 @pytest.mark.parametrize("protocol", ["aul", "likelihood"])
-def test_a_sentence_of_no_token_is_left_out_and_told(protocol: str) -> None:
+def test_a_sentence_of_no_token_is_skipped_with_a_reason(protocol: str) -> None:
     text = masked_text() if protocol == "aul" else causal_text(bos_token="<s>")
-    (skip,) = put([pair("empty", " ", "she is loud")], text, protocol).skipped
+    (skip,) = ask_items([pair("empty", " ", "she is loud")], text, protocol).skipped
     assert (skip.item, skip.reason) == ("empty", "one of its sentences has no token")
 
 
-# What the protocols are called, and who cannot be asked
+# Names of protocols, and models that cannot be asked
 
 
 @pytest.mark.parametrize(("text", "name"), [(masked_text(), "published"), (seq2seq_text(), "likelihood")])
 def test_the_protocol_is_named_by_what_was_done(text: Any, name: str) -> None:
-    assert put(PAIRS, text).protocol == name
+    assert ask_items(PAIRS, text).protocol == name
 
 
 def test_causal_models_have_no_published_protocol() -> None:
-    assert put(PAIRS, causal_text(bos_token="<s>")).protocol == "likelihood"
+    assert ask_items(PAIRS, causal_text(bos_token="<s>")).protocol == "likelihood"
 
 
 @pytest.mark.parametrize(
@@ -192,32 +186,32 @@ def test_causal_models_have_no_published_protocol() -> None:
 )
 def test_a_protocol_of_another_kind_of_model_cannot_be_asked(text: Any, protocol: str) -> None:
     with pytest.raises(CannotAsk, match=f"{protocol} is not for {text.kind} models; for those there are"):
-        put(PAIRS, text, protocol)
+        ask_items(PAIRS, text, protocol)
 
 
 def test_an_unknown_protocol_is_a_bad_request() -> None:
     with pytest.raises(UsageError, match="'in-context' is not a protocol of sentence pairs; choose published, "):
-        put(PAIRS, masked_text(), "in-context")
+        ask_items(PAIRS, masked_text(), "in-context")
 
 
 def test_models_that_lack_a_token_cannot_be_asked() -> None:
     with pytest.raises(CannotAsk, match="no token for the beginning"):
-        put(PAIRS, causal_text())
+        ask_items(PAIRS, causal_text())
     with pytest.raises(CannotAsk, match="no mask token"):
-        put(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "masked"))
+        ask_items(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "masked"))
     with pytest.raises(CannotAsk, match="no sentinel"):
-        put(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "seq2seq"))
+        ask_items(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "seq2seq"))
 
 
-def test_words_need_a_tokenizer_that_tells_them() -> None:
+def test_words_need_a_fast_tokenizer() -> None:
     class Slow(TokenizerText):
         has_offsets = False
 
     with pytest.raises(CannotAsk, match="needs a fast tokenizer"):
-        put(PAIRS, Slow(word_piece(), SimpleNamespace(), "masked"), "within-word-l2r")
+        ask_items(PAIRS, Slow(word_piece(), SimpleNamespace(), "masked"), "within-word-l2r")
 
 
-# What the answers become
+# Scores
 
 
 def log_probs(model: Any, **inputs: Any) -> torch.Tensor:
@@ -226,16 +220,16 @@ def log_probs(model: Any, **inputs: Any) -> torch.Tensor:
     return torch.log_softmax(logits.double(), dim=-1)
 
 
-def naive_masked(model: Any, ids: list[int], place: int, covered: list[int]) -> tuple[float, float, float]:
-    """Log-probability, distance to the truth by SciPy, and whether it is the likeliest, of one token."""
+def naive_masked(model: Any, ids: list[int], index: int, covered: list[int]) -> tuple[float, float, float]:
+    """Log-probability of a token, its distance to the gold distribution by SciPy, and whether it is the argmax."""
     shown = [MASK if at in covered else token for at, token in enumerate(ids)]
-    found = log_probs(model, input_ids=shown)[place]
-    one_hot = np.eye(len(found))[ids[place]]
-    distance = float(jensenshannon(found.exp().numpy(), one_hot, base=2))
-    return float(found[ids[place]]), distance, float(found.argmax() == ids[place])
+    table = log_probs(model, input_ids=shown)[index]
+    one_hot = np.eye(len(table))[ids[index]]
+    distance = float(jensenshannon(table.exp().numpy(), one_hot, base=2))
+    return float(table[ids[index]]), distance, float(table.argmax() == ids[index])
 
 
-# The places of the shared tokens of PAIRS, and the last places of their words, read off the sentences by eye.
+# Positions of the shared tokens of PAIRS in both sentences, and the last positions of their words; written by hand.
 SHARED = {
     "a": ([3, 4, 5, 6, 7, 8], [2, 3, 4, 5, 6, 7], {4: 5}, {3: 4}),
     "b": ([2, 3, 4, 5, 6], [3, 4, 7, 8, 9], {4: 5}, {7: 8}),
@@ -246,22 +240,22 @@ SHARED = {
 @pytest.mark.parametrize("protocol", ["published", "within-word-l2r"])
 def test_masked_scores_are_what_the_papers_define(protocol: str) -> None:
     model = made(MASKED["bert"])
-    found = scores(put(PAIRS, masked_text(), protocol), MaskedAnswerer(model, CPU))
+    actual = scores(ask_items(PAIRS, masked_text(), protocol), MaskedAnswerer(model, CPU))
     for item in PAIRS:
-        *places, words_more, words_less = SHARED[item.id]
+        *indices, words_more, words_less = SHARED[item.id]
         numbers = []
-        for sentence, own, words in zip((item.more, item.less), places, (words_more, words_less), strict=True):
+        for sentence, own, words in zip((item.more, item.less), indices, (words_more, words_less), strict=True):
             ids = list(masked_text().encode_whole([sentence])[0].ids)
-            last = {place: words.get(place, place) if protocol == "within-word-l2r" else place for place in own}
+            last = {index: words.get(index, index) if protocol == "within-word-l2r" else index for index in own}
             numbers.append([naive_masked(model, ids, p, list(range(p, last[p] + 1))) for p in own])
         (more, distance_more, hits_more), (less, distance_less, hits_less) = (zip(*n, strict=True) for n in numbers)
-        lean = float(np.mean(distance_more) - np.mean(distance_less))
-        assert found[item.id] == pytest.approx(
+        s_jsd = float(np.mean(distance_more) - np.mean(distance_less))
+        assert actual[item.id] == pytest.approx(
             {
                 "more": sum(more),
                 "less": sum(less),
-                "s_jsd": lean,
-                "b_s_jsd": float(lean < 0),
+                "s_jsd": s_jsd,
+                "b_s_jsd": float(s_jsd < 0),
                 "shared_tokens": len(more),
                 "hits_more": sum(hits_more),
                 "hits_less": sum(hits_less),
@@ -275,9 +269,9 @@ def test_unmasked_scores_are_what_the_paper_defines(architecture: str) -> None:
     model = made(MASKED[architecture])
     usual = model.config._attn_implementation
     answerer = MaskedAnswerer(model, CPU)
-    aul = scores(put(PAIRS, masked_text(), "aul"), answerer)
-    aula = scores(put(PAIRS, masked_text(), "aula"), answerer)
-    assert model.config._attn_implementation == usual  # the fast attention is back
+    aul = scores(ask_items(PAIRS, masked_text(), "aul"), answerer)
+    aula = scores(ask_items(PAIRS, masked_text(), "aula"), answerer)
+    assert model.config._attn_implementation == usual  # restored afterwards
     model.set_attn_implementation("eager")
     for item in PAIRS:
         plain, weighted = [], []
@@ -286,8 +280,8 @@ def test_unmasked_scores_are_what_the_paper_defines(architecture: str) -> None:
             with torch.no_grad():
                 layers = model(input_ids=torch.tensor([ids]), output_attentions=True).attentions
             attention = torch.cat(layers).double().mean(dim=0).mean(dim=0).mean(dim=0)
-            found = log_probs(model, input_ids=ids)
-            own = [(float(found[place, ids[place]]), float(attention[place])) for place in range(1, len(ids) - 1)]
+            table = log_probs(model, input_ids=ids)
+            own = [(float(table[index, ids[index]]), float(attention[index])) for index in range(1, len(ids) - 1)]
             plain.append(sum(log_prob for log_prob, _ in own) / len(own))
             weighted.append(sum(log_prob * weight for log_prob, weight in own) / len(own))
         for got, (more, less) in ((aul, plain), (aula, weighted)):
@@ -296,13 +290,13 @@ def test_unmasked_scores_are_what_the_paper_defines(architecture: str) -> None:
 
 
 def naive_likelihoods(model: Any, lead: list[int], ids: list[int], source: list[int] | None) -> list[float]:
-    """The log-probability of each token, each by a forward pass of its own over what comes before it."""
-    found = []
+    """The log-probability of each token, with one forward pass per token."""
+    result = []
     for length in range(len(ids)):
         before = [*lead, *ids[:length]]
         inputs = {"input_ids": before} if source is None else {"input_ids": source, "decoder_input_ids": before}
-        found.append(float(log_probs(model, **inputs)[-1, ids[length]]))
-    return found
+        result.append(float(log_probs(model, **inputs)[-1, ids[length]]))
+    return result
 
 
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
@@ -310,12 +304,12 @@ def test_likelihoods_are_sums_over_all_or_over_the_shared_tokens(kind: Kind) -> 
     text = causal_text(bos_token="<s>") if kind == "causal" else seq2seq_text()
     model = made(CAUSAL["gpt2"] if kind == "causal" else SEQ2SEQ["t5"])
     answerer: Any = (CausalAnswerer if kind == "causal" else Seq2seqAnswerer)(model, CPU)
-    whole = scores(put(PAIRS[:2], text, "likelihood"), answerer)
-    shared = scores(put(PAIRS[:2], text, "likelihood-shared"), answerer)
+    whole = scores(ask_items(PAIRS[:2], text, "likelihood"), answerer)
+    shared = scores(ask_items(PAIRS[:2], text, "likelihood-shared"), answerer)
     lead = [text.start] if kind == "causal" else [text.decoder_start, text.sentinel]
     source = None if kind == "causal" else [text.sentinel, 2]
-    # In whole words, and counted without what stands in front.
-    places = {"a": ([2, 3, 4, 5, 6], [1, 2, 3, 4, 5]), "b": ([1, 2, 3, 4], [2, 3, 6, 7])}
+    # Positions in whole words, without the leading special tokens.
+    indices = {"a": ([2, 3, 4, 5, 6], [1, 2, 3, 4, 5]), "b": ([1, 2, 3, 4], [2, 3, 6, 7])}
     for item in PAIRS[:2]:
         more, less = (
             np.array(naive_likelihoods(model, lead, list(text.encode([sentence])[0].ids), source))  # type: ignore[arg-type]
@@ -331,7 +325,7 @@ def test_likelihoods_are_sums_over_all_or_over_the_shared_tokens(kind: Kind) -> 
             },
             abs=2e-5,
         )
-        kept_more, kept_less = more[places[item.id][0]], less[places[item.id][1]]
+        kept_more, kept_less = more[indices[item.id][0]], less[indices[item.id][1]]
         assert shared[item.id] == pytest.approx(
             {
                 "more": kept_more.sum(),
@@ -345,25 +339,25 @@ def test_likelihoods_are_sums_over_all_or_over_the_shared_tokens(kind: Kind) -> 
 
 @pytest.mark.parametrize("protocol", ["published", "within-word-l2r", "aul", "aula"])
 def test_a_sentence_ties_with_itself_to_the_last_bit(protocol: str) -> None:
-    (found,) = scores(put([SAME], masked_text(), protocol), MaskedAnswerer(made(MASKED["bert"]), CPU)).values()
-    assert found["more"] == found["less"]
-    assert found.get("s_jsd", 0.0) == found.get("b_s_jsd", 0.0) == found.get("difference", 0.0) == 0.0
+    (actual,) = scores(ask_items([SAME], masked_text(), protocol), MaskedAnswerer(made(MASKED["bert"]), CPU)).values()
+    assert actual["more"] == actual["less"]
+    assert actual.get("s_jsd", 0.0) == actual.get("b_s_jsd", 0.0) == actual.get("difference", 0.0) == 0.0
 
 
 def test_what_stands_before_the_first_difference_is_no_preference() -> None:
-    """A causal model has read the same there, so that a pair that differs at its end ties, whatever a batch rounds."""
+    """Rounding differences between batches in the common prefix must not break a tie."""
     late = pair("late", "she is very loud", "she is very gentle")
     text = causal_text(bos_token="<s>")
     noisy = [np.array([-1, -2, -3, -4], dtype=np.float32), np.array([-1, -2 - 1e-6, -3, -9], dtype=np.float32)]
     for protocol, difference in (("likelihood-shared", 0.0), ("likelihood", 5 / 4)):
-        (trial,) = put([late], text, protocol).trials
-        found = {row.role: row.score for row in trial.score(noisy)}
-        assert found["difference"] == difference
-        assert (found["more"] == found["less"]) == (protocol == "likelihood-shared")
+        (trial,) = ask_items([late], text, protocol).trials
+        actual = {row.role: row.score for row in trial.score(noisy)}
+        assert actual["difference"] == difference
+        assert (actual["more"] == actual["less"]) == (protocol == "likelihood-shared")
 
 
-def test_numbers_about_a_sentence_are_told_from_those_about_the_pair() -> None:
-    (trial,) = put([SAME], masked_text()).trials
+def test_scores_of_a_sentence_and_of_the_pair_have_different_candidates() -> None:
+    (trial,) = ask_items([SAME], masked_text()).trials
     rows = trial.score([np.array([math.log(0.5), 1], dtype=np.float32)] * len(trial.questions))
     assert {row.role: row.candidate for row in rows} == {
         "more": "same/more",
@@ -376,7 +370,7 @@ def test_numbers_about_a_sentence_are_told_from_those_about_the_pair() -> None:
     }
 
 
-# Beside the protocols
+# Perturbations and registration
 
 
 def test_dropping_the_final_character_leaves_all_else() -> None:

@@ -10,11 +10,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.winobias import NOISE, UNREADABLE, ask
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.winobias import WinoBiasItem
@@ -43,37 +42,30 @@ CLEAN = ["one", "two", "self", "first"]
 
 def tokenizer(single: str = "[CLS] $A [SEP]", **special: str) -> PreTrainedTokenizerFast:
     vocabulary = {piece: i for i, piece in enumerate(WORDS.split())}
-    made_of = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    made_of.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
     tokens = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    made_of.post_processor = processors.TemplateProcessing(single=single, special_tokens=tokens)
-    return PreTrainedTokenizerFast(tokenizer_object=made_of, unk_token="[UNK]", mask_token="[MASK]", **special)
+    backend.post_processor = processors.TemplateProcessing(single=single, special_tokens=tokens)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]", **special)
 
 
-def put(kind: Kind, found: Any, protocol: str = "published") -> Asked:
-    text = TokenizerText(found, SimpleNamespace(), kind)
+def ask_items(kind: Kind, tokenizer_: Any, protocol: str = "published") -> Asked:
+    text = TokenizerText(tokenizer_, SimpleNamespace(), kind)
     return ask("type1-dev", ITEMS, text, protocol=protocol)
 
 
 def scores(asked: Asked, answerer: Any) -> dict[str, float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint="m",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return {trial.item.id: trial.score([answers[q.digest] for q in trial.questions])[0].score for trial in asked.trials}
+    return {item: rows[0].score for item, rows in answered(asked, answerer)}
 
 
 def log_probabilities(model: Any, ids: list[int]) -> torch.Tensor:
     with torch.no_grad():
-        found: torch.Tensor = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
-    return found
+        result: torch.Tensor = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
+    return result
 
 
 def test_lines_that_differ_in_more_than_pronouns_are_noise() -> None:
-    asked = put("masked", tokenizer())
+    asked = ask_items("masked", tokenizer())
     assert [trial.item.id for trial in asked.trials] == CLEAN
     assert {skip.item: skip.reason for skip in asked.skipped} == dict.fromkeys(["plural", "longer", "same"], NOISE)
 
@@ -83,15 +75,15 @@ def test_masked_models_compare_all_pronouns_in_their_places() -> None:
         vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
     )
     bert: Any = made(lambda: t.BertForMaskedLM(config))
-    asked = put("masked", tokenizer())
-    found = scores(asked, MaskedAnswerer(bert, CPU))
-    for one in (i for i in ITEMS if i.id in CLEAN):
-        male, female = (tokenizer()(sentence)["input_ids"] for sentence in (one.male, one.female))
-        places = [place for place, (a, b) in enumerate(zip(male, female, strict=True)) if a != b]
-        masked = [3 if place in places else token for place, token in enumerate(male)]
+    asked = ask_items("masked", tokenizer())
+    actual = scores(asked, MaskedAnswerer(bert, CPU))
+    for case in (i for i in ITEMS if i.id in CLEAN):
+        male, female = (tokenizer()(sentence)["input_ids"] for sentence in (case.male, case.female))
+        indices = [index for index, (a, b) in enumerate(zip(male, female, strict=True)) if a != b]
+        masked = [3 if index in indices else token for index, token in enumerate(male)]
         table = log_probabilities(bert, masked)
-        differences = [float(table[place, male[place]] - table[place, female[place]]) for place in places]
-        assert found[one.id] == pytest.approx(sum(differences) / len(differences), abs=1e-5)
+        differences = [float(table[index, male[index]] - table[index, female[index]]) for index in indices]
+        assert actual[case.id] == pytest.approx(sum(differences) / len(differences), abs=1e-5)
     (two,) = (trial for trial in asked.trials if trial.item.id == "two")
     assert two.score([torch.zeros(6).numpy()])[0].candidate == "his/her he/she him/her"
 
@@ -99,26 +91,26 @@ def test_masked_models_compare_all_pronouns_in_their_places() -> None:
 @pytest.mark.parametrize(("single", "lead"), [("[CLS] $A [SEP]", 1), ("$A", 1), ("[CLS] $A", 1)])
 def test_causal_models_compare_whole_sentences(single: str, lead: int) -> None:
     gpt2: Any = made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2)))
-    asked = put("causal", tokenizer(single, bos_token="[CLS]"))
+    asked = ask_items("causal", tokenizer(single, bos_token="[CLS]"))
     assert asked.protocol == "whole-sentence"
-    found = scores(asked, CausalAnswerer(gpt2, CPU))
-    for one in (i for i in ITEMS if i.id in CLEAN):
+    actual = scores(asked, CausalAnswerer(gpt2, CPU))
+    for case in (i for i in ITEMS if i.id in CLEAN):
         sums = []
-        for sentence in (one.male, one.female):
+        for sentence in (case.male, case.female):
             ids = [1, *tokenizer("$A")(sentence)["input_ids"]]
             table = log_probabilities(gpt2, ids)
-            sums.append(sum(float(table[place - 1, ids[place]]) for place in range(lead, len(ids))))
-        assert found[one.id] == pytest.approx(sums[0] - sums[1], abs=1e-4)
+            sums.append(sum(float(table[index - 1, ids[index]]) for index in range(lead, len(ids))))
+        assert actual[case.id] == pytest.approx(sums[0] - sums[1], abs=1e-4)
 
 
 def test_without_a_start_token_the_first_word_must_not_differ() -> None:
-    asked = put("causal", tokenizer("$A"))
+    asked = ask_items("causal", tokenizer("$A"))
     assert [trial.item.id for trial in asked.trials] == CLEAN[:-1]
     assert {skip.item: skip.reason for skip in asked.skipped}["first"] == UNREADABLE
 
 
 def test_what_cannot_be_asked() -> None:
     with pytest.raises(CannotAsk, match="masked and causal models"):
-        put("seq2seq", tokenizer())
+        ask_items("seq2seq", tokenizer())
     with pytest.raises(UsageError, match="not a protocol of WinoBias"):
-        put("masked", tokenizer(), "in-context")
+        ask_items("masked", tokenizer(), "in-context")

@@ -1,16 +1,13 @@
-"""Bad input: one sentence that names the place and the way out, exit code 2, no traceback, nothing half-written."""
+"""Bad input: one sentence with the location and a remedy, exit code 2, no traceback, no partial files."""
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.models.tiny import CAUSAL, made
-from tests.models.tiny_tokenizers import word_level
-from tiltmeter.cli import main
+from tests.support.command import command
 
 ITEM: dict[str, Any] = {
     "id": "mine-1",
@@ -21,22 +18,6 @@ ITEM: dict[str, Any] = {
     "context": "The nurse was BLANK.",
     "candidates": {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"},
 }
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "causal"
-    made(CAUSAL["gpt2"]).save_pretrained(folder)
-    word_level(bos_token="<s>").save_pretrained(folder)
-    return str(folder)
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    monkeypatch.setenv("COLUMNS", "1000")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
 
 
 def lines(*items: Any) -> str:
@@ -69,16 +50,16 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that(
-    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content, message = FILES[name]
     path = tmp_path / "mine.jsonl"
     path.write_text(content, encoding="utf-8")
-    assert command(monkeypatch, "run", model, "--on", str(path), "--out", str(tmp_path / "out")) == 2
-    said = capsys.readouterr().err.strip()
-    assert re.search(message, said), said
-    assert len(said.splitlines()) == 1
-    assert "Traceback" not in said
+    assert command(monkeypatch, "run", causal, "--on", str(path), "--out", str(tmp_path / "out")) == 2
+    error = capsys.readouterr().err.strip()
+    assert re.search(message, error), error
+    assert len(error.splitlines()) == 1
+    assert "Traceback" not in error
     assert not (tmp_path / "out").exists()
 
 
@@ -120,15 +101,15 @@ REQUESTS: dict[str, tuple[list[str], str]] = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_with(
-    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("{}")
     monkeypatch.chdir(tmp_path)
     words, message = REQUESTS[name]
-    words = [{"MODEL": model, "FILE": "file"}.get(word, word) for word in words]
+    words = [{"MODEL": causal, "FILE": "file"}.get(word, word) for word in words]
     assert command(monkeypatch, *words) == 2
-    said = capsys.readouterr().err.strip()
-    assert re.search(message, said), said
-    assert len(said.splitlines()) == 1
-    assert "Traceback" not in said
+    error = capsys.readouterr().err.strip()
+    assert re.search(message, error), error
+    assert len(error.splitlines()) == 1
+    assert "Traceback" not in error
     assert {path.name for path in tmp_path.iterdir()} == {"file"}

@@ -1,13 +1,12 @@
-"""The commands on runs: what they print, what they write, and how they end."""
+"""`compare`, `check` and `export`: output, files and exit codes."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.runs.made import association_scores, pair_scores, run, saved
-from tiltmeter.cli import main
+from tests.support.command import command
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +21,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: saved(folder / name, result) for name, result in made.items()}
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    monkeypatch.setenv("COLUMNS", "1000")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
-
-
 def test_compare(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     page = tmp_path / "new" / "page.html"
     assert command(monkeypatch, "compare", runs["one"], runs["two"], "--html", str(page)) == 0
@@ -41,8 +32,12 @@ def test_compare(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_compare_as_json(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     assert command(monkeypatch, "compare", runs["one"], runs["two"], "--json", "--measure", "SS") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["part"] for one in found["differences"]] == ["intrasentence", "intersentence", "overall"]
+    content = json.loads(capsys.readouterr().out)
+    assert [difference["part"] for difference in content["differences"]] == [
+        "intrasentence",
+        "intersentence",
+        "overall",
+    ]
 
 
 def test_check_passes_and_fails(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -98,12 +93,12 @@ def test_export(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monkey
         (["check", "{one}", "--max", "stereoset.SSS 5"], "did you mean SS?"),
         (["check", "{one}"], "There are no rules"),
         (["check", "{one}", "--config", "none.toml"], "none.toml cannot be read"),
-        (["check", "{one}", "--baseline", "{two}"], "no rule about it"),
+        (["check", "{one}", "--baseline", "{two}"], "without a rule for it"),
         (["check", "{one}", "--no-worse-than", "2"], "name one with --baseline"),
-        (["check", "{one}", "--no-worse-than", "2", "--baseline", "{pairs}"], "The baseline has nothing for"),
+        (["check", "{one}", "--no-worse-than", "2", "--baseline", "{pairs}"], "The baseline has no scores on"),
         (["check", "{one}", "--no-worse-than", "2", "--baseline", "{elsewhere}"], "share no items"),
         (["export", "{one}", "--to", "modelcard"], "did you mean model-card?"),
-        (["export", "{one}", "--to", "hf-eval-results"], "name it with --dataset-id"),
+        (["export", "{one}", "--to", "hf-eval-results"], "give it with --dataset-id"),
         (["export", "nowhere", "--to", "jsonl"], "not a finished run"),
         (["export", "{one}", "--to", "jsonl", "--out", "."], "is a folder"),
         (["export", "{one}", "--to", "jsonl", "--model", "made/on"], "did you mean made/one?"),
@@ -119,11 +114,11 @@ def test_bad_input_is_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert command(monkeypatch, *(word.format(**runs) for word in words)) == 2
-    said = capsys.readouterr().err.strip()
-    assert message in said
-    assert said.startswith("tiltmeter: ")
-    assert len(said.splitlines()) == 1
-    assert said.endswith(".")
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert error.startswith("tiltmeter: ")
+    assert len(error.splitlines()) == 1
+    assert error.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["compare", "check", "export"])

@@ -1,4 +1,4 @@
-"""`tiltmeter data`, as it is typed."""
+"""The command `tiltmeter data`."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def _no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tiltmeter(*arguments: object) -> Result:
-    """Run a command. Errors come out, as they do for `tiltmeter.cli.main`, which prints those a user can mend."""
+    """Run a command and raise its errors, as `app()` does in `tiltmeter.cli.main`."""
     result = CliRunner().invoke(app, list(map(str, arguments)))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -58,7 +58,7 @@ def test_get_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_get_a_file_of_one_s_own() -> None:
-    with pytest.raises(UsageError, match="nothing to get"):
+    with pytest.raises(UsageError, match="nothing to download"):
         tiltmeter("get", "mine.jsonl")
 
 
@@ -104,7 +104,7 @@ def test_validate_what_is_good() -> None:
 
 @pytest.fixture
 def blemished(tmp_path: Path) -> Path:
-    """A file with four items of which the last three have outer space."""
+    """A file with four items, the last three with leading or trailing space."""
     path = tmp_path / "mine.jsonl"
     ends = ["", " ", " ", " "]
     lines = [

@@ -1,4 +1,4 @@
-"""`tiltmeter gest`, as it is typed."""
+"""The command `tiltmeter gest`."""
 
 import csv
 from pathlib import Path
@@ -21,7 +21,7 @@ def tiltmeter(*arguments: object) -> Result:
 
 @pytest.fixture
 def translations(tmp_path: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two translations of a sentence that is the same in both editions; what it says does not matter here."""
+    """Two translations of a sentence that is the same in both editions; their meaning does not matter here."""
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     editions = zip(load("gest", None, "en"), load("gest-1.0", None, "en"), strict=True)
     *_, sentence = (new.sentence for new, old in editions if new == old)  # type: ignore[union-attr]
@@ -47,7 +47,7 @@ def test_pairs_are_built_and_what_was_lost_is_told(translations: Path) -> None:
     assert lines[-1].split() == ["1", "pairs"]
     (pair,) = load_file(out)
     assert (pair.male, pair.female, pair.translator) == ("Bol som doma.", "Bola som doma.", "DeepL")  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match="is there already; --force replaces it"):
+    with pytest.raises(UsageError, match="already exists; --force replaces it"):
         tiltmeter(*arguments)
     tiltmeter(*arguments, "--force", "--edition", "1.0")
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_built(translations: Path) -> None:
     with pytest.raises(UsageError, match="no edition '2'"):
         tiltmeter("pairs", "build", translations, "--language", "sk", "--out", out, "--edition", "2")
     translations.write_text("from,to\nI sang.,Spieval som.\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="not a single pair"):
+    with pytest.raises(UsageError, match="No pairs were built"):
         tiltmeter("pairs", "build", translations, "--language", "sk", "--out", out)
     assert not out.exists()
 

@@ -1,13 +1,13 @@
-"""What a user sees of verdicts, samples, margins and of what does not compare: the commands as they are typed."""
+"""Verdicts, samples, margins and refused comparisons in the output of commands."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_compare_check_export import command
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run, saved, saved_before
 from tests.runs.test_predictions import predictions
+from tests.support.command import command
 
 SAMPLE = [
     {"benchmark": "stereoset", "part": part, "language": "en", "items": 60, "available": 2106, "files": {"x": "1"}}
@@ -40,7 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "flag", "more"),
+    ("left", "right", "flag", "more"),
     [
         ("bert", "gpt2", "kinds", []),
         ("bert", "in_context", "protocols", []),
@@ -49,8 +49,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     ],
 )
 def test_compare_across(
-    one: str,
-    other: str,
+    left: str,
+    right: str,
     flag: str,
     more: list[str],
     runs: dict[str, str],
@@ -58,37 +58,37 @@ def test_compare_across(
     monkeypatch: pytest.MonkeyPatch,
     capsys,
 ) -> None:
-    words = ["compare", runs[one], runs[other], *more]
+    words = ["compare", runs[left], runs[right], *more]
     assert command(monkeypatch, *words) == 2
-    said = capsys.readouterr().err.strip()
-    assert said.startswith("tiltmeter: ")
-    assert said.endswith(f"add --across {flag}.")
-    assert len(said.splitlines()) == 1
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("tiltmeter: ")
+    assert error.endswith(f"add --across {flag}.")
+    assert len(error.splitlines()) == 1
     page = tmp_path / "page.html"
     assert command(monkeypatch, *words, "--across", flag, "--html", str(page)) == 0
     warning = f"Compared across {flag}: "
     assert warning in capsys.readouterr().out
     assert warning in page.read_text(encoding="utf-8")
     assert command(monkeypatch, *words, "--across", flag, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert any(note.startswith(warning) for note in found["notes"])
-    assert found["differences"]
+    content = json.loads(capsys.readouterr().out)
+    assert any(note.startswith(warning) for note in content["notes"])
+    assert content["differences"]
 
 
 def test_prompting_and_likelihood(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     flags = [word for name in ("kinds", "protocols", "editions", "tokenizers") for word in ("--across", name)]
     for more in ([], flags):
         assert command(monkeypatch, "compare", runs["bert"], runs["chat"], *more) == 2
-        said = capsys.readouterr().err
-        assert "not tested against each other" in said
-        assert "add --across" not in said
+        error = capsys.readouterr().err
+        assert "not tested against each other" in error
+        assert "add --across" not in error
 
 
 def test_languages_have_their_caveat(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     assert command(monkeypatch, "compare", runs["languages"], "--by", "language", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["notes"] == ["Between languages, a difference may be the translation's as much as the model's."]
-    assert {(one["left"]["language"], one["right"]["language"]) for one in found["differences"]} == {("en", "de")}
+    content = json.loads(capsys.readouterr().out)
+    assert content["notes"] == ["A difference between languages may be due to the translation as much as to the model."]
+    assert {(d["left"]["language"], d["right"]["language"]) for d in content["differences"]} == {("en", "de")}
 
 
 def test_runs_made_before(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -128,7 +128,7 @@ def test_parts_that_contradict_each_other(runs: dict[str, str], monkeypatch: pyt
     out = capsys.readouterr().out
     assert "contradictory (intrasentence towards stereotypes, intersentence against)" in out
     assert command(monkeypatch, "check", runs["torn"], "--max", "stereoset.SS distance 6", "--json") == 1
-    places = [one["place"] for one in json.loads(capsys.readouterr().out)]
+    places = [verdict["place"] for verdict in json.loads(capsys.readouterr().out)]
     assert places == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
 
 
@@ -236,6 +236,6 @@ def test_bad_margins_are_one_sentence(
     margin: str, message: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     assert command(monkeypatch, *words, "--margin", margin) == 2
-    said = capsys.readouterr().err.strip()
-    assert message in said
-    assert len(said.splitlines()) == 1
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert len(error.splitlines()) == 1

@@ -71,8 +71,8 @@ def test_without_an_interval_the_value_is_judged() -> None:
 
 
 def test_both_parts_pooled_unless_one_is_named() -> None:
-    assert [v.place for v in check(RUN, [rule("max", "stereoset.SS 99")])] == ["stereoset/overall:en"]
-    assert [v.place for v in check(RUN, [rule("max", "stereoset/intrasentence.SS 99")])] == [
+    assert [v.location for v in check(RUN, [rule("max", "stereoset.SS 99")])] == ["stereoset/overall:en"]
+    assert [v.location for v in check(RUN, [rule("max", "stereoset/intrasentence.SS 99")])] == [
         "stereoset/intrasentence:en"
     ]
     assert len(check(RUN, [rule("max", "stereoset/*.SS 99")])) == 3
@@ -80,11 +80,13 @@ def test_both_parts_pooled_unless_one_is_named() -> None:
 
 def test_groups_and_measures_with_a_view_of_their_own() -> None:
     verdicts = check(RUN, [rule("max", "stereoset.SS[bias_type=*] 99")])
-    assert [verdict.of for verdict in verdicts] == [f"SS, bias_type {one}" for one in ("gender", "profession", "race")]
+    assert [verdict.quantity for verdict in verdicts] == [
+        f"SS, bias_type {name}" for name in ("gender", "profession", "race")
+    ]
     (macro,) = check(RUN, [rule("min", "stereoset.ICAT macro 1")])
-    assert macro.of == "ICAT macro, targets all"
+    assert macro.quantity == "ICAT macro, targets all"
     (macro,) = check(RUN, [rule("min", "stereoset.ICAT macro[bias_types=all] 1")])
-    assert macro.of == "ICAT macro, bias_types all"
+    assert macro.quantity == "ICAT macro, bias_types all"
 
 
 def test_no_worse_than_a_baseline() -> None:
@@ -99,14 +101,14 @@ def test_no_worse_than_a_baseline() -> None:
 @pytest.mark.parametrize("n", [3, 20, 200])
 @pytest.mark.parametrize("margin", ["0", "2"])
 def test_a_run_is_no_worse_than_itself_however_few_items_it_has(n: int, margin: str) -> None:
-    one = run(association_scores("made/new", seed=1, n=n, lean=0.7))
-    rounded = one.scores.assign(score=one.scores["score"] * (1 + 1e-6))
-    for other in (one, run(rounded)):
-        (verdict,) = check(one, [rule("no-worse-than", margin)], baseline=other)
+    result = run(association_scores("made/new", seed=1, n=n, lean=0.7))
+    rounded = result.scores.assign(score=result.scores["score"] * (1 + 1e-6))
+    for other in (result, run(rounded)):
+        (verdict,) = check(result, [rule("no-worse-than", margin)], baseline=other)
         assert (verdict.outcome, verdict.passed, verdict.value, verdict.even) == ("holds", True, 0.0, 1.0)
         assert verdict.note == "the two gave the same answers"
-    changed = one.scores.assign(score=one.scores["score"] + (one.scores["item"] == "intra-001"))
-    (verdict,) = check(one, [rule("no-worse-than", margin)], baseline=run(changed))
+    changed = result.scores.assign(score=result.scores["score"] + (result.scores["item"] == "intra-001"))
+    (verdict,) = check(result, [rule("no-worse-than", margin)], baseline=run(changed))
     assert "the same answers" not in verdict.note
 
 
@@ -120,7 +122,7 @@ def test_a_baseline_by_measure_and_group() -> None:
 def test_log_ratios_have_to_be_named() -> None:
     ours, theirs = (run(gest_scores(seed=seed), family="gest") for seed in (1, 2))
     assert len(check(ours, [rule("no-worse-than", "gest.log g_s 2")], baseline=theirs)) == 1
-    with pytest.raises(UsageError, match="is for percentages that lean"):
+    with pytest.raises(UsageError, match="applies to percentages of preferences"):
         check(ours, [rule("no-worse-than", "2")], baseline=theirs)
 
 
@@ -145,7 +147,7 @@ def test_rules_that_match_nothing(text: str, message: str) -> None:
     ("text", "baseline", "message"),
     [
         ("2", None, "needs a run to compare with; name one with --baseline"),
-        ("2", run(pair_scores(), family="pairs"), "baseline has nothing for stereoset/overall:en"),
+        ("2", run(pair_scores(), family="pairs"), "baseline has no scores on stereoset/overall:en"),
         ("2", run(association_scores(first=900)), "share no items of stereoset/overall:en"),
         ("2", run(association_scores(protocol="in-context")), r"in-context.*add --across protocols"),
         ("2", run(association_scores("b"), association_scores("c")), "not clear which of b, c"),
@@ -182,7 +184,7 @@ def test_what_is_printed(lenient: bool, encoding: str) -> None:
 
 def test_the_summary_says_why() -> None:
     verdicts = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")])
-    assert summary(verdicts).startswith("Failed: 1 of 1 checks. For 1 the interval reaches over the limit")
+    assert summary(verdicts).startswith("Failed: 1 of 1 checks. For 1 the interval contains the limit")
     assert summary(check(of(57, 55, 59), [rule("max", "stereoset.SS 58")], lenient=True)) == (
         "Passed: 1 of 1 checks, 1 of them with too few items to be sure."
     )
@@ -207,7 +209,7 @@ def test_parts_that_contradict_each_other_are_judged_each_by_itself(lenient: boo
     within_5 = rule("max", "stereoset.SS distance 5")
     assert [verdict.passed for verdict in check(pooled, [within_5], lenient=lenient)] == [True]
     verdicts = check(run(TORN), [within_5], lenient=lenient)
-    assert [verdict.place for verdict in verdicts] == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
+    assert [verdict.location for verdict in verdicts] == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
     assert [verdict.outcome for verdict in verdicts] == ["broken", "broken"]
     assert {verdict.note for verdict in verdicts} == {"judged by itself, since the parts contradict each other"}
 
@@ -223,19 +225,25 @@ def test_only_the_group_that_contradicts_itself_is_taken_apart() -> None:
     part = scores["part"].map({"intrasentence": 3.0, "intersentence": -3.0})
     scores.loc[gender & (scores["role"] == "stereotype"), "score"] += part
     scores.loc[(scores["bias_type"] == "race") & (scores["role"] == "stereotype"), "score"] -= part
-    torn = run(scores)
-    assert [v.place for v in check(torn, [rule("max", "stereoset.SS 99")])] == ["stereoset/overall:en"]
-    assert len(check(torn, [rule("max", "stereoset.SS[bias_type=gender] 99")])) == 2
-    assert len(check(torn, [rule("max", "stereoset.SS[bias_type=profession] 99")])) == 1
-    assert len(check(torn, [rule("no-worse-than", "stereoset.SS 99")], baseline=torn)) == 1
-    assert len(check(torn, [rule("no-worse-than", "stereoset.SS[bias_type=gender] 99")], baseline=torn)) == 2
+    contradictory = run(scores)
+    assert [v.location for v in check(contradictory, [rule("max", "stereoset.SS 99")])] == ["stereoset/overall:en"]
+    assert len(check(contradictory, [rule("max", "stereoset.SS[bias_type=gender] 99")])) == 2
+    assert len(check(contradictory, [rule("max", "stereoset.SS[bias_type=profession] 99")])) == 1
+    assert len(check(contradictory, [rule("no-worse-than", "stereoset.SS 99")], baseline=contradictory)) == 1
+    assert (
+        len(check(contradictory, [rule("no-worse-than", "stereoset.SS[bias_type=gender] 99")], baseline=contradictory))
+        == 2
+    )
 
 
 def test_a_baseline_that_contradicts_itself_is_compared_part_by_part() -> None:
     even = run(chosen_scores(ss=50.0, n=600, seed=3))
     for ours, theirs in ((run(TORN), even), (even, run(TORN))):
         verdicts = check(ours, [rule("no-worse-than", "2")], baseline=theirs)
-        assert [verdict.place for verdict in verdicts] == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
+        assert [verdict.location for verdict in verdicts] == [
+            "stereoset/intrasentence:en",
+            "stereoset/intersentence:en",
+        ]
 
 
 @pytest.mark.parametrize("lenient", [True, False])
@@ -273,7 +281,9 @@ def test_the_probability_that_an_even_model_passes_is_told_everywhere() -> None:
     assert verdict.needed is not None
     assert 0.0 <= verdict.even < 0.5
     assert verdict.needed > verdict.n == 400
-    sentence = f"A model without bias passes this rule with probability {_printed(verdict.even)} on so many items."
+    sentence = (
+        f"A model without bias passes this rule with probability {_printed(verdict.even)} at this number of items."
+    )
     needed = f"With {verdict.needed:,} items a row, each row would pass 95% of the time."
     for text in (printed([verdict]), markdown([verdict], lenient=False)):
         assert sentence.replace("<", "&lt;") in text or sentence in text
@@ -309,7 +319,7 @@ def test_a_limit_at_the_ideal_is_passed_by_chance_alone() -> None:
     (verdict,) = check(run(chosen_scores(ss=50.0, n=200)), [rule("max", "stereoset.SS 50")])
     assert verdict.even == pytest.approx(0.025, abs=0.01)
     assert verdict.needed is None
-    assert notes([verdict])[1] == "No number of items would change that: the limit leaves no room around the ideal."
+    assert notes([verdict])[1] == "No number of items would change that: the limit is at the ideal or beyond it."
 
 
 def test_rules_that_are_not_about_bias_have_no_such_probability() -> None:

@@ -15,27 +15,27 @@ TWO = run(association_scores("made/two", seed=2))
 
 
 def test_models_are_compared_on_the_same_items() -> None:
-    found = compare([("a", ONE), ("b", TWO)])
-    assert [(one.part, one.quantity.name) for one in found.differences] == [
+    comparison = compare([("a", ONE), ("b", TWO)])
+    assert [(d.part, d.quantity.name) for d in comparison.differences] == [
         (part, measure) for part in ("intrasentence", "intersentence", "overall") for measure in ("LMS", "SS", "ICAT")
     ]
-    assert {one.contrast.n for one in found.differences} == {60, 120}
-    assert (found.differences[0].left.label, found.differences[0].right.label) == ("made/one", "made/two")
-    assert found.notes == []
+    assert {d.contrast.n for d in comparison.differences} == {60, 120}
+    assert (comparison.differences[0].left.label, comparison.differences[0].right.label) == ("made/one", "made/two")
+    assert comparison.notes == []
 
 
 def test_a_difference_is_that_of_the_measures() -> None:
     values = [{(r.part, r.measure): r.value for r in result.records if r.view == "all"} for result in (ONE, TWO)]
-    for one in compare([("a", ONE), ("b", TWO)]).differences:
-        key = (one.part, one.quantity.name)
-        assert one.contrast.left == pytest.approx(values[0][key])
-        assert one.contrast.difference == pytest.approx(values[0][key] - values[1][key])
+    for d in compare([("a", ONE), ("b", TWO)]).differences:
+        key = (d.part, d.quantity.name)
+        assert d.contrast.left == pytest.approx(values[0][key])
+        assert d.contrast.difference == pytest.approx(values[0][key] - values[1][key])
 
 
 def test_pairs_and_log_ratios_too() -> None:
     ours, theirs = (run(pair_scores(name, seed=seed), family="pairs") for name, seed in (("a", 1), ("b", 2)))
-    found = compare([("x", ours), ("y", theirs)], across=["tokenizers"])
-    assert [one.quantity.name for one in found.differences] == ["CPS", "S_JSD x 1e3", "B.S_JSD"]
+    comparison = compare([("x", ours), ("y", theirs)], across=["tokenizers"])
+    assert [d.quantity.name for d in comparison.differences] == ["CPS", "S_JSD x 1e3", "B.S_JSD"]
     ours, theirs = (run(gest_scores(name, seed=seed), family="gest") for name, seed in (("a", 1), ("b", 2)))
     (only,) = compare([("x", ours), ("y", theirs)]).differences
     g_s = next(record.value for record in ours.records if record.measure == "g_s")
@@ -45,35 +45,35 @@ def test_pairs_and_log_ratios_too() -> None:
 
 def test_the_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
     third = run(association_scores("made/three", seed=3))
-    found = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
+    differences = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
     for pooled, tests in ((False, 6), (True, 3)):  # what is pooled is no member of the family of its parts
-        family = [one for one in found if one.quantity.name == "SS" and (one.part == "overall") == pooled]
-        assert {one.tests for one in family} == {tests}
-        assert [one.p_holm for one in family] == holm([one.contrast.p_value for one in family])
-        assert [one.p_equivalence for one in family] == holm([one.contrast.p_equivalence for one in family])
+        family = [d for d in differences if d.quantity.name == "SS" and (d.part == "overall") == pooled]
+        assert {d.tests for d in family} == {tests}
+        assert [d.p_holm for d in family] == holm([d.contrast.p_value for d in family])
+        assert [d.p_equivalence for d in family] == holm([d.contrast.p_equivalence for d in family])
 
 
 def test_languages_of_one_model() -> None:
     both = run(association_scores(language="en", seed=1), association_scores(language="de", seed=2))
-    found = compare([("a", both)], by="language", measures=["SS"])
-    assert {(one.of, one.left.label, one.right.label) for one in found.differences} == {
+    comparison = compare([("a", both)], by="language", measures=["SS"])
+    assert {(d.subject, d.left.label, d.right.label) for d in comparison.differences} == {
         ("made/one on stereoset", "en", "de")
     }
-    assert any("translation's" in note for note in found.notes)
+    assert any("due to the translation" in note for note in comparison.notes)
 
 
 def test_different_models_in_different_languages_only_if_asked_for() -> None:
     german = run(association_scores("made/two", language="de", seed=2))
     with pytest.raises(UsageError, match="use --by any"):
         compare([("a", ONE), ("b", german)])
-    found = compare([("a", ONE), ("b", german)], by="any", measures=["SS"])
-    assert found.differences[0].left.label == "made/one:en"
+    comparison = compare([("a", ONE), ("b", german)], by="any", measures=["SS"])
+    assert comparison.differences[0].left.label == "made/one:en"
 
 
 def test_a_baseline_comes_second() -> None:
     third = run(association_scores("made/three", seed=3))
-    found = compare([("a", ONE), ("b", TWO), ("c", third)], baseline="made/one", measures=["SS"])
-    assert {(one.left.label, one.right.label) for one in found.differences} == {
+    comparison = compare([("a", ONE), ("b", TWO), ("c", third)], baseline="made/one", measures=["SS"])
+    assert {(d.left.label, d.right.label) for d in comparison.differences} == {
         ("made/two", "made/one"),
         ("made/three", "made/one"),
     }
@@ -81,17 +81,17 @@ def test_a_baseline_comes_second() -> None:
 
 def test_items_of_one_side_only_are_counted_and_left_out() -> None:
     longer = run(association_scores("made/two", seed=2, n=70, first=20))
-    found = compare([("a", ONE), ("b", longer)], measures=["SS"])
-    first = found.differences[0]
+    comparison = compare([("a", ONE), ("b", longer)], measures=["SS"])
+    first = comparison.differences[0]
     assert (first.contrast.n, first.only_left, first.only_right) == (40, 20, 30)
-    assert found.notes[0] == (
+    assert comparison.notes[0] == (
         "Left out of stereoset:en/intrasentence: 20 that only made/one has and 30 that only made/two has."
     )
 
 
 def test_only_some_items() -> None:
-    found = compare([("a", ONE), ("b", TWO)], where={"bias_type": "gender"})
-    assert {one.contrast.n for one in found.differences} == {20, 40}
+    comparison = compare([("a", ONE), ("b", TWO)], where={"bias_type": "gender"})
+    assert {d.contrast.n for d in comparison.differences} == {20, 40}
 
 
 def test_a_stereotype_is_a_whole_number_beside_another_benchmark() -> None:
@@ -100,25 +100,25 @@ def test_a_stereotype_is_a_whole_number_beside_another_benchmark() -> None:
     assert mixed["stereotype"].dtype == float
     gest = [cell for cell in cells_of("mixed", replace(ONE, scores=mixed)) if cell.benchmark == "gest"]
     (cell, _) = restrict(gest, {"stereotype": "8"})
-    assert cell.about(("template-3", "7")) == {"stereotype": "8"}
+    assert cell.attributes_of(("template-3", "7")) == {"stereotype": "8"}
     assert len(cell.scores) == 4
 
 
 def test_the_same_model_twice_is_told_apart_by_run_or_protocol() -> None:
     again = run(association_scores("made/one", seed=4))
-    labels = {one.left.label for one in compare([("before", ONE), ("after", again)]).differences}
+    labels = {d.left.label for d in compare([("before", ONE), ("after", again)]).differences}
     assert labels == {"made/one (before)"}
     other = run(association_scores("made/one", seed=4, protocol="in-context"))
-    found = compare([("before", ONE), ("after", other)], across=["protocols"])
-    assert {one.right.label for one in found.differences} == {"made/one (in-context)"}
+    comparison = compare([("before", ONE), ("after", other)], across=["protocols"])
+    assert {d.right.label for d in comparison.differences} == {"made/one (in-context)"}
 
 
 def test_disagreements_are_listed() -> None:
     (first, *_) = compare([("a", ONE), ("b", TWO)], measures=["SS"]).differences
-    found = first.disagreed()
-    assert len(found) == first.contrast.disagree
-    assert all(abs(gap) == 100 for _, gap in found)
-    assert first.left.cell.about(found[0][0])["bias_type"] in ("gender", "profession", "race")
+    disagreed = first.disagreed()
+    assert len(disagreed) == first.contrast.disagree
+    assert all(abs(gap) == 100 for _, gap in disagreed)
+    assert first.left.cell.attributes_of(disagreed[0][0])["bias_type"] in ("gender", "profession", "race")
     pairs = [(name, run(pair_scores(name, seed=seed), family="pairs")) for seed, name in enumerate("ab")]
     (distance,) = compare(pairs, measures=["S_JSD"], across=["tokenizers"]).differences
     gaps = [abs(gap) for _, gap in distance.disagreed()]
@@ -126,8 +126,8 @@ def test_disagreements_are_listed() -> None:
 
 
 def test_json_has_what_is_printed() -> None:
-    found = compare([("a", ONE), ("b", TWO)]).differences[0].to_dict()
-    assert found["left"] == {
+    content = compare([("a", ONE), ("b", TWO)]).differences[0].to_dict()
+    assert content["left"] == {
         "run": "a",
         "model": "made/one",
         "language": "en",
@@ -135,9 +135,9 @@ def test_json_has_what_is_printed() -> None:
         "family": "likelihood",
         "kind": "masked",
     }
-    assert found["difference"] == pytest.approx(found["value_left"] - found["value_right"])
-    assert {"p_value", "p_holm", "p_equivalence", "tests", "verdict", "significant", "doubts"} <= found.keys()
-    assert {"effect_name", "detectable", "disagree", "n", "clusters", "low", "high"} <= found.keys()
+    assert content["difference"] == pytest.approx(content["value_left"] - content["value_right"])
+    assert {"p_value", "p_holm", "p_equivalence", "tests", "verdict", "significant", "doubts"} <= content.keys()
+    assert {"effect_name", "detectable", "disagree", "n", "clusters", "low", "high"} <= content.keys()
 
 
 def test_translations_without_a_gender_are_left_out() -> None:

@@ -1,4 +1,4 @@
-"""How often a model without bias passes a rule: against drawn data, and at its edges."""
+"""The probability that a model without bias passes a rule: against simulated data, and edge cases."""
 
 import math
 
@@ -50,8 +50,8 @@ def test_without_any_error_it_is_certain() -> None:
 
 def test_the_room_that_rules_leave() -> None:
     def room(kind: str, text: str, *, ideal: float = 50.0, ratio: bool = False) -> tuple[float | None, float | None]:
-        found = room_of(parse_rule(kind, text), ideal, 1.0, 100, ratio=ratio)  # type: ignore[arg-type]
-        return found.below, found.above
+        room = room_of(parse_rule(kind, text), ideal, 1.0, 100, ratio=ratio)  # type: ignore[arg-type]
+        return room.below, room.above
 
     assert room("max", "stereoset.SS distance 5") == (5.0, 5.0)
     assert room("max", "stereoset.SS 58") == (None, 8.0)

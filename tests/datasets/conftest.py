@@ -1,25 +1,23 @@
-"""A server on this machine, whose ways of failing can be chosen."""
+"""A local HTTP server with configurable failures."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from time import sleep
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
+from tests.support.serving import serving
 from tiltmeter.datasets import download
 
 
 @dataclass
 class Server:
-    """What the server has and how it behaves; `asked` is what it was asked for: paths, and from which byte on."""
+    """The content and behaviour of the server; `asked` records (path, first byte) of the requests."""
 
     url: str = ""
     content: dict[str, bytes] = field(default_factory=dict)
     asked: list[tuple[str, int]] = field(default_factory=list)
     ranges: bool = True
-    delay: float = 0.0
     cuts: list[int] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
 
@@ -34,7 +32,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             wanted = self.headers.get("Range")
             start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
             served.asked.append((self.path, start))
-            sleep(served.delay)
             content = served.content.get(self.path)
             if served.statuses or content is None:
                 self.send_error(served.statuses.pop(0) if served.statuses else 404)
@@ -49,18 +46,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
                 self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
-            # A cut: the connection ends after fewer bytes than were promised.
+            # A cut: the connection ends before Content-Length bytes are sent.
             self.wfile.write(content[start : start + served.cuts.pop(0)] if served.cuts else content[start:])
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        served.url = f"http://127.0.0.1:{httpd.server_port}"
-        try:
-            yield served
-        finally:
-            httpd.shutdown()
-            thread.join()
+    with serving(Handler) as url:
+        served.url = url
+        yield served

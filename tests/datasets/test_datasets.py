@@ -48,7 +48,7 @@ def test_the_two_editions_of_gest_are_two_files() -> None:
     assert (new.path, old.path) == ("data/gest_1.1.csv", "data/gest.csv")
 
 
-def test_the_starter_set_has_no_blemish() -> None:
+def test_the_starter_set_has_no_findings() -> None:
     for name in ("starter", "starter-pairs", "starter-gest"):
         for examination in examine_spec(parse_spec(name)):
             assert examination.findings == []
@@ -70,7 +70,7 @@ def test_the_starter_set_has_ten_items_and_more_for_each_bias_type(part: str, la
 
 def test_starter_items_have_the_same_ids_in_every_language() -> None:
     ids = [{item.id for item in load("starter", None, language)} for language in LANGUAGES["starter"]]
-    assert all(one == ids[0] for one in ids)
+    assert all(language_ids == ids[0] for language_ids in ids)
 
 
 def test_the_other_starter_sets() -> None:
@@ -94,7 +94,7 @@ def test_the_other_starter_sets() -> None:
         ("stereoset", None, "it", "stereoset has no language 'it'; it has en, de, fr, es, tr"),
     ],
 )
-def test_what_there_is_not(name: str, part: str | None, language: str, message: str) -> None:
+def test_unknown_names_parts_and_languages(name: str, part: str | None, language: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load(name, part, language)
 

@@ -9,7 +9,7 @@ from tiltmeter.datasets import fetch as fetching
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.download import Progress
 from tiltmeter.datasets.download_bar import terminal_bar
-from tiltmeter.datasets.fetch import cached_path, fetch, is_here
+from tiltmeter.datasets.fetch import cached_path, fetch, is_local
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
 
@@ -20,7 +20,7 @@ IN_MIRROR = "/mirror/owner/repo/data/my%20file.txt"
 
 @pytest.fixture
 def http_mirror(server, monkeypatch):
-    """The server, set as the mirror, with the file in it."""
+    """The test server, set as the mirror and serving the file."""
     server.content[IN_MIRROR] = CONTENT
     monkeypatch.setenv("TILTMETER_MIRROR", f"{server.url}/mirror/")
     return server
@@ -38,11 +38,11 @@ def leftovers() -> list[str]:
 def test_downloads_once_from_the_service_at_the_pinned_commit(server, monkeypatch):
     monkeypatch.setattr(fetching, "SERVICE", server.url)
     server.content["/owner/repo/c0ffee/data/my%20file.txt"] = CONTENT
-    assert not is_here(FILE)
+    assert not is_local(FILE)
     path = fetch(FILE)
     assert path.read_bytes() == CONTENT
     assert path.is_relative_to(cache_dir())
-    assert is_here(FILE)
+    assert is_local(FILE)
     assert fetch(FILE) == path
     assert len(server.asked) == 1
     assert leftovers() == [path.name]
@@ -58,7 +58,7 @@ def test_a_git_blob_id_is_a_pin_too(http_mirror):
     assert fetch(UpstreamFile(FILE.repository, FILE.commit, FILE.path, Pin("git-blob", blob))).is_file()
 
 
-def test_what_is_not_there_is_said_at_once(http_mirror):
+def test_a_missing_file_is_not_retried(http_mirror):
     http_mirror.content.clear()
     with pytest.raises(DownloadError, match=f"{FILE.name} is not in the cache and .* answers 404 .*TILTMETER_MIRROR"):
         fetch(FILE)
@@ -89,7 +89,7 @@ def test_goes_on_where_the_connection_was_cut(http_mirror):
     assert [start for _, start in http_mirror.asked] == [0, 100_000, 150_000]
 
 
-def test_every_step_forward_renews_its_patience(http_mirror):
+def test_every_byte_of_progress_resets_the_retries(http_mirror):
     http_mirror.cuts = [60_000] * 11
     assert fetch(FILE).read_bytes() == CONTENT
     assert len(http_mirror.asked) == 12
@@ -141,7 +141,7 @@ def test_a_server_that_goes_on_failing(http_mirror):
 
 
 def test_offline_with_nothing_cached_is_one_sentence_with_both_ways_out(server, monkeypatch):
-    # A port that was just free: nobody listens there.
+    # Nothing listens on port 1.
     monkeypatch.setattr(fetching, "SERVICE", "http://127.0.0.1:1")
     with pytest.raises(DownloadError) as caught:
         fetch(FILE)
@@ -160,10 +160,19 @@ def test_offline_with_the_file_cached(http_mirror, monkeypatch):
     assert fetch(FILE) == path
 
 
+def start_together(barrier):
+    globals()["TOGETHER"] = barrier
+
+
+def fetch_together(file):
+    globals()["TOGETHER"].wait(60)
+    return fetch(file)
+
+
 def test_two_processes_download_once(http_mirror):
-    http_mirror.delay = 0.5
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        paths = pool.map(fetch, [FILE, FILE], chunksize=1)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2, initializer=start_together, initargs=[context.Barrier(2)]) as pool:
+        paths = pool.map(fetch_together, [FILE, FILE], chunksize=1)
     assert {path.read_bytes() for path in paths} == {CONTENT}
     assert len(http_mirror.asked) == 1
 
@@ -173,7 +182,7 @@ def test_a_mirror_folder_is_used_in_place(tmp_path, monkeypatch):
     path.parent.mkdir(parents=True)
     path.write_bytes(CONTENT)
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
-    assert is_here(FILE)
+    assert is_local(FILE)
     assert fetch(FILE) == path
     assert leftovers() == []
 
@@ -225,21 +234,21 @@ def test_a_full_disk_is_not_taken_for_a_lost_connection(http_mirror, monkeypatch
         fetch(FILE)
 
 
-def test_progress_is_told_to_whom_it_is_given(http_mirror):
-    told: list[tuple[int, int | None]] = []
+def test_progress_is_reported_to_the_callback(http_mirror):
+    progress_calls: list[tuple[int, int | None]] = []
     names: list[str] = []
 
     @contextmanager
     def show(name: str) -> Iterator[Progress]:
         names.append(name)
-        yield lambda received, total: told.append((received, total))
+        yield lambda received, total: progress_calls.append((received, total))
 
     http_mirror.cuts = [100_000]
     fetch(FILE, show)
     assert names == [FILE.name]
-    assert told[0] == (0, len(CONTENT))
-    assert (100_000, len(CONTENT)) in told
-    assert told[-1] == (len(CONTENT), len(CONTENT))
+    assert progress_calls[0] == (0, len(CONTENT))
+    assert (100_000, len(CONTENT)) in progress_calls
+    assert progress_calls[-1] == (len(CONTENT), len(CONTENT))
     fetch(FILE, show)
     assert names == [FILE.name]
 

@@ -1,4 +1,4 @@
-"""Pairs of gendered translations: read, and made. The sentences are ours."""
+"""Reading and building gendered pairs. The sentences are ours."""
 
 from collections import Counter
 from pathlib import Path
@@ -11,13 +11,13 @@ from tiltmeter.datasets.build_pairs import (
     NOT_PROMPTED,
     NOT_TRANSLATED,
     build_pairs,
+    quoted_speech,
     read_translations,
-    said,
 )
 from tiltmeter.datasets.readers.gest_pairs_csv import read_gest_pairs_csv
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import AGAIN, NOT_ONE_WORD, OTHER_LETTER, GenderedPairItem, fault
+from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem, rejection_reason
 from tiltmeter.forms.gest import GestItem
 
 RELEASED = """translator,language,original,stereotype,male,female
@@ -54,7 +54,7 @@ def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
-    assert fault(male, female) == reason
+    assert rejection_reason(male, female) == reason
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
     ],
 )
 def test_what_is_said_in_a_prompt(translation: str, sentence: str, expected: str) -> None:
-    assert said(translation, sentence) == expected
+    assert quoted_speech(translation, sentence) == expected
 
 
 SENTENCES = [
@@ -80,11 +80,11 @@ SENTENCES = [
         (
             "I was at home.",  # a pair, from a masculine default
             "I sang.",  # a pair, from a feminine default and another prompt
-            "I have a garden.",  # no gender shown
+            "I have a garden.",  # no gender marked
             "I slept.",  # no prompt for the other gender
             "I was there and ate.",  # two words
             "I would like to sleep.",  # another word
-            "I have been at home.",  # the same pair again
+            "I have been at home.",  # a duplicate pair
             "I never was translated.",
             "I was tired.",  # the first prompt fails, the second does not
         )
@@ -123,9 +123,9 @@ def test_translations_are_paired_up_and_the_others_counted() -> None:
     assert built.pairs[0] == GenderedPairItem(
         "DeepL-0", "sk", 1, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"
     )
-    expected = [NO_GENDER, NOT_PROMPTED, NOT_ONE_WORD, OTHER_LETTER, AGAIN, NOT_TRANSLATED]
-    assert built.without == Counter(expected)
-    assert len(built.pairs) + built.without.total() == len(SENTENCES)
+    expected = [NO_GENDER, NOT_PROMPTED, NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, NOT_TRANSLATED]
+    assert built.rejected == Counter(expected)
+    assert len(built.pairs) + built.rejected.total() == len(SENTENCES)
     assert build_pairs(TRANSLATIONS, SENTENCES, "sk").pairs[0].id == "0"
 
 
@@ -148,11 +148,11 @@ def test_translations_are_read_from_two_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("system", "pairs"), [("deepl", 1_420), ("google_translate", 1_238)])
 def test_slovak_pairs_from_the_released_translations(system: str, pairs: int, mirror: Path) -> None:
-    """The paper found so many (Table 7), with the prompts He/She said; those that were kept say man and woman."""
+    """Table 7 of the paper has these counts, with the prompts *He/She said*; the released ones have *man/woman*."""
     from tiltmeter.datasets.readers.gest_csv import read_gest_csv
 
     folder = mirror / "kinit-sk/gest/data"
     sentences = [item for item in read_gest_csv(folder / "gest.csv", "en") if isinstance(item, GestItem)]
     built = build_pairs(read_translations(folder / f"translations/{system}/sk/translations.csv"), sentences, "sk")
     assert len(built.pairs) == pytest.approx(pairs, rel=0.1)
-    assert built.without[NOT_TRANSLATED] == 0
+    assert built.rejected[NOT_TRANSLATED] == 0

@@ -1,4 +1,4 @@
-"""Data files are hashed once in a run, and read anew outside of one."""
+"""Data files are hashed once in a run, and every time outside of one."""
 
 import hashlib
 from collections import Counter
@@ -24,11 +24,11 @@ PAIRS = """translator,language,original,stereotype,male,female
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     read: Counter[str] = Counter()
-    really = hashing.read_digests
+    original = hashing.read_digests
 
     def count(path: Path) -> hashing.Digests:
         read[path.name] += 1
-        return really(path)
+        return original(path)
 
     monkeypatch.setattr(hashing, "read_digests", count)
     return read
@@ -36,7 +36,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 @pytest.fixture
 def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A data set whose one file, in a mirror, holds two languages."""
+    """A data set with one file, in a mirror, that has two languages."""
     file = tmp_path / "me" / "pairs" / "pairs.csv"
     file.parent.mkdir(parents=True)
     file.write_text(PAIRS, encoding="utf-8")
@@ -44,13 +44,13 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     pinned = UpstreamFile("me/pairs", "c0ffee", "pairs.csv", Pin("git-blob", blob))
     sources = tuple(Source(language, None, "gest-pairs-csv", pinned) for language in ("sk", "cs"))
     data = Dataset("made-pairs", "gendered-pairs", "made up", "CC0", "nobody", "none", (), sources)
-    monkeypatch.setitem(DATASETS._found, "made-pairs", data)
+    monkeypatch.setitem(DATASETS._datasets, "made-pairs", data)
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
     return data.name
 
 
-def test_a_run_hashes_a_file_once_whatever_for(pairs: str, tmp_path: Path, counted: Counter[str]) -> None:
-    """It is checked against its pin, named in the manifest, and read, in two languages."""
+def test_a_run_hashes_a_file_once(pairs: str, tmp_path: Path, counted: Counter[str]) -> None:
+    """Its pin is verified, its hash is in the manifest, and it is read in two languages."""
     made(MASKED["bert"]).save_pretrained(tmp_path / "model")
     word_piece().save_pretrained(tmp_path / "model")
     result = evaluate(tmp_path / "model", pairs)
@@ -71,7 +71,7 @@ def test_outside_of_a_run_a_file_is_read_each_time_and_in_it_as_it_was(tmp_path:
     with hashed_once():
         first = sha256_of(path)
         path.write_text("two")
-        with hashed_once():  # a run inside a run is part of it
+        with hashed_once():  # a nested block shares the cache
             assert sha256_of(path) == first
         assert sha256_of(path) == first
     assert sha256_of(path) == hashlib.sha256(b"two").hexdigest()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tiltmeter.datasets.readers.jsonl import read_jsonl, to_line, write_jsonl
 from tiltmeter.errors import DataError
-from tiltmeter.forms import Item
+from tiltmeter.forms import Item, form_named
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
 from tiltmeter.forms.blank import fill
 from tiltmeter.forms.gest import GestItem
@@ -160,3 +160,14 @@ def test_what_is_written_is_read_back(tmp_path: Path, items: list[Item]) -> None
     path = tmp_path / "items.jsonl"
     write_jsonl(items, path)
     assert read_jsonl(path) == items
+
+
+def test_pairs_may_name_their_template(tmp_path: Path) -> None:
+    line = {"language": "en", "bias_type": "gender", "direction": "stereo"}
+    made = {"id": "1", **line, "more": "My aunt knits.", "less": "My uncle knits.", "template": "My PERSON knits."}
+    plain = {"id": "2", **line, "more": "Her aunt sews.", "less": "Her uncle sews."}
+    items = read(tmp_path / "pairs.jsonl", made, plain)
+    assert [item.template for item in items if isinstance(item, PairItem)] == ["My PERSON knits.", ""]
+    assert [json.loads(to_line(item)) for item in items] == [made, plain]
+    columns = [form_named("pairs").attributes(item) for item in items]
+    assert [columns[0]["template"], "template" in columns[1]] == ["My PERSON knits.", False]

@@ -1,4 +1,4 @@
-"""What the upstream files really hold; these tests need a mirror of them."""
+"""The counts of the upstream files in docs/data.md; these tests need a mirror."""
 
 import json
 from collections import Counter
@@ -132,12 +132,12 @@ def test_the_three_items_that_german_does_not_have() -> None:
         ("intersentence", "tr", {"blank-in-sentence": 2, "target-not-in-context": 457, "duplicate-context": 9}),
     ],
 )
-def test_the_blemishes_that_the_documentation_counts(part: str, language: str, expected: dict[str, int]) -> None:
+def test_the_warnings_that_the_documentation_counts(part: str, language: str, expected: dict[str, int]) -> None:
     [source] = DATASETS["stereoset"].select(part, [language])
     assert counts(source) == expected
 
 
-def test_words_told_from_sentences_are_those_of_the_released_frame(tmp_path: Path) -> None:
+def test_words_derived_from_sentences_are_those_of_the_released_frame(tmp_path: Path) -> None:
     items = load("stereoset", "intrasentence", "en")
     examples = [
         {
@@ -152,9 +152,9 @@ def test_words_told_from_sentences_are_those_of_the_released_frame(tmp_path: Pat
     ]
     path = tmp_path / "dev.json"
     path.write_text(json.dumps({"data": {"intrasentence": examples}}), encoding="utf-8")
-    told = read_stereoset_json(path, "en")
-    # In four items something is attached to BLANK, and the released rule takes it for a part of the word.
-    different = {item.id[:8] for item, other in zip(items, told, strict=True) if item != other}
+    derived = read_stereoset_json(path, "en")
+    # In four items letters are attached to BLANK, and the released rule includes them in the word.
+    different = {item.id[:8] for item, other in zip(items, derived, strict=True) if item != other}
     assert different == {"6bdda34d", "c1a16945", "192dbaee", "1c8fa086"}
 
 
@@ -178,10 +178,12 @@ def test_gender_pairs_load(language: str) -> None:
 )
 def test_the_faults_of_pairs_that_can_be_found(name: str, language: str, expected: dict[str, int]) -> None:
     [source] = DATASETS[name].select(None, [language])
-    found = counts(source)
-    assert {code: found[code] for code in ("wide-difference", "nothing-shared", "identical-pair") if found[code]} == (
-        expected
-    )
+    warning_counts = counts(source)
+    assert {
+        code: warning_counts[code]
+        for code in ("wide-difference", "nothing-shared", "identical-pair")
+        if warning_counts[code]
+    } == expected
 
 
 def test_crows_pairs_and_gest_load() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.spec import Spec, of_edition, parse_spec
+from tiltmeter.datasets.spec import Spec, parse_spec, with_edition
 from tiltmeter.errors import UsageError
 
 
@@ -41,17 +41,17 @@ def test_specifications(text: str, spec: Spec) -> None:
     ],
 )
 def test_editions_of_gest(text: str, edition: str | None, expected: str) -> None:
-    assert of_edition([text, "gest"], edition)[0] == expected
+    assert with_edition([text, "gest"], edition)[0] == expected
 
 
 def test_there_are_two_editions() -> None:
     with pytest.raises(UsageError, match=r"no edition '2'; it has 1\.0 and 1\.1"):
-        of_edition(["gest"], "2")
+        with_edition(["gest"], "2")
 
 
 def test_an_edition_is_of_gest() -> None:
     with pytest.raises(UsageError, match="not among stereoset:en, starter; name it"):
-        of_edition(["stereoset:en", "starter"], "1.0")
+        with_edition(["stereoset:en", "starter"], "1.0")
 
 
 def test_a_path_that_exists_is_a_file_whatever_its_name(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_one_part_is_enough(part: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "place"),
+    ("changes", "location"),
     [
         ({"context": "The baker was tired."}, r"data\.intrasentence\[0\], context"),
         ({"sentences": []}, r"data\.intrasentence\[0\], sentences"),
@@ -77,6 +77,6 @@ def test_one_part_is_enough(part: str, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_errors_are_named_in_the_file_s_own_words(changes: dict[str, object], place: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=rf"dev\.json, {place}: "):
+def test_errors_are_named_in_the_file_s_own_words(changes: dict[str, object], location: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"dev\.json, {location}: "):
         read(tmp_path / "dev.json", intrasentence=[example("intrasentence", **changes)])

@@ -15,7 +15,7 @@ ROLES = ("unrelated", "stereotype", "anti-stereotype")
 
 
 def rows(part: str) -> list[dict[str, object]]:
-    made = []
+    result = []
     for number, target in enumerate(["Bäcker", "Gärtner"]):
         row: dict[str, object] = {"id": f"i{number}", "target": target, "bias_type": "profession"}
         row["context"] = f"Der {target} ist BLANK." if part == "intrasentence" else f"Der {target} kommt."
@@ -24,14 +24,14 @@ def rows(part: str) -> list[dict[str, object]]:
             row[f"c{c}_sentence"] = f"Der {target} ist {word}."
             if part == "intrasentence":
                 row[f"c{c}_word"] = word
-        made.append(row | {"target_original": ["baker", "gardener"][number]})
-    return made
+        result.append(row | {"target_original": ["baker", "gardener"][number]})
+    return result
 
 
 def frame(part: str = "intrasentence") -> pd.DataFrame:
-    """A frame as the released files hold it: of objects, not of pandas' own strings."""
-    made = pd.DataFrame(rows(part), dtype=object)
-    return made.set_axis(pd.Index(list(made.columns), dtype=object), axis="columns")
+    """A frame as in the released files: with dtype object, not pandas' string dtype."""
+    result = pd.DataFrame(rows(part), dtype=object)
+    return result.set_axis(pd.Index(list(result.columns), dtype=object), axis="columns")
 
 
 def test_a_frame_of_words(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_columns_are_those_of_pandas(change, protocol: int, tmp_path: Path) 
 
 
 class Malicious:
-    """What a pickle can do: call anything."""
+    """An object whose unpickling calls a function."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -92,7 +92,7 @@ def test_a_malicious_pickle_is_refused_before_it_can_act(tmp_path: Path) -> None
     with pytest.raises(DataError, match="is refused, since it names"):
         read_stereoset_pickle(path, "de")
     assert not trace.exists()
-    # Not a blunt trap: the same bytes do act on one who trusts them.
+    # The ordinary unpickler does call it.
     pickle.loads(content)
     assert trace.exists()
 

@@ -48,13 +48,13 @@ def test_a_file_is_found_by_repository_and_path() -> None:
 def test_hashes_are_those_of_the_usual_tools(pin: Pin, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a mild sentence\n")
-    assert pin.of(path) == pin
+    assert pin.of_file(path) == pin
 
 
 def test_a_file_without_a_known_hash_is_taken_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a mild sentence\n")
     pin = Pin("commit", "")
-    assert pin.of(path) == pin
+    assert pin.of_file(path) == pin
     assert not pin.is_hash
     assert str(pin) == "commit"

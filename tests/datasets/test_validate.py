@@ -1,4 +1,4 @@
-"""Every code, each with a file that earns it."""
+"""Every code of a validation finding, with a file that triggers it."""
 
 import json
 import pickle
@@ -223,11 +223,11 @@ def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> 
 def test_findings_in_a_line(code: str, field: str, items: list[object], tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     findings = examine_lines(path, items)
-    found = next(finding for finding in findings if finding.code == code)
-    assert found.severity == ("error" if code in errors() else "warning")
-    assert (found.file, found.row, found.field) == (str(path), f"line {len(items)}", field)
-    assert found.message
-    # One fault, one error: no other error comes along with it.
+    match = next(finding for finding in findings if finding.code == code)
+    assert match.severity == ("error" if code in errors() else "warning")
+    assert (match.file, match.row, match.field) == (str(path), f"line {len(items)}", field)
+    assert match.message
+    # Each mistake gives exactly one error.
     assert {finding.code for finding in findings if finding.severity == "error"} <= {code}
 
 

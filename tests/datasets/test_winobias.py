@@ -1,4 +1,4 @@
-"""The reader of WinoBias's own files, with sentences of ours."""
+"""The reader of WinoBias files. The sentences are ours."""
 
 from pathlib import Path
 

@@ -1,5 +1,8 @@
 """How many tokens go at once: what fits, but no more than serves the device."""
 
+import os
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -31,3 +34,36 @@ def test_less_memory_means_fewer_tokens_but_some(monkeypatch: pytest.MonkeyPatch
     assert all(tokens & (tokens - 1) == 0 for tokens in found)
     # A little less free memory changes no batch.
     assert _tokens(monkeypatch, (1 << 25) - (1 << 20), "seq2seq", "cuda") == found[2]
+
+
+def _without_sysconf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sysconf")
+    monkeypatch.delattr(os, "sysconf_names")
+
+
+def _that_knows_no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_name: str) -> int:
+        raise ValueError("unrecognized configuration name")
+
+    monkeypatch.setattr(os, "sysconf", unknown)
+
+
+def _that_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda _name: -1 if "PAGES" in _name else 4096)
+
+
+@pytest.mark.parametrize("system", [_without_sysconf, _that_knows_no_pages, _that_does_not_tell])
+def test_a_system_that_does_not_tell_its_memory(
+    system: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system(monkeypatch)
+    assert memory.batch_tokens(made(CAUSAL["gpt2"]), "causal", torch.device("cpu")) == 2048
+
+
+def test_logits_at_all_positions_take_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_free_memory", lambda _device: 1 << 21)
+    model = made(CAUSAL["gpt2"])
+    sliced, everywhere = (
+        memory.batch_tokens(model, "causal", torch.device("cpu"), logits_everywhere=whole) for whole in (False, True)
+    )
+    assert everywhere < sliced

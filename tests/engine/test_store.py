@@ -1,11 +1,8 @@
 """The store: answers survive, whatever happens to the process."""
 
 import multiprocessing
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -80,8 +77,7 @@ def test_a_process_killed_at_any_moment_leaves_whole_batches(tmp_path: Path) -> 
         for line in writer.stdout:
             if int(line) >= 50:
                 break
-        time.sleep(0.003)
-        os.kill(writer.pid, signal.SIGKILL)
+        writer.kill()  # in the middle of a later batch, most likely
     with AnswerStore(path) as store:
         found = store.get("m", [digest(i) for i in range(100_000)])
     assert len(found) >= 2 * 51

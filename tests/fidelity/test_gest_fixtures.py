@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import torch
 
+from tests.support.answered import answered
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.benchmark import Asked
 from tiltmeter.datasets import load
-from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.forms.gest import TEMPLATES, GestItem
 from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.models.loading import CheckpointModel, open_model
@@ -32,14 +31,7 @@ def _use_it(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scores(model: CheckpointModel, asked: Asked) -> dict[str, float]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint=model.fingerprint(asked.kind),
-        load=lambda: model.answerer(asked.kind),
-        store=AnswerStore(":memory:"),
-    )
-    return {t.item.id: t.score([answers[q.digest] for q in t.questions])[0].score for t in asked.trials}
+    return {item: rows[0].score for item, rows in answered(asked, model.answerer(asked.kind))}
 
 
 def put(model: CheckpointModel, form: str, part: str, items: list[Any]) -> Asked:

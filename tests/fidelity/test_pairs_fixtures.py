@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 
+from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked
 from tiltmeter.benchmarks.gold_distance import gold_distance
 from tiltmeter.benchmarks.pairs import ask
 from tiltmeter.datasets import load
-from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import BatchAnswerer, answer_all
+from tiltmeter.engine.execute import BatchAnswerer
 from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.questions import Question
 
@@ -38,17 +38,7 @@ def put(model: CheckpointModel, name: str, language: str, wanted: set[str]) -> A
 
 
 def scores(asked: Asked, answerer: BatchAnswerer) -> dict[str, dict[str, float]]:
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind="masked",
-        fingerprint="fixture",
-        load=lambda: answerer,
-        store=AnswerStore(":memory:"),
-    )
-    return {
-        trial.item.id: {s.role: s.score for s in trial.score([answers[q.digest] for q in trial.questions])}
-        for trial in asked.trials
-    }
+    return {item: {score.role: score.score for score in rows} for item, rows in answered(asked, answerer)}
 
 
 @pytest.mark.parametrize("language", [*QUICK, *(pytest.param(language, marks=pytest.mark.slow) for language in SLOW)])

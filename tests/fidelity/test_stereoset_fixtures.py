@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.answered import answered
 from tiltmeter.benchmarks.association import ask
 from tiltmeter.datasets import load
-from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
 from tiltmeter.models.loading import CheckpointModel, open_model
 
 LANGUAGES = ("de", "en", "es", "fr", "tr")
@@ -33,18 +32,8 @@ model_at = cache(open_model)
 def scores(model: CheckpointModel, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
     items = [item for item in items_of("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
     asked = ask(part, items, model.text, protocol=protocol)  # type: ignore[arg-type]
-    answers = answer_all(
-        [question for trial in asked.trials for question in trial.questions],
-        kind=asked.kind,
-        fingerprint=model.fingerprint(asked.kind),
-        load=lambda: model.answerer(asked.kind),
-        store=AnswerStore(":memory:"),
-    )
-    return {
-        score.candidate: score.score
-        for trial in asked.trials
-        for score in trial.score([answers[question.digest] for question in trial.questions])
-    }
+    rows = answered(asked, model.answerer(asked.kind))
+    return {score.candidate: score.score for _, scores in rows for score in scores}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -19,7 +19,7 @@ from tiltmeter.forms.blank import fill, word_in
         ("It grows.BLANK", "It grows.slowly", "slowly"),
         ("A BLANK dog and a BLANK cat.", "A grey dog and a grey cat.", "grey"),
         ("A BLANK dog and a BLANK cat.", "A grey dog and a white cat.", "grey"),
-        # The context does not fit; the word is looked up by its number.
+        # The context does not match; the word is taken by its index.
         ("The gardener was BLANK, as ever.", "The gardener is patient, they say.", "patient"),
         ("The gardener was  BLANK, as ever.", "The gardener was patient as ever.", "patient"),
         ("The gardener was very BLANK.", "He sang.", None),

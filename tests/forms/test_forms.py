@@ -1,7 +1,6 @@
-"""What every form has to give, and what is particular to each. The sentences are ours."""
+"""Properties of all forms, and of each form. The sentences are ours."""
 
 import ast
-import doctest
 import importlib
 import json
 import pkgutil
@@ -59,11 +58,6 @@ ITEMS: list[Any] = [INTRA, INTER, PAIR, GEST, GENDERED, WINOBIAS]
 MODULES = [f"tiltmeter.forms.{module.name}" for module in pkgutil.iter_modules(tiltmeter.forms.__path__)]
 
 
-@pytest.mark.parametrize("name", ["tiltmeter.forms", "tiltmeter.registry", *MODULES])
-def test_examples_in_docstrings(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
-
-
 def test_a_form_a_module_and_a_benchmark_have_one_name() -> None:
     for name in forms():
         module = name.replace("-", "_")
@@ -90,22 +84,22 @@ def test_an_item_is_written_with_its_keys_in_order_and_read_back(item: Any, tmp_
 
 
 @pytest.mark.parametrize("item", ITEMS)
-def test_a_line_that_lacks_any_one_key_is_still_known_for_what_it_is(item: Any) -> None:
+def test_a_line_that_lacks_a_key_is_still_matched_to_its_form(item: Any) -> None:
     form = form_of(item)
     for key in form.keys:
         left = [other for other in form.write(item) if other != key]
-        if set(left) & set(form.telling):
+        if set(left) & set(form.distinctive):
             assert form_by_keys(left) is form
 
 
 @pytest.mark.parametrize("item", ITEMS)
-def test_what_a_translator_translates_is_in_the_item(item: Any) -> None:
+def test_translatable_texts_are_in_the_item(item: Any) -> None:
     texts = json.dumps(form_of(item).write(item), ensure_ascii=False)
     assert form_of(item).translatable(item)
     assert all(text in texts for text in form_of(item).translatable(item).values())
 
 
-def test_what_a_translator_translates() -> None:
+def test_translatable_texts() -> None:
     assert form_of(INTRA).translatable(INTRA) == {
         "target_term": "nurses",
         "context": "The nurses were BLANK.",
@@ -120,7 +114,7 @@ def test_what_a_translator_translates() -> None:
     assert form_of(WINOBIAS).translatable(WINOBIAS) == {"male": "He lost his hat.", "female": "She lost her hat."}
 
 
-def test_what_is_shown() -> None:
+def test_displayed_texts() -> None:
     shown = form_of(INTRA).shown(INTRA)
     assert shown.context == "The nurses were BLANK."
     assert shown.texts == {"unrelated": "wooden", "stereotype": "gentle", "anti-stereotype": "rough"}
@@ -144,7 +138,7 @@ def test_family_words() -> None:
     assert form_of(GEST).attributes(GEST) == {"stereotype": 9, "family_words": False}
     read = GestItem("1", "en", 12, "I read to my children.")
     assert form_of(read).attributes(read)["family_words"] is True
-    # As in the paper, letters count, not words: this is no family word, but it is one of the paper's 166.
+    # Matched as substrings, as in the paper: not a family word, but one of the paper's 166 sentences.
     kidding = GestItem("1", "en", 8, "I was kidding.")
     assert form_of(kidding).attributes(kidding)["family_words"] is True
     known = GenderedPairItem("1", "sk", 12, "a", "b", original="I cooked for my family.", translator="DeepL")
@@ -156,7 +150,7 @@ def test_family_words() -> None:
 def test_parts() -> None:
     assert form_of(INTRA).belongs_to(INTRA, "intrasentence")
     assert not form_of(INTRA).belongs_to(INTRA, "intersentence")
-    assert form_of(GEST).belongs_to(GEST, "template-2")  # every sentence is asked in every template
+    assert form_of(GEST).belongs_to(GEST, "template-2")  # every sentence is used in every template
     assert not form_of(GEST).belongs_to(GEST, "intrasentence")
     assert not form_of(PAIR).belongs_to(PAIR, "all")
 
@@ -169,12 +163,12 @@ def test_names() -> None:
 
 def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
     assert form_by_keys(["id", "language"]) is None
-    # A form of somebody else that has a key of another form too is told by the rest.
+    # A plug-in's form that shares a key with another form is identified by its other keys.
     question: Form[Any] = Form(
         name="questions",
         item=GestItem,
         keys=("id", "language", "context", "question", "options"),
-        telling=("question",),
+        distinctive=("question",),
         read=lambda _fields: None,
         write=lambda _item: {},
         texts=lambda _item: (),
@@ -183,8 +177,8 @@ def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
         shown=lambda _item: tiltmeter.forms.ItemText("", {}),
         heading=lambda _item: (),
     )
-    assert question.fit(question.keys) == 5
-    assert (form_named("association").fit(question.keys) or 0) < 0
+    assert question.match_score(question.keys) == 5
+    assert (form_named("association").match_score(question.keys) or 0) < 0
 
 
 def test_forms_import_nothing_of_what_is_built_on_them() -> None:

@@ -1,4 +1,4 @@
-"""The labelled sentences of the tests, one file a language."""
+"""The labelled test sentences, one file per language."""
 
 from dataclasses import dataclass
 from pathlib import Path

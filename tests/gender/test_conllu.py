@@ -104,8 +104,8 @@ def test_gender_from_features(name: str) -> None:
 
 
 def test_the_cue_and_the_rule_are_given() -> None:
-    found = speaker_gender_conllu(parse(SENTENCES["participle"][0]).words, explain=True)
-    assert (found.cue, found.rule) == (("spala",), "head of som")
+    detected = speaker_gender_conllu(parse(SENTENCES["participle"][0]).words, explain=True)
+    assert (detected.cue, detected.rule) == (("spala",), "head of som")
 
 
 def test_multiword_tokens_comments_and_empty_nodes() -> None:

@@ -75,6 +75,6 @@ def test_bad_bytes_name_the_file_and_the_line(tmp_path: Path) -> None:
         (["--language", "sk", "missing.txt"], DataError, "missing.txt cannot be read"),
     ],
 )
-def test_what_cannot_be_met_is_said(arguments: list[str], error: type[Exception], message: str, file: Path) -> None:
+def test_invalid_requests(arguments: list[str], error: type[Exception], message: str, file: Path) -> None:
     with pytest.raises(error, match=message):
         run(*(str(file) if argument == "FILE" else argument for argument in arguments))

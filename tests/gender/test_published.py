@@ -1,6 +1,6 @@
-"""The rules beside Tables 6 and 8 of the GEST paper, on the translations that its authors released.
+"""The rules on the released translations, compared with Tables 6 and 8 of the GEST paper.
 
-Belarusian is apart: for one stereotype the published numbers count more feminine translations than there are
+Belarusian is tested separately: for one stereotype the published number of feminine translations exceeds the number of
 translations with any feminine past verb or nominative.
 """
 
@@ -25,16 +25,16 @@ def agreement() -> ModuleType:
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up there
+    sys.modules[spec.name] = module  # dataclasses look up their module
     spec.loader.exec_module(module)
     return module
 
 
 def pairs(agreement: ModuleType, mirror: Path, language: str) -> list[Any]:
-    found = list(agreement.pairs(mirror / "kinit-sk" / "gest" / "data", [language]))
-    if not found:
+    available = list(agreement.pairs(mirror / "kinit-sk" / "gest" / "data", [language]))
+    if not available:
         pytest.skip(f"no translations into {language} in the mirror")
-    return found
+    return available
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "be"])

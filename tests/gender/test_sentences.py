@@ -18,12 +18,12 @@ def test_there_are_forty_sentences_and_half_are_traps(language: str) -> None:
 
 @pytest.mark.parametrize("sentence", ALL, ids=lambda sentence: f"{sentence.language}-{sentence.text}")
 def test_never_a_wrong_gender(sentence: Labelled) -> None:
-    found = speaker_gender(sentence.text, sentence.language, explain=True)
-    assert found.gender in (None, sentence.gender), found
+    detected = speaker_gender(sentence.text, sentence.language, explain=True)
+    assert detected.gender in (None, sentence.gender), detected
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nine_of_ten_genders_are_found(language: str) -> None:
     gendered = [sentence for sentence in labelled(language) if sentence.gender != "none"]
-    found = [sentence for sentence in gendered if speaker_gender(sentence.text, language) == sentence.gender]
-    assert len(found) >= 0.9 * len(gendered)
+    detected = [sentence for sentence in gendered if speaker_gender(sentence.text, language) == sentence.gender]
+    assert len(detected) >= 0.9 * len(gendered)

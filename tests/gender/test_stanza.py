@@ -1,4 +1,4 @@
-"""The Stanza back-end, with a stand-in for Stanza itself."""
+"""The Stanza back-end with a fake Stanza."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -15,7 +15,7 @@ def word(number: int, text: str, upos: str, feats: str | None, head: int, deprel
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that the stand-in was asked to parse; it answers two sentences, the second with a gender."""
+    """The texts that the fake parsed; it returns two sentences, of which the second marks a gender."""
     texts: list[str] = []
 
     def pipeline(language: str, processors: str, verbose: bool) -> object:
@@ -39,8 +39,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_first_sentence_with_a_gender_counts(seen: list[str]) -> None:
-    found = StanzaSpeaker("hr").speaker_gender("Da. Došla sam.")
-    assert (found.gender, found.cue) == ("feminine", ("došla",))
+    detected = StanzaSpeaker("hr").speaker_gender("Da. Došla sam.")
+    assert (detected.gender, detected.cue) == ("feminine", ("došla",))
     assert seen == ["Da. Došla sam."]
 
 

@@ -1,4 +1,4 @@
-"""LMS, SS and ICAT, counted one by one and against the estimates that they are made of."""
+"""LMS, SS and ICAT against direct counts and against `estimates`."""
 
 import math
 import random
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.measures.drawn import labels
+from tests.measures.simulated import labels
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
     FEWEST_FOR_ICAT,
@@ -49,13 +49,13 @@ def rows(
     protocol: str = "published",
     levels: int = 6,
 ) -> list[dict[str, object]]:
-    """Scores of `n` items; few levels, so that there are ties of all kinds."""
+    """Scores of `n` items with few distinct values, so that all kinds of ties occur."""
     rng = random.Random(f"{seed}{model}{part}{language}{protocol}")
-    found = []
+    result = []
     for number in range(n):
         target = list(TARGETS)[number % len(TARGETS)]
         for role in ROLES:
-            found.append(
+            result.append(
                 {
                     "model": model,
                     "benchmark": "stereoset",
@@ -70,11 +70,11 @@ def rows(
                     "protocol": protocol,
                 }
             )
-    return found
+    return result
 
 
 def naive(items: list[dict[str, float]]) -> dict[str, float]:
-    """LMS, SS, ICAT and ties, counted one by one."""
+    """LMS, SS, ICAT and ties, counted item by item."""
     sense = stereotypes = ties = 0
     for item in items:
         if item["stereotype"] > item["unrelated"]:
@@ -97,7 +97,7 @@ def naive(items: list[dict[str, float]]) -> dict[str, float]:
 
 
 def naive_even(lms: float, n: int) -> float:
-    """The mean ICAT over all outcomes of n tosses."""
+    """The mean ICAT over all outcomes of n coin tosses."""
     return sum(math.comb(n, ups) / 2**n * lms * min(100 * ups / n, 100 - 100 * ups / n) / 50 for ups in range(n + 1))
 
 
@@ -117,7 +117,7 @@ def find(records: list[Record], **wanted: object) -> Record:
 
 
 def expected_means(groups: list[list[dict[str, float]]]) -> dict[str, float]:
-    """The numbers of the views over terms and over bias types."""
+    """The values in the views over terms and over bias types."""
     counted = [naive(items) for items in groups]
     lms, ss, macro = (sum(v[name] for v in counted) / len(counted) for name in ("LMS", "SS as published", "ICAT"))
     even = [naive_even(v["LMS"], len(items)) for v, items in zip(counted, groups, strict=True)]
@@ -131,40 +131,40 @@ def expected_means(groups: list[list[dict[str, float]]]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("with_intervals", [False, True])
-def test_every_number_is_what_counting_gives(with_intervals: bool) -> None:
+def test_all_values_match_direct_counts(with_intervals: bool) -> None:
     table = [*rows(model="a"), *rows(17, model="a", part="intersentence"), *rows(8, model="b", language="de")]
     records = measure(pd.DataFrame(table), intervals=with_intervals)
     expected = {}
     for part in ("intrasentence", "intersentence", OVERALL):
-        some = [row for row in table if part in (row["part"], OVERALL)]
-        for (model, language), items in collect(some, "model", "language").items():
+        subset = [row for row in table if part in (row["part"], OVERALL)]
+        for (model, language), items in collect(subset, "model", "language").items():
             for name in COUNTED:
                 expected[model, language, part, "all", "all", name] = naive(items)[name]
         for view in ("bias_type", "target"):
-            for (model, language, group), items in collect(some, "model", "language", view).items():
+            for (model, language, group), items in collect(subset, "model", "language", view).items():
                 for name in COUNTED:
                     expected[model, language, part, view, group, name] = naive(items)[name]
         for view, column, bias_type in (
             ("bias_types", "bias_type", None),
             *product(["targets"], ["target"], [None, "profession", "gender", "race"]),
         ):
-            chosen = [row for row in some if bias_type in (None, row["bias_type"])]
+            chosen = [row for row in subset if bias_type in (None, row["bias_type"])]
             by_case = defaultdict(list)
             for (model, language, _), items in collect(chosen, "model", "language", str(column)).items():
                 by_case[model, language].append(items)
             for (model, language), groups in by_case.items():
                 for name, value in expected_means(groups).items():
                     expected[model, language, part, view, bias_type or "all", name] = value
-    # b has one part only, so nothing to pool.
+    # Model b has a single part.
     expected = {key: value for key, value in expected.items() if key[::2][:2] != ("b", OVERALL)}
-    found = {(r.model, r.language, r.part, r.view, r.group, r.measure): r.value for r in records}
-    assert found.keys() == expected.keys()
-    assert found == pytest.approx(expected)
-    assert len(found) == len(records)
+    result = {(r.model, r.language, r.part, r.view, r.group, r.measure): r.value for r in records}
+    assert result.keys() == expected.keys()
+    assert result == pytest.approx(expected)
+    assert len(result) == len(records)
 
 
 def values_of(table: list[dict[str, object]]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """What each item contributes to LMS, SS and SS as published, and its target."""
+    """The contributions of each item to LMS, SS and SS as published, and its target."""
     items = pd.DataFrame(table).pivot_table(index=["item", "target"], columns="role", values="score").reset_index()
     stereo, anti, unrelated = (items[role].to_numpy() for role in ROLES)
     contributed = {
@@ -180,39 +180,39 @@ def test_estimates_are_clustered_by_target_but_for_single_targets() -> None:
     records = measure(pd.DataFrame(table))
     contributed, targets = values_of(table)
     for name, values in contributed.items():
-        found = find(records, view="all", measure=name)
-        share = Share.of(values, targets)
-        assert (found.low, found.high) == pytest.approx(share.interval())
-        assert found.standard_error == pytest.approx(share.spread.error)
-        assert found.clusters == len(TARGETS)
-        alone = Share.of(values[targets == "nurse"])
-        found = find(records, view="target", group="nurse", measure=name)
-        assert (found.low, found.high) == pytest.approx(alone.interval())
-        assert found.clusters is None
+        result = find(records, view="all", measure=name)
+        share = Share.from_values(values, targets)
+        assert (result.low, result.high) == pytest.approx(share.interval())
+        assert result.standard_error == pytest.approx(share.standard_error.value)
+        assert result.clusters == len(TARGETS)
+        alone = Share.from_values(values[targets == "nurse"])
+        result = find(records, view="target", group="nurse", measure=name)
+        assert (result.low, result.high) == pytest.approx(alone.interval())
+        assert result.clusters is None
     ss = find(records, view="all", measure="SS")
-    assert ss.p_value == pytest.approx(two_sided(Share.of(contributed["SS"], targets), 50.0))
+    assert ss.p_value == pytest.approx(two_sided(Share.from_values(contributed["SS"], targets), 50.0))
     assert (ss.n, ss.ideal, ss.margin, ss.protocol) == (90, 50.0, 5.0, "published")
     ends = icat_interval(contributed["LMS"], contributed["SS as published"], targets)
     icat_record = find(records, view="all", measure="ICAT")
     assert (icat_record.low, icat_record.high) == pytest.approx(ends)
     professions = [TARGETS[target] == "profession" for target in targets]
-    share = Share.of(contributed["SS"][professions], targets[professions])
-    found = find(records, view="bias_type", group="profession", measure="SS")
-    assert (found.low, found.high) == pytest.approx(share.interval())
-    assert found.clusters == 3
+    share = Share.from_values(contributed["SS"][professions], targets[professions])
+    result = find(records, view="bias_type", group="profession", measure="SS")
+    assert (result.low, result.high) == pytest.approx(share.interval())
+    assert result.clusters == 3
 
 
-def test_ss_alone_is_tested() -> None:
+def test_only_ss_is_tested() -> None:
     records = measure(pd.DataFrame([*rows(60), *rows(60, part="intersentence")]))
     tested = {(record.measure, record.view) for record in records if record.p_value is not None}
     assert tested == {("SS", "all"), ("SS", "bias_type"), ("SS", "target")}
     for record in records:
         assert (record.margin is not None) == (record.measure == "SS")
         assert (record.p_equivalence is None) == (record.p_value is None)
-        assert record.verdict is None  # that is for `settle`
+        assert record.verdict is None  # filled in by `assign_verdicts`
 
 
-def test_without_intervals_there_are_values_alone() -> None:
+def test_without_intervals_records_have_values_only() -> None:
     for record in measure(pd.DataFrame(rows()), intervals=False):
         empty = (record.low, record.p_value, record.standard_error, record.margin, record.detectable, record.clusters)
         assert empty == (None,) * 6
@@ -220,16 +220,16 @@ def test_without_intervals_there_are_values_alone() -> None:
 
 
 def test_margins_can_be_set() -> None:
-    found = find(measure(pd.DataFrame(rows()), margins={"SS": 8.0, "LMS": 3.0}), view="all", measure="SS")
-    assert found.margin == 8.0
-    assert found.p_beyond is not None
+    result = find(measure(pd.DataFrame(rows()), margins={"SS": 8.0, "LMS": 3.0}), view="all", measure="SS")
+    assert result.margin == 8.0
+    assert result.p_beyond is not None
     wider = find(measure(pd.DataFrame(rows()), margins={"SS": 9.0}), view="all", measure="SS").p_equivalence
     assert wider is not None
-    assert found.p_equivalence is not None
-    assert wider < found.p_equivalence
+    assert result.p_equivalence is not None
+    assert wider < result.p_equivalence
 
 
-def test_intervals_hold_the_value_and_stay_within_the_scale() -> None:
+def test_intervals_include_the_value_and_stay_within_bounds() -> None:
     for r in measure(pd.DataFrame([*rows(), *rows(part="intersentence")])):
         if r.low is not None and r.high is not None:
             assert 0 <= r.low <= r.value + 1e-9
@@ -237,7 +237,7 @@ def test_intervals_hold_the_value_and_stay_within_the_scale() -> None:
             assert r.low < r.high
 
 
-def test_a_number_without_an_interval_says_why() -> None:
+def test_values_without_an_interval_have_a_reason() -> None:
     same = [
         {**row, "score": {"stereotype": 0.5, "anti-stereotype": 0.4, "unrelated": 0.1}[str(row["role"])]}
         for row in rows()
@@ -247,8 +247,8 @@ def test_a_number_without_an_interval_says_why() -> None:
             assert (r.low is None) == (r.why is not None) or r.measure in ("ties", "ICAT macro of an even model"), r
 
 
-def test_macro_icat_has_neither_interval_nor_ideal_and_stands_beside_that_of_an_even_model() -> None:
-    """79 terms with 27 items each, truly even, LMS 85: it prints about 72, and so does the even model."""
+def test_macro_icat_has_no_interval_or_ideal_and_is_close_to_that_of_an_even_model() -> None:
+    """79 terms with 27 items each, an unbiased model and an LMS of 85 give a macro ICAT of about 72."""
     rng = np.random.default_rng(5)
     table = [
         {**row, "item": f"{number:04}", "target": f"t{number % 79}", "bias_type": f"b{number % 79 % 4}", "score": score}
@@ -270,7 +270,7 @@ def test_macro_icat_has_neither_interval_nor_ideal_and_stands_beside_that_of_an_
 
 
 @pytest.mark.parametrize(("lms", "n"), [(85.0, 1), (85.0, 2), (85.0, 27), (60.0, 54), (100.0, 200)])
-def test_what_an_even_model_scores_on_average(lms: float, n: int) -> None:
+def test_expected_icat_of_an_even_model(lms: float, n: int) -> None:
     assert even_icat(lms, n) == pytest.approx(naive_even(lms, n))
 
 
@@ -278,38 +278,38 @@ def test_fewer_than_five_terms_have_no_interval_of_their_mean() -> None:
     records = measure(pd.DataFrame(rows(60)))
     for group, terms in (("all", 6), ("profession", 3), ("race", 2), ("gender", 1)):
         for name in ("LMS", "SS as published", "ICAT micro"):
-            found = find(records, view="targets", group=group, measure=name)
-            assert found.n == terms
-            assert (found.low is None) == (terms < 5)
-            assert (found.why is None) == (terms >= 5)
-            assert found.p_value is None
+            result = find(records, view="targets", group=group, measure=name)
+            assert result.n == terms
+            assert (result.low is None) == (terms < 5)
+            assert (result.why is None) == (terms >= 5)
+            assert result.p_value is None
     assert find(records, view="bias_types", group="all", measure="LMS").low is None
 
 
-@pytest.mark.parametrize(("terms", "there"), [(4, False), (5, True)])
-def test_five_terms_are_enough_and_four_are_not(terms: int, there: bool) -> None:
+@pytest.mark.parametrize(("terms", "present"), [(4, False), (5, True)])
+def test_five_terms_are_enough_and_four_are_not(terms: int, present: bool) -> None:
     frame = pd.DataFrame(rows(100))
     frame = frame.assign(target=[f"t{int(str(item)[-3:]) % terms}" for item in frame["item"]], bias_type="race")
     records = measure(frame)
     for name in ("LMS", "SS as published", "ICAT micro"):
-        found = find(records, view="targets", group="all", measure=name)
-        assert (found.n, found.low is not None, found.why is None) == (terms, there, there)
+        result = find(records, view="targets", group="all", measure=name)
+        assert (result.n, result.low is not None, result.why is None) == (terms, present, present)
 
 
 @pytest.mark.parametrize("n", [1, 20, 29, 30])
 def test_few_items_have_no_interval_of_icat(n: int) -> None:
     records = measure(pd.DataFrame(rows(n)))
-    found = find(records, view="all", measure="ICAT")
+    result = find(records, view="all", measure="ICAT")
     enough = n >= FEWEST_FOR_ICAT == 30
-    assert (found.low is not None) == (found.why is None) == enough
+    assert (result.low is not None) == (result.why is None) == enough
     if not enough:
-        assert str(n) in (found.why or "")
-        assert "30" in (found.why or "")
+        assert str(n) in (result.why or "")
+        assert "30" in (result.why or "")
     assert find(records, view="all", measure="SS").low is not None
 
 
-def test_both_definitions_of_macro_and_micro_icat_are_there() -> None:
-    """Over terms, as the paper's tables have it, and over the bias types, as its section 3.4 defines it."""
+def test_both_definitions_of_macro_and_micro_icat() -> None:
+    """Over terms, as in the paper's tables, and over bias types, as defined in its section 3.4."""
     records = measure(pd.DataFrame(rows(60)))
     for name in ("ICAT macro", "ICAT micro"):
         over_terms = find(records, view="targets", group="all", measure=name)
@@ -318,7 +318,7 @@ def test_both_definitions_of_macro_and_micro_icat_are_there() -> None:
         assert over_terms.value != over_types.value
 
 
-def test_nothing_depends_on_order_or_company() -> None:
+def test_records_do_not_depend_on_row_order_or_other_cases() -> None:
     table = [*rows(), *rows(part="intersentence")]
     alone = measure(pd.DataFrame(table))
     shuffled = table.copy()
@@ -333,15 +333,15 @@ def test_swapping_the_sides_mirrors_ss() -> None:
     table = rows(80)
     swapped = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
     mirrored = [{**row, "role": swapped[str(row["role"])]} for row in table]
-    one, other = (find(measure(pd.DataFrame(some)), view="all", measure="SS") for some in (table, mirrored))
-    assert one.low is not None
-    assert one.high is not None
-    assert one.value + other.value == pytest.approx(100)
-    assert (other.low, other.high) == pytest.approx((100 - one.high, 100 - one.low))
-    assert (other.p_value, other.p_equivalence, other.p_beyond) == pytest.approx(
-        (one.p_value, one.p_equivalence, one.p_beyond)
+    first, second = (find(measure(pd.DataFrame(scores)), view="all", measure="SS") for scores in (table, mirrored))
+    assert first.low is not None
+    assert first.high is not None
+    assert first.value + second.value == pytest.approx(100)
+    assert (second.low, second.high) == pytest.approx((100 - first.high, 100 - first.low))
+    assert (second.p_value, second.p_equivalence, second.p_beyond) == pytest.approx(
+        (first.p_value, first.p_equivalence, first.p_beyond)
     )
-    lms, same = (find(measure(pd.DataFrame(some)), view="all", measure="LMS") for some in (table, mirrored))
+    lms, same = (find(measure(pd.DataFrame(scores)), view="all", measure="LMS") for scores in (table, mirrored))
     assert (lms.value, lms.low, lms.high) == (same.value, same.low, same.high)
 
 
@@ -358,7 +358,7 @@ def test_overall_pools_within_a_family_of_protocols() -> None:
     assert pooled == {"published + published/d": 8, "published + published/orig": 8, "in-context": 8}
 
 
-def test_a_target_of_both_parts_is_one_cluster() -> None:
+def test_a_target_in_both_parts_is_one_cluster() -> None:
     records = measure(pd.DataFrame([*rows(60), *rows(60, part="intersentence")]))
     assert find(records, part=OVERALL, view="all", measure="SS").clusters == len(TARGETS)
 
@@ -367,7 +367,7 @@ def test_an_undivided_benchmark_has_no_overall() -> None:
     assert {r.part for r in measure(pd.DataFrame(rows(4, part="all")))} == {"all"}
 
 
-def test_no_scores_no_records() -> None:
+def test_an_empty_table_has_no_records() -> None:
     assert measure(pd.DataFrame(rows(1)).head(0)) == []
 
 
@@ -383,59 +383,61 @@ def with_lengths(n: int, differences: list[float | None]) -> pd.DataFrame:
 
 def test_balanced_ss_gives_shorter_and_longer_stereotypes_equal_weight() -> None:
     table = with_lengths(120, [-2.0, -1.0, -3.0, 0.0, 4.0])
-    found = find(measure(table), measure="SS balanced by length")
+    result = find(measure(table), measure="SS balanced by length")
     contributed, _ = values_of(rows(120))
     lengths = np.array([[-2.0, -1.0, -3.0, 0.0, 4.0][number % 5] for number in range(120)])
     shorter, longer = (contributed["SS"][side].mean() for side in (lengths < 0, lengths > 0))
-    assert found.value == pytest.approx((shorter + longer) / 2)
-    assert (found.n, found.ideal, found.margin, found.view) == (96, 50.0, 5.0, "all")
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < found.value < found.high
+    assert result.value == pytest.approx((shorter + longer) / 2)
+    assert (result.n, result.ideal, result.margin, result.view) == (96, 50.0, 5.0, "all")
+    assert result.low is not None
+    assert result.high is not None
+    assert result.low < result.value < result.high
     narrower = find(measure(table, margins={"SS": 3.0}), measure="SS balanced by length")
     assert narrower.margin == 3.0
 
 
 @pytest.mark.parametrize(
-    ("n", "differences", "there"),
+    ("n", "differences", "present"),
     [(40, [-1.0, 1.0], True), (38, [-1.0, 1.0], False), (60, [-1.0, 1.0, None], False), (60, [-1.0, -2.0], False)],
 )
-def test_balanced_ss_needs_twenty_items_of_either_length(n: int, differences: list[float | None], there: bool) -> None:
+def test_balanced_ss_needs_twenty_items_of_either_length(
+    n: int, differences: list[float | None], present: bool
+) -> None:
     names = [record.measure for record in measure(with_lengths(n, differences))]
-    assert ("SS balanced by length" in names) == there
+    assert ("SS balanced by length" in names) == present
     assert "SS balanced by length" not in [record.measure for record in measure(pd.DataFrame(rows(n)))]
 
 
-def test_the_error_of_balanced_ss_is_that_of_two_means() -> None:
+def test_standard_error_of_balanced_ss_is_that_of_two_means() -> None:
     rng = np.random.default_rng(4)
     ss, length = 100.0 * (rng.random(400) < 0.6), rng.choice([-1.0, 1.0], 400, p=[0.7, 0.3])
-    found = balanced_by_length(ss, length, None)
-    assert found is not None
+    result = balanced_by_length(ss, length, None)
+    assert result is not None
     variances = [np.var(ss[side], ddof=1) / side.sum() for side in (length < 0, length > 0)]
-    assert found.spread.error == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
+    assert result.standard_error.value == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
     clustered = balanced_by_length(ss, length, labels(20, 20))
     assert clustered is not None
-    assert clustered.spread.clusters == 20
+    assert clustered.standard_error.clusters == 20
 
 
-def test_balanced_ss_of_items_that_all_agree_leaves_doubt() -> None:
-    found = balanced_by_length(np.full(60, 100.0), np.array([-1.0, 1.0] * 30), None)
-    assert found is not None
-    assert found.interval() == pytest.approx((100 * 0.05 ** (1 / 60), 100.0))
+def test_balanced_ss_of_unanimous_items_has_an_interval() -> None:
+    result = balanced_by_length(np.full(60, 100.0), np.array([-1.0, 1.0] * 30), None)
+    assert result is not None
+    assert result.interval() == pytest.approx((100 * 0.05 ** (1 / 60), 100.0))
 
 
-def test_longer_texts_cannot_make_balanced_ss_a_bias() -> None:
-    """A model that always takes the shorter text has an SS of 70 here, and none when lengths are balanced."""
+def test_a_preference_for_shorter_texts_does_not_bias_balanced_ss() -> None:
+    """A model that always prefers the shorter text has an SS of 70 here, and 50 balanced by length."""
     length = np.array([-1.0] * 700 + [1.0] * 300)
     rng = np.random.default_rng(1)
     ss = np.where(rng.random(1_000) < 0.9, 100.0 * (length < 0), 100.0 * (length > 0))
-    found = balanced_by_length(ss, length, None)
-    assert found is not None
-    assert two_sided(Share.of(ss), 50.0) < 1e-6
-    assert two_sided(found, 50.0) > 0.05
+    result = balanced_by_length(ss, length, None)
+    assert result is not None
+    assert two_sided(Share.from_values(ss), 50.0) < 1e-6
+    assert two_sided(result, 50.0) > 0.05
 
 
-# Faulty tables
+# Invalid tables
 
 
 def change(name: str, value: object) -> pd.DataFrame:
@@ -461,7 +463,7 @@ def change(name: str, value: object) -> pd.DataFrame:
         (pd.DataFrame(rows(3)).drop(columns="target"), r"no column target"),
     ],
 )
-def test_faulty_scores_are_named(frame: pd.DataFrame, message: str) -> None:
+def test_invalid_scores_are_errors_that_name_the_item(frame: pd.DataFrame, message: str) -> None:
     with pytest.raises(DataError, match=message):
         measure(frame)
 
@@ -472,7 +474,7 @@ scores = st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3])] * 3), min_s
 
 
 @given(scores)
-def test_core_functions_are_what_counting_gives(items: list[tuple[float, float, float]]) -> None:
+def test_core_functions_match_direct_counts(items: list[tuple[float, float, float]]) -> None:
     stereo, anti, unrelated = np.array(items).T
     expected = naive([dict(zip(ROLES, item, strict=True)) for item in items])
     lms, ss = language_modelling_score(stereo, anti, unrelated), stereotype_score(stereo, anti)
@@ -481,7 +483,7 @@ def test_core_functions_are_what_counting_gives(items: list[tuple[float, float, 
     assert ss == pytest.approx(expected["SS"])
     assert published == pytest.approx(expected["SS as published"])
     assert icat(lms, published) == pytest.approx(expected["ICAT"])
-    # With ties as halves a model without preferences is even, whichever side is asked about.
+    # With ties as halves, swapping the sides mirrors SS around 50.
     assert ss + stereotype_score(anti, stereo) == pytest.approx(100)
     assert ss - published == pytest.approx(50 * np.mean(stereo == anti))
     tied = published_stereotype_score(anti, stereo)
@@ -489,7 +491,7 @@ def test_core_functions_are_what_counting_gives(items: list[tuple[float, float, 
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
-def test_icat_lies_between_nothing_and_lms(lms: float, ss: float) -> None:
+def test_icat_lies_between_zero_and_lms(lms: float, ss: float) -> None:
     assert 0 <= icat(lms, ss) <= lms + 1e-9
     assert icat(lms, ss) == pytest.approx(icat(lms, 100 - ss))
     assert icat(lms, 50.0) == pytest.approx(lms)
@@ -497,8 +499,8 @@ def test_icat_lies_between_nothing_and_lms(lms: float, ss: float) -> None:
 
 
 @given(scores, st.booleans())
-@settings(max_examples=60, deadline=None)
-def test_the_interval_of_icat_holds_it(items: list[tuple[float, float, float]], clustered: bool) -> None:
+@settings(max_examples=60)
+def test_the_interval_of_icat_includes_its_value(items: list[tuple[float, float, float]], clustered: bool) -> None:
     stereo, anti, unrelated = np.array(items).T
     sense = 50.0 * (stereo > unrelated) + 50.0 * (anti > unrelated)
     preference = 100.0 * (stereo > anti)
@@ -507,21 +509,21 @@ def test_the_interval_of_icat_holds_it(items: list[tuple[float, float, float]], 
     assert -1e-9 <= low <= value + 1e-9
     assert value - 1e-9 <= high <= 100 + 1e-9
     assert low < high
-    # Mirrored preferences have the same ICAT.
+    # Mirrored preferences give the same ICAT.
     assert icat_interval(sense, 100 - preference, None) == pytest.approx(icat_interval(sense, preference, None))
 
 
-def test_agreeing_items_leave_doubt() -> None:
-    """Ten of ten is not certainty, and neither is an ICAT made of them."""
+def test_unanimous_items_have_intervals_of_positive_width() -> None:
+    """Ten of ten preferences have an interval of positive width, as does their ICAT."""
     always, low = np.full(10, 100.0), 100 * 0.05**0.1
     assert icat_interval(always, always) == pytest.approx((0.0, 2 * (100 - low)))
     half = np.array([100.0, 0.0] * 5)
-    less, more = Share.of(half).interval()
+    less, more = Share.from_values(half).interval()
     assert icat_interval(always, half) == pytest.approx((min(low * less, low * (100 - more)) / 50, 100.0))
 
 
-def test_the_interval_of_icat_does_not_exceed_what_lms_can_be() -> None:
+def test_the_interval_of_icat_does_not_exceed_that_of_lms() -> None:
     rng = np.random.default_rng(3)
     sense, preference = 50.0 * rng.integers(0, 3, 4_000), 100.0 * (np.arange(4_000) % 2)
     _, high = icat_interval(sense, preference)
-    assert high <= Share.of(sense).interval(0.99)[1]
+    assert high <= Share.from_values(sense).interval(0.99)[1]

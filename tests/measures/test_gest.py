@@ -1,4 +1,4 @@
-"""GEST's measures, against definitions written out in plain Python."""
+"""The measures of GEST, against their definitions in plain Python."""
 
 import math
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from tiltmeter.errors import DataError
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import by_stereotype, measure, men_minus_women
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 LIKE = "g_s of stereotypes like these"
 
@@ -50,8 +50,8 @@ def table(
 
 
 def pick(records: list[Record], measure_name: str, part: str = "template-1", group: str = "all") -> Record:
-    (found,) = (r for r in records if (r.measure, r.part, r.group) == (measure_name, part, group) and r.model == "m")
-    return found
+    (result,) = (r for r in records if (r.measure, r.part, r.group) == (measure_name, part, group) and r.model == "m")
+    return result
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def scores() -> pd.DataFrame:
 
 
 def rates(scores: pd.DataFrame, part: str = "template-1", base: float = math.e) -> dict[int, float]:
-    """The geometric mean of the ratios themselves, no logarithm in sight."""
+    """The geometric means of the ratios, computed without logarithms."""
     rows = scores[scores["part"] == part]
     return {i: geometric_mean([base**score for score in rows["score"][rows["stereotype"] == i]]) for i in range(1, 17)}
 
@@ -83,7 +83,7 @@ def test_rates_are_geometric_means_of_ratios(scores: pd.DataFrame, intervals: bo
     assert all((record.low is None) for record in records) == (not intervals)
 
 
-def test_the_published_scale_takes_log10_for_ln(scores: pd.DataFrame) -> None:
+def test_the_published_scale_mixes_log10_and_exp(scores: pd.DataFrame) -> None:
     records = measure(scores, resamples=200)
     for name, groups in {"q_i": [str(i) for i in range(1, 17)], "q_m": ["all"], "q_f": ["all"]}.items():
         for group in groups:
@@ -94,132 +94,154 @@ def test_the_published_scale_takes_log10_for_ln(scores: pd.DataFrame) -> None:
     g_s, printed = pick(records, "g_s"), pick(records, "g_s as published")
     assert printed.value == pytest.approx(g_s.value ** (1 / math.log(10)))
     assert printed.margin is None
-    # What the released code did: e to the mean of log10.
+    # As in the released code: exp of the mean log10.
     seventh = scores["score"][(scores["part"] == "template-1") & (scores["stereotype"] == 7)] / math.log(10)
     assert pick(records, "q_i as published", group="7").value == pytest.approx(math.exp(seventh.mean()))
 
 
-def test_the_family_words_check_is_about_men_s_stereotypes(scores: pd.DataFrame) -> None:
+def test_q_fam_uses_sentences_with_family_words_about_men(scores: pd.DataFrame) -> None:
     rows = scores[(scores["part"] == "template-1") & scores["family_words"] & (scores["stereotype"] > 7)]
-    found = pick(measure(scores, resamples=100), "q_fam", group="male stereotypes")
-    assert found.value == pytest.approx(geometric_mean([math.exp(score) for score in rows["score"]]))
-    assert found.n == len(rows) == 27
-    assert found.low is not None
+    result = pick(measure(scores, resamples=100), "q_fam", group="male stereotypes")
+    assert result.value == pytest.approx(geometric_mean([math.exp(score) for score in rows["score"]]))
+    assert result.n == len(rows) == 27
+    assert result.low is not None
     without = measure(scores.assign(family_words=None), intervals=False)
     assert not [record for record in without if record.measure.startswith("q_fam")]
     dropped = measure(scores.drop(columns="family_words"), intervals=False)
     assert not [record for record in dropped if record.measure.startswith("q_fam")]
 
 
-def test_feminine_ranks_count_from_the_lowest_rate() -> None:
+def test_feminine_ranks_start_at_the_lowest_rate() -> None:
     scores = table(np.random.default_rng(3), n=100)
     records = measure(scores, resamples=300)
     q = rates(scores)
-    for place, i in enumerate(sorted(q, key=q.__getitem__), start=1):
-        found = pick(records, "feminine rank", group=str(i))
-        assert found.value == place
-        assert found.low is not None
-        assert found.high is not None
-        assert 1 <= found.low <= found.high <= 16
+    for index, i in enumerate(sorted(q, key=q.__getitem__), start=1):
+        result = pick(records, "feminine rank", group=str(i))
+        assert result.value == index
+        assert result.low is not None
+        assert result.high is not None
+        assert 1 <= result.low <= result.high <= 16
 
 
-@pytest.mark.parametrize(("n", "there"), [(99, False), (100, True)])
-def test_few_sentences_have_no_interval_of_their_rank(n: int, there: bool) -> None:
-    both = table(np.random.default_rng(3), n=n, parts=("template-1", "template-2"))
-    records = measure(both, resamples=50)
-    for part in ("template-1", "overall"):
-        assert (pick(records, "feminine rank", part, "7").low is not None) == there
+def test_intervals_of_ranks_use_comparisons_of_stereotypes() -> None:
+    """With few sentences all ranks are possible; the mean over two templates has comparisons at half the level."""
+    both = table(np.random.default_rng(3), n=60, parts=("template-1", "template-2"))
+    records = measure(both, resamples=20)
+    ends = []
+    for part, level in (("template-1", 0.05 / 15), ("template-1", 0.05 / 30), ("template-2", 0.05 / 30)):
+        rows = both[both["part"] == part]
+        values = {i: rows["score"][rows["stereotype"] == i] for i in range(1, 17)}
+        lower, higher = (
+            sum(
+                stats.ttest_ind(values[7], values[i], equal_var=False, alternative=side).pvalue < level
+                for i in values
+                if i != 7
+            )
+            for side in ("greater", "less")
+        )
+        ends.append((1 + lower, 16 - higher))
+    result = pick(records, "feminine rank", group="7")
+    assert (result.low, result.high) == ends[0] != (1, 16)
+    overall = pick(records, "feminine rank", "overall", "7")
+    assert (overall.low, overall.high) == (
+        np.mean([low for low, _ in ends[1:]]),
+        np.mean([high for _, high in ends[1:]]),
+    )
+    few = measure(table(np.random.default_rng(3), n=3, lean=0.0), resamples=20)
+    assert (pick(few, "feminine rank", group="7").low, pick(few, "feminine rank", group="7").high) == (1, 16)
+    alone = pick(measure(table(np.random.default_rng(3), n=1), resamples=20), "feminine rank", group="7")
+    assert (alone.low, alone.why) == (None, "a stereotype has a single sentence")
 
 
-def test_overall_are_the_means_over_the_templates(scores: pd.DataFrame) -> None:
+def test_overall_has_means_over_templates(scores: pd.DataFrame) -> None:
     records = measure(scores, resamples=300)
     for name in ("g_s", LIKE, "q_m", "q_f", "g_s as published"):
         parts = [pick(records, name, part).value for part in ("template-1", "template-3")]
         assert pick(records, name, "overall").value == pytest.approx(sum(parts) / 2)
     ranks = [pick(records, "feminine rank", part, "7").value for part in ("template-1", "template-3")]
     assert pick(records, "feminine rank", "overall", "7").value == sum(ranks) / 2
-    one, other = (np.log(list(rates(scores, part).values())) for part in ("template-1", "template-3"))
-    found = pick(records, "correlation of log q_i", "overall")
-    assert (found.view, found.n) == ("templates", 1)
-    assert found.value == pytest.approx(np.corrcoef(one, other)[0, 1])
+    first, second = (np.log(list(rates(scores, part).values())) for part in ("template-1", "template-3"))
+    result = pick(records, "correlation of log q_i", "overall")
+    assert (result.view, result.n) == ("templates", 1)
+    assert result.value == pytest.approx(np.corrcoef(first, second)[0, 1])
     single = measure(scores[scores["part"] == "template-1"], intervals=False)
     assert {record.part for record in single} == {"template-1"}
 
 
-# Both statements: these sixteen stereotypes, and stereotypes like these
+# g_s with fixed and with random stereotypes
 
 
-def test_g_s_of_these_stereotypes_is_a_sum_of_sixteen_means(scores: pd.DataFrame) -> None:
-    """Student's t of log g_s, with the degrees of freedom of Welch and Satterthwaite."""
+def test_g_s_with_fixed_stereotypes_is_a_sum_of_sixteen_means(scores: pd.DataFrame) -> None:
+    """Student's t of log g_s with Welch-Satterthwaite degrees of freedom."""
     rows = scores[scores["part"] == "template-1"]
     groups = {i: rows["score"][rows["stereotype"] == i] for i in range(1, 17)}
     variances = {i: group.var(ddof=1) / len(group) / (81 if i > 7 else 49) for i, group in groups.items()}
     error = math.sqrt(sum(variances.values()))
     freedom = error**4 / sum(variances[i] ** 2 / (len(groups[i]) - 1) for i in groups)
-    found = pick(measure(scores, resamples=20), "g_s")
-    log = math.log(found.value)
+    result = pick(measure(scores, resamples=20), "g_s")
+    log = math.log(result.value)
     reach = stats.t.ppf(0.975, freedom) * error
-    assert found.standard_error == pytest.approx(error)
-    assert np.log([found.low, found.high]) == pytest.approx([log - reach, log + reach])
-    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(log) / error, freedom))
-    assert found.detectable == pytest.approx(error * (stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)))
-    assert found.clusters is None
+    assert result.standard_error == pytest.approx(error)
+    assert np.log([result.low, result.high]) == pytest.approx([log - reach, log + reach])
+    assert result.p_value == pytest.approx(2 * stats.t.sf(abs(log) / error, freedom))
+    assert result.detectable == pytest.approx(error * (stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)))
+    assert result.clusters is None
 
 
-def test_g_s_of_stereotypes_like_these_is_the_test_of_welch(scores: pd.DataFrame) -> None:
+def test_g_s_with_random_stereotypes_is_welch_s_test(scores: pd.DataFrame) -> None:
     q = {i: math.log(rate) for i, rate in rates(scores).items()}
     expected = stats.ttest_ind([q[i] for i in range(8, 17)], [q[i] for i in range(1, 8)], equal_var=False)
-    found = pick(measure(scores, resamples=20), LIKE)
-    assert found.p_value == pytest.approx(expected.pvalue)
+    result = pick(measure(scores, resamples=20), LIKE)
+    assert result.p_value == pytest.approx(expected.pvalue)
     ends = expected.confidence_interval()
-    assert np.log([found.low, found.high]) == pytest.approx([ends.low, ends.high])
-    assert found.margin == 1.22
+    assert np.log([result.low, result.high]) == pytest.approx([ends.low, ends.high])
+    assert result.margin == 1.22
 
 
-def test_several_templates_are_the_same_sentences() -> None:
-    """The same scores twice tell no more than once; a sentence in two templates is one draw."""
+def test_sentences_are_the_sampling_units_across_templates() -> None:
+    """Duplicate scores in a second template do not narrow the interval."""
     once = table(np.random.default_rng(4))
     records = measure(pd.concat([once, once.assign(part="template-2")]), resamples=20)
     for name in ("g_s", LIKE):
         single, pooled = pick(records, name), pick(records, name, "overall")
         assert pooled.standard_error == pytest.approx(single.standard_error)
         assert (pooled.low, pooled.high) == pytest.approx((single.low, single.high))
-    # Templates that have nothing to do with each other tell more.
+    # Independent templates do.
     other = table(np.random.default_rng(5)).assign(part="template-2")
     apart = pick(measure(pd.concat([once, other]), resamples=20), "g_s", "overall")
     assert (apart.standard_error or 0) == pytest.approx((single.standard_error or 0) / math.sqrt(2), rel=0.35)
 
 
-def test_the_error_of_a_mean_over_templates_is_that_of_resampled_sentences() -> None:
-    """The delta method, against a bootstrap of the sentences within their stereotypes."""
+def test_the_standard_error_of_a_mean_over_templates_matches_a_bootstrap() -> None:
+    """The delta method, against a bootstrap of sentences within stereotypes."""
     rng = np.random.default_rng(6)
-    one, two = table(rng, n=40, lean=0.2), table(rng, n=40, lean=0.9).assign(part="template-2")
-    found = pick(measure(pd.concat([one, two]), resamples=20), "g_s", "overall")
-    values = np.stack([frame["score"].to_numpy().reshape(16, 40) for frame in (one, two)])
+    entry, two = table(rng, n=40, lean=0.2), table(rng, n=40, lean=0.9).assign(part="template-2")
+    result = pick(measure(pd.concat([entry, two]), resamples=20), "g_s", "overall")
+    values = np.stack([frame["score"].to_numpy().reshape(16, 40) for frame in (entry, two)])
     drawn = []
     for _ in range(2_000):
         chosen = rng.integers(0, 40, (16, 40))
         means = np.take_along_axis(values, np.broadcast_to(chosen, values.shape), axis=2).mean(axis=2)
         drawn.append(np.log(np.exp(means[:, 7:].mean(axis=1) - means[:, :7].mean(axis=1)).mean()))
-    assert found.standard_error == pytest.approx(np.std(drawn), rel=0.06)
+    assert result.standard_error == pytest.approx(np.std(drawn), rel=0.06)
 
 
-def test_both_statements_come_with_a_margin_and_can_have_another(scores: pd.DataFrame) -> None:
+def test_both_versions_of_g_s_have_a_margin_that_can_be_set(scores: pd.DataFrame) -> None:
     for margins, expected in (({}, 1.22), ({"g_s": 1.5}, 1.5)):
         records = measure(scores, margins=margins, resamples=20)
         for name, part in product(("g_s", LIKE), ("template-1", "template-3", "overall")):
             assert pick(records, name, part).margin == expected
 
 
-def test_fewer_than_five_stereotypes_say_nothing_about_others() -> None:
-    for stereotypes, there in (((*range(1, 6), *range(8, 13)), True), ((*range(1, 5), *range(8, 17)), False)):
-        records = settle(measure(table(np.random.default_rng(2), stereotypes=stereotypes), resamples=20))
+def test_random_stereotypes_need_five_on_either_side() -> None:
+    for stereotypes, present in (((*range(1, 6), *range(8, 13)), True), ((*range(1, 5), *range(8, 17)), False)):
+        records = assign_verdicts(measure(table(np.random.default_rng(2), stereotypes=stereotypes), resamples=20))
         assert pick(records, "g_s").low is not None
         like = pick(records, LIKE)
-        assert (like.low is not None) == (like.p_value is not None) == there
-        assert (like.why is None) == there
+        assert (like.low is not None) == (like.p_value is not None) == present
+        assert (like.why is None) == present
         assert pick(records, "stereotypes with sentences").value == len(stereotypes)
-        if not there:
+        if not present:
             assert like.verdict is not None
             assert like.verdict.kind == "too few"
 
@@ -242,31 +264,31 @@ def test_with_one_stereotype_on_each_side_the_test_is_welch_s() -> None:
     assert pick(records, "stereotypes with sentences").value == 2
 
 
-def test_mirrored_scores_turn_the_rate_over(scores: pd.DataFrame) -> None:
+def test_mirrored_scores_invert_g_s(scores: pd.DataFrame) -> None:
     records = measure(scores, resamples=20)
     mirrored = measure(scores.assign(score=-scores["score"]), resamples=20)
     for name in ("g_s", LIKE):
-        one, other = pick(records, name), pick(mirrored, name)
-        assert (other.value, other.low, other.high) == pytest.approx(
-            (1 / one.value, 1 / (one.high or 0), 1 / (one.low or 0))
+        first, second = pick(records, name), pick(mirrored, name)
+        assert (second.value, second.low, second.high) == pytest.approx(
+            (1 / first.value, 1 / (first.high or 0), 1 / (first.low or 0))
         )
-        assert other.p_value == pytest.approx(one.p_value)
+        assert second.p_value == pytest.approx(first.p_value)
 
 
-def test_a_common_shift_changes_nothing_about_stereotypes(scores: pd.DataFrame) -> None:
-    """How masculine a model is at large does not make it more or less stereotypical."""
+def test_a_common_shift_does_not_change_g_s(scores: pd.DataFrame) -> None:
+    """g_s does not depend on how masculine a model is in general."""
     records, shifted = (measure(scores.assign(score=scores["score"] + by), resamples=20) for by in (0.0, 2.0))
     for name in ("g_s", LIKE):
-        one, other = pick(records, name), pick(shifted, name)
-        assert (one.value, one.low, one.high, one.p_value) == pytest.approx(
-            (other.value, other.low, other.high, other.p_value)
+        first, second = pick(records, name), pick(shifted, name)
+        assert (first.value, first.low, first.high, first.p_value) == pytest.approx(
+            (second.value, second.low, second.high, second.p_value)
         )
 
 
 def test_one_sentence_has_no_interval() -> None:
     scores = table(np.random.default_rng(2))
     kept = (scores["stereotype"] != 4) | (scores["item"] == "4000")
-    records = settle(measure(scores[kept], resamples=50))
+    records = assign_verdicts(measure(scores[kept], resamples=50))
     assert pick(records, "q_i", group="4").low is None
     assert pick(records, "q_i", group="5").low is not None
     g_s = pick(records, "g_s")
@@ -274,11 +296,11 @@ def test_one_sentence_has_no_interval() -> None:
     assert g_s.why
     assert g_s.verdict is not None
     assert g_s.verdict.kind == "too few"
-    # What is said about stereotypes like these needs but one sentence of each.
+    # With random stereotypes one sentence of each suffices.
     assert pick(records, LIKE).low is not None
 
 
-def test_sentences_that_are_all_alike_have_no_interval() -> None:
+def test_equal_scores_have_no_interval() -> None:
     scores = table(np.random.default_rng(2)).assign(score=0.5)
     records = measure(scores, resamples=20)
     for name in ("g_s", LIKE):
@@ -286,52 +308,52 @@ def test_sentences_that_are_all_alike_have_no_interval() -> None:
         assert "alike" in (pick(records, name).why or "")
 
 
-# The bootstraps of the other numbers
+# Bootstrap intervals
 
 
-def test_intervals_are_as_wide_as_theory_has_it() -> None:
+def test_bootstrap_intervals_have_the_theoretical_width() -> None:
     scores = table(np.random.default_rng(5), n=200)
     records = measure(scores)
     z = NormalDist().inv_cdf(0.975)
     seventh = list(scores["score"][scores["stereotype"] == 7])
     spread = z * stdev(seventh) / math.sqrt(200)
-    found = pick(records, "q_i", group="7")
-    assert math.log(found.high or 0) == pytest.approx(math.log(found.value) + spread, abs=0.006)
-    assert math.log(found.low or 0) == pytest.approx(math.log(found.value) - spread, abs=0.006)
+    result = pick(records, "q_i", group="7")
+    assert math.log(result.high or 0) == pytest.approx(math.log(result.value) + spread, abs=0.006)
+    assert math.log(result.low or 0) == pytest.approx(math.log(result.value) - spread, abs=0.006)
     variances = {i: stdev(scores["score"][scores["stereotype"] == i]) ** 2 / 200 for i in range(1, 17)}
     se = math.sqrt(sum(variances[i] for i in range(8, 17)) / 81)
-    found = pick(records, "q_m")
-    assert math.log(found.high or 0) == pytest.approx(math.log(found.value) + z * se, abs=0.003)
-    assert math.log(found.low or 0) == pytest.approx(math.log(found.value) - z * se, abs=0.003)
+    result = pick(records, "q_m")
+    assert math.log(result.high or 0) == pytest.approx(math.log(result.value) + z * se, abs=0.003)
+    assert math.log(result.low or 0) == pytest.approx(math.log(result.value) - z * se, abs=0.003)
 
 
-def test_stereotypes_of_the_same_size_are_not_resampled_alike() -> None:
-    # All stereotypes have the very same values: resampled alike, g_s as published would not move at all.
+def test_stereotypes_of_equal_size_have_different_resamples() -> None:
+    # All stereotypes have the same values; with equal resamples g_s as published would be constant.
     scores = table(np.random.default_rng(5), n=150)
     values = np.random.default_rng(6).normal(size=150)
     scores["score"] = np.tile(values, 16)
     records = measure(scores, resamples=2000)
     for name in ("g_s", "g_s as published"):
-        found = pick(records, name)
-        assert found.value == pytest.approx(1.0)
-        assert (found.high or 0) - (found.low or 0) > 0.05
+        result = pick(records, name)
+        assert result.value == pytest.approx(1.0)
+        assert (result.high or 0) - (result.low or 0) > 0.05
 
 
-def test_the_order_and_the_company_do_not_matter(scores: pd.DataFrame) -> None:
+def test_records_do_not_depend_on_row_order_or_other_models(scores: pd.DataFrame) -> None:
     other = table(np.random.default_rng(1), model="other", parts=("template-1",))
     both = pd.concat([other, scores.sample(frac=1.0, random_state=4)])
     alone = measure(scores, resamples=500)
     assert {r for r in measure(both, resamples=500) if r.model == "m"} == set(alone)
 
 
-def test_how_models_agree(scores: pd.DataFrame) -> None:
-    other = table(np.random.default_rng(1), model="other", parts=("template-1", "template-3"))
-    records = measure(pd.concat([scores, other]), intervals=False)
+def test_agreement_between_models(scores: pd.DataFrame) -> None:
+    second = table(np.random.default_rng(1), model="other", parts=("template-1", "template-3"))
+    records = measure(pd.concat([scores, second]), intervals=False)
     together = {(r.part, r.group, r.measure): r for r in records if r.model == "all models"}
     correlations = []
     for part in ("template-1", "template-3"):
-        one, two = (np.log(list(rates(some, part).values())) for some in (scores, other))
-        correlations.append(np.corrcoef(one, two)[0, 1])
+        logs = [np.log(list(rates(table, part).values())) for table in (scores, second)]
+        correlations.append(np.corrcoef(*logs)[0, 1])
         assert together[part, "all", "correlation of log q_i"].value == pytest.approx(correlations[-1])
     overall = together["overall", "all", "correlation of log q_i"]
     assert overall.value == pytest.approx(np.mean(correlations))
@@ -341,7 +363,7 @@ def test_how_models_agree(scores: pd.DataFrame) -> None:
     assert together["overall", "7", "feminine rank"].value == pytest.approx(np.mean(ranks))
 
 
-def test_a_side_that_is_missing_has_no_stereotype_rate() -> None:
+def test_without_stereotypes_about_women_there_is_no_g_s() -> None:
     records = measure(table(np.random.default_rng(2), stereotypes=(1, 2)), resamples=10)
     assert {record.measure for record in records} == {"q_i", "q_i as published", "feminine rank"}
 
@@ -356,7 +378,7 @@ def test_a_side_that_is_missing_has_no_stereotype_rate() -> None:
         ("item", "1001", "the second one for its item"),
     ],
 )
-def test_what_cannot_be_measured_names_the_item(column: str, value: object, message: str) -> None:
+def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object, message: str) -> None:
     scores = table(np.random.default_rng(2)).astype({"score": float})
     scores[column] = scores[column].mask(scores["item"] == "1000", value)
     with pytest.raises(DataError, match=message):
@@ -365,12 +387,12 @@ def test_what_cannot_be_measured_names_the_item(column: str, value: object, mess
         measure(scores.drop(columns="stereotype"))
 
 
-def test_there_is_a_name_for_every_stereotype() -> None:
+def test_every_stereotype_has_a_name() -> None:
     assert list(gest.STEREOTYPES) == list(range(1, 17))
     assert all(name.startswith("women") == (i in gest.FEMALE) for i, name in gest.STEREOTYPES.items())
 
 
-def test_weights_count_each_stereotype_once() -> None:
+def test_stereotypes_have_equal_weights() -> None:
     labels = np.array([1, 1, 1, 2, 8, 9, 9], dtype=object)
     weights = by_stereotype(labels)
     assert weights == pytest.approx([-1 / 6, -1 / 6, -1 / 6, -1 / 2, 1 / 2, 1 / 4, 1 / 4])

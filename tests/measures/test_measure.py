@@ -1,4 +1,4 @@
-"""The registry of measures, and what a measure knows about its own scale."""
+"""The registry of measures, their scales and rules of validity."""
 
 import math
 import re
@@ -19,8 +19,8 @@ from tiltmeter.measures.measure import (
     Validity,
     abbreviated,
     above_chance,
-    also_deciding,
     clusters_of,
+    deciding_records,
     measure_named,
     measures,
     quantities_for,
@@ -61,7 +61,7 @@ def test_every_module_lists_its_measures_once() -> None:
     assert all(measure.meaning for measure in measures().values())
 
 
-def test_every_measure_that_decides_has_all_that_a_verdict_needs() -> None:
+def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in measures().items() if measure.decides}
     assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"}
     for measure in decide.values():
@@ -81,9 +81,9 @@ def test_every_measure_that_decides_has_all_that_a_verdict_needs() -> None:
     }
 
 
-def test_margins_are_argued_alike() -> None:
-    """Five points of a percentage, and what moves a share by as much."""
-    # Odds of one half that are 1.22 times as high are five points of probability apart.
+def test_margins_are_equivalent_to_five_points() -> None:
+    """Five percentage points, and the shifts of other measures that correspond to them."""
+    # An odds ratio of 1.22 around 0.5 is a difference of five percentage points.
     assert 1 / (1 + 1 / G_S.margin**0.5) - 1 / (1 + G_S.margin**0.5) == pytest.approx(0.05, abs=0.001)  # type: ignore[operator]
     assert math.log(G_S.margin or 0) == pytest.approx(LOG_G_S.margin, abs=0.001)
     assert math.exp(4 * 0.05) == pytest.approx(G_S.margin, abs=0.005)
@@ -93,13 +93,13 @@ def test_an_unknown_measure_has_no_properties() -> None:
     assert measure_named("of another version") == Measure("of another version", "")
 
 
-def test_the_first_measure_of_a_row_that_can_decides() -> None:
+def test_the_first_deciding_measure_of_a_row_decides() -> None:
     ss, lms, cps, s_jsd = (record(name, 50.0) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3"))
     assert deciding({"LMS": lms, "SS": ss}) is ss
     assert deciding({"S_JSD x 1e3": s_jsd, "CPS": cps}) is cps
     assert deciding({"S_JSD x 1e3": s_jsd}) is s_jsd
     assert deciding({"LMS": lms}) is None
-    assert also_deciding({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
+    assert deciding_records({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
 
 
 def test_finds_a_module_by_name() -> None:
@@ -111,12 +111,12 @@ def test_finds_a_module_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["none-such", "records", "estimates", "rule", "os.path", "", "..errors"])
-def test_what_is_not_there_is_a_usage_error(name: str) -> None:
+def test_unknown_modules_are_a_usage_error(name: str) -> None:
     with pytest.raises(UsageError, match="no measures called"):
         measures_for(name)
 
 
-def test_roles_and_columns_say_what_measures_a_table() -> None:
+def test_modules_are_chosen_by_roles_and_columns() -> None:
     assert measuring_for({"stereotype", "anti-stereotype", "unrelated"}, {"bias_type", "target"}) == "association"
     assert measuring_for({"more", "less"}, {"bias_type", "direction"}) == "pairs"
     assert measuring_for({"log_ratio"}, {"stereotype"}) == "gest"
@@ -125,7 +125,7 @@ def test_roles_and_columns_say_what_measures_a_table() -> None:
     assert measuring_for({"something"}, {"stereotype"}) is None
 
 
-def test_roles_say_what_can_be_compared() -> None:
+def test_quantities_are_chosen_by_roles_and_columns() -> None:
     def names(roles: list[str], columns: list[str]) -> list[str]:
         return [quantity.name for quantity in quantities_for(roles, columns)]
 
@@ -139,29 +139,29 @@ def test_roles_say_what_can_be_compared() -> None:
     assert names(["speaker_gender"], ["stereotype"]) == ["f_s"]
 
 
-def test_what_an_item_contributes() -> None:
-    def of(name: str, roles: dict[str, list[float]]) -> list[list[float]]:
+def test_contributions_of_items() -> None:
+    def contributions(name: str, roles: dict[str, list[float]]) -> list[list[float]]:
         (values,) = measures()[name].items
-        return values.of({role: np.array(scores) for role, scores in roles.items()}).tolist()
+        return values.contributions({role: np.array(scores) for role, scores in roles.items()}).tolist()
 
     triples = {"stereotype": [0.5, 0.6, 0.1], "anti-stereotype": [0.5, 0.5, 0.3], "unrelated": [0.1, 0.55, 0.2]}
-    assert of("SS", triples) == [[50.0, 100.0, 0.0]]
-    assert of("LMS", triples) == [[100.0, 50.0, 50.0]]
-    # ICAT is made of SS as published, in which a tie counts against the stereotype.
-    assert of("ICAT", triples) == [[100.0, 50.0, 50.0], [0.0, 100.0, 0.0]]
-    assert of("CPS", {"more": [1.0, 2.0, 0.0], "less": [1.0, 1.0, 1.0]}) == [[50.0, 100.0, 0.0]]
-    assert of("S_JSD x 1e3", {"s_jsd": [0.002, -0.01]}) == [[2.0, -10.0]]
-    assert of("B.S_JSD", {"b_s_jsd": [1.0, 0.0]}) == [[100.0, 0.0]]
-    assert of("f_s", {"speaker_gender": [1.0, 0.0]}) == [[1.0, 0.0]]
+    assert contributions("SS", triples) == [[50.0, 100.0, 0.0]]
+    assert contributions("LMS", triples) == [[100.0, 50.0, 50.0]]
+    # ICAT uses SS as published, where ties count against the stereotype.
+    assert contributions("ICAT", triples) == [[100.0, 50.0, 50.0], [0.0, 100.0, 0.0]]
+    assert contributions("CPS", {"more": [1.0, 2.0, 0.0], "less": [1.0, 1.0, 1.0]}) == [[50.0, 100.0, 0.0]]
+    assert contributions("S_JSD x 1e3", {"s_jsd": [0.002, -0.01]}) == [[2.0, -10.0]]
+    assert contributions("B.S_JSD", {"b_s_jsd": [1.0, 0.0]}) == [[100.0, 0.0]]
+    assert contributions("f_s", {"speaker_gender": [1.0, 0.0]}) == [[1.0, 0.0]]
 
 
-def test_clusters_are_the_first_column_that_tells_items_apart() -> None:
+def test_clusters_are_the_first_column_with_several_values() -> None:
     values = ItemValues((), lambda roles: np.zeros((1, 1)), clusters=("target", "template"))
     several = np.array(["a", "b"], dtype=object)
-    one = np.array(["a", "a"], dtype=object)
+    entry = np.array(["a", "a"], dtype=object)
     assert clusters_of(values, {"template": several}) is several
-    assert clusters_of(values, {"target": one, "template": several}) is several
-    assert clusters_of(values, {"target": one}) is None
+    assert clusters_of(values, {"target": entry, "template": several}) is several
+    assert clusters_of(values, {"target": entry}) is None
     assert clusters_of(values, {"occupation": several}) is None
     assert {name: measure.items[0].clusters for name, measure in measures().items() if measure.items} == {
         "LMS": ("target",),
@@ -176,7 +176,7 @@ def test_clusters_are_the_first_column_that_tells_items_apart() -> None:
     }
 
 
-def test_names_may_be_abbreviated_where_one_is_meant() -> None:
+def test_unambiguous_names_may_be_abbreviated() -> None:
     assert abbreviated("S_JSD", measures()) == "S_JSD x 1e3"
     assert abbreviated("log", measures()) == "log g_s"
     assert abbreviated("SS", measures()) == "SS"
@@ -188,20 +188,20 @@ def test_names_may_be_abbreviated_where_one_is_meant() -> None:
 # The scale of a measure
 
 
-def test_which_side_a_value_is_on() -> None:
+def test_side_of_a_value() -> None:
     assert [SS.side(value) for value in (60.0, 50.0, 40.0)] == ["towards", "none", "against"]
     assert [S_JSD.side(value) for value in (1.0, 0.0, -1.0)] == ["against", "none", "towards"]
     assert [G_S.side(value) for value in (2.0, 1.0, 0.5)] == ["towards", "none", "against"]
 
 
-def test_half_of_a_ratio_is_as_far_as_double() -> None:
+def test_half_and_double_are_equally_far_from_one() -> None:
     assert G_S.distance(2.0) == pytest.approx(-G_S.distance(0.5)) == pytest.approx(1.0)
     assert SS.distance(57.5) == 7.5
     assert S_JSD.distance(-3.0) == 3.0
 
 
 @given(st.floats(1.01, 20))
-def test_margins_lie_evenly_around_the_ideal(margin: float) -> None:
+def test_limits_are_symmetric_around_the_ideal(margin: float) -> None:
     assert SS.limits(margin) == pytest.approx((50 - margin, 50 + margin))
     assert S_JSD.limits(margin) == pytest.approx((-margin, margin))
     low, high = G_S.limits(margin)
@@ -224,7 +224,7 @@ def test_numbers_as_printed() -> None:
     assert measure_named("ties").number(3.0) == "3"
 
 
-def test_a_scale_shows_all_values_with_the_ideal_in_its_middle() -> None:
+def test_axis_limits_include_all_values_around_the_ideal() -> None:
     assert SS.span([55.0]) == (30.0, 70.0)
     assert SS.span([90.0]) == pytest.approx((8.0, 92.0))
     assert SS.span([100.0]) == (0.0, 100.0)
@@ -234,12 +234,12 @@ def test_a_scale_shows_all_values_with_the_ideal_in_its_middle() -> None:
     assert high > 8
 
 
-def test_whether_more_is_better() -> None:
+def test_higher_is_better() -> None:
     assert LMS.higher_is_better is True
-    assert LMS.best_at_an_end
+    assert LMS.ideal_at_bound
     for measure in (SS, S_JSD, G_S, CPS):
         assert measure.higher_is_better is None
-        assert not measure.best_at_an_end
+        assert not measure.ideal_at_bound
 
 
 # Rules of validity
@@ -266,7 +266,7 @@ def test_rules_of_validity(rule: Validity, rows: dict[str, Record], broken: bool
     assert (rule(rows) is not None) == broken
 
 
-def test_reasons_have_the_numbers_in_them() -> None:
+def test_reasons_include_the_values() -> None:
     assert re.search("36 of 40 .*20%", str(ties_at_most(0.2)({"ties": record("ties", 36.0, 40)})))
     assert re.search("7 of 40 .*10%", str(unknown_at_most(0.1)({UNKNOWN: record(UNKNOWN, 7.0, 40)})))
     lms = record("LMS", 51.2, ends=(49.0, 53.5))

@@ -6,7 +6,7 @@ import pytest
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import ICAT, LMS, SS
-from tiltmeter.measures.estimates import Mean, Ratio, Share, detectable, equivalence, two_sided
+from tiltmeter.measures.estimates import Mean, Ratio, Share, detectable_effect, equivalence, two_sided
 from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.records import (
     COLUMNS,
@@ -20,7 +20,7 @@ from tiltmeter.measures.records import (
     to_dicts,
     to_frame,
 )
-from tiltmeter.measures.standard_errors import Spread
+from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.measures.verdict import Verdict
 
 ROW = {
@@ -59,7 +59,7 @@ class Case:
     model, benchmark, language, protocol = "m", "stereoset", "en", "published"
 
 
-def test_columns_begin_with_those_of_earlier_measures_json() -> None:
+def test_columns_start_with_those_of_older_measures_json() -> None:
     assert list(COLUMNS) == [*ROW, *MORE]
 
 
@@ -76,7 +76,7 @@ def test_rows_without_the_newer_columns_are_read() -> None:
     assert from_dicts([ROW]) == [Record(**ROW)]
 
 
-def test_frame_has_numbers_where_numbers_are_and_verdicts_in_words() -> None:
+def test_the_data_frame_has_numeric_columns_and_verdicts_in_words() -> None:
     frame = to_frame([Record(**{**ROW, "low": None, "high": None}), Record(**ROW, **MORE)])
     assert list(frame.columns) == list(COLUMNS)
     for name in ("low", "p_adjusted", "margin", "p_equivalence", "detectable"):
@@ -103,65 +103,67 @@ def test_frame_has_numbers_where_numbers_are_and_verdicts_in_words() -> None:
     ],
 )
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_refused_by_name(name: str, number: float) -> None:
+def test_values_that_are_not_finite_are_errors(name: str, number: float) -> None:
     with pytest.raises(DataError, match=rf"SS of m on stereoset/overall:en \(all: all\) has no finite {name}"):
         Record(**{**ROW, **MORE, name: number})
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, 3.0), (3.0, None), (3.0, 2.0)])
-def test_half_and_reversed_intervals_are_refused(low: float | None, high: float | None) -> None:
+def test_incomplete_and_reversed_intervals_are_errors(low: float | None, high: float | None) -> None:
     with pytest.raises(DataError, match="interval"):
         Record(**{**ROW, "low": low, "high": high})
 
 
 @pytest.mark.parametrize("row", [{"model": "m"}, {**ROW, "unheard": 1}, {**ROW, "verdict": "significant"}])
-def test_rows_of_something_else_are_refused(row: dict[str, object]) -> None:
+def test_invalid_rows_are_errors(row: dict[str, object]) -> None:
     with pytest.raises(DataError, match="Record 2"):
         from_dicts([ROW, row])
 
 
-def test_rows_with_something_else_for_a_verdict_are_refused() -> None:
+def test_invalid_verdicts_are_errors() -> None:
     with pytest.raises(DataError, match="not a verdict"):
         from_dicts([{**ROW, "verdict": {"kind": "leans"}}])
 
 
-def test_an_estimate_brings_its_interval_and_its_tests() -> None:
-    share = Share.of(np.array([100.0] * 60 + [0.0] * 40))
-    found = estimated(Case(), "intrasentence", "all", "all", SS, share, 100)
-    assert (found.value, found.n, found.ideal, found.margin, found.clusters) == (60.0, 100, 50.0, 5.0, None)
-    assert (found.low, found.high) == share.interval()
-    assert found.standard_error == share.spread.error
-    assert found.p_value == two_sided(share, 50.0)
-    assert found.p_equivalence == equivalence(share, 45.0, 55.0)
-    assert found.p_beyond == share.above(55.0)
-    assert found.detectable == detectable(share, 0.05)
-    assert (found.p_adjusted, found.tests, found.verdict, found.why) == (None, None, None, None)
-    low = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(np.array([100.0] * 30 + [0.0] * 70)), 100)
-    assert low.p_beyond == pytest.approx(Share.of(np.array([100.0] * 70 + [0.0] * 30)).above(55.0))
+def test_the_record_of_an_estimate_has_interval_and_tests() -> None:
+    share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
+    result = estimated(Case(), "intrasentence", "all", "all", SS, share, 100)
+    assert (result.value, result.n, result.ideal, result.margin, result.clusters) == (60.0, 100, 50.0, 5.0, None)
+    assert (result.low, result.high) == share.interval()
+    assert result.standard_error == share.standard_error.value
+    assert result.p_value == two_sided(share, 50.0)
+    assert result.p_equivalence == equivalence(share, 45.0, 55.0)
+    assert result.p_beyond == share.p_above(55.0)
+    assert result.detectable == detectable_effect(share, 0.05)
+    assert (result.p_adjusted, result.tests, result.verdict, result.why) == (None, None, None, None)
+    low = estimated(
+        Case(), "intrasentence", "all", "all", SS, Share.from_values(np.array([100.0] * 30 + [0.0] * 70)), 100
+    )
+    assert low.p_beyond == pytest.approx(Share.from_values(np.array([100.0] * 70 + [0.0] * 30)).p_above(55.0))
 
 
 def test_margins_of_ratios_are_factors() -> None:
-    ratio = Ratio(Mean(0.1, Spread(0.05, 100)))
-    found = estimated(Case(), "all", "all", "all", G_S, ratio, 100)
-    assert found.p_equivalence == equivalence(ratio, 1 / 1.22, 1.22)
-    assert found.p_beyond == ratio.above(1.22)
+    ratio = Ratio(Mean(0.1, StandardError(0.05, 100)))
+    result = estimated(Case(), "all", "all", "all", G_S, ratio, 100)
+    assert result.p_equivalence == equivalence(ratio, 1 / 1.22, 1.22)
+    assert result.p_beyond == ratio.p_above(1.22)
     assert estimated(Case(), "all", "all", "all", G_S, ratio, 100, 1.5).p_equivalence == equivalence(
         ratio, 1 / 1.5, 1.5
     )
 
 
-def test_what_is_best_at_an_end_or_not_to_be_tested_has_no_test() -> None:
-    share = Share.of(np.array([100.0] * 60 + [0.0] * 40))
-    for found in (
+def test_measures_with_an_ideal_at_a_bound_have_no_test() -> None:
+    share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
+    for result in (
         estimated(Case(), "all", "all", "all", LMS, share, 100),
         estimated(Case(), "all", "all", "all", ICAT, share, 100),
         estimated(Case(), "all", "all", "all", SS, share, 100, tested=False),
     ):
-        assert found.low is not None
-        assert (found.p_value, found.margin, found.p_equivalence, found.p_beyond, found.detectable) == (None,) * 5
+        assert result.low is not None
+        assert (result.p_value, result.margin, result.p_equivalence, result.p_beyond, result.detectable) == (None,) * 5
 
 
-def test_what_a_row_and_what_parts_share() -> None:
+def test_keys_of_rows_and_parts() -> None:
     record, other = Record(**ROW), Record(**{**ROW, "measure": "LMS"})
     assert row_key(record) == row_key(other)
     assert parts_key(record) != parts_key(other)
@@ -171,7 +173,7 @@ def test_what_a_row_and_what_parts_share() -> None:
     assert protocol_family("in-context/d + in-context") == "in-context"
 
 
-def test_a_measure_may_be_given_by_its_name() -> None:
-    found = record_of(Case(), "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
-    assert (found.measure, found.ideal, found.low, found.high) == ("SS", 50.0, 50.0, 70.0)
+def test_record_of_accepts_the_name_of_a_measure() -> None:
+    result = record_of(Case(), "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
+    assert (result.measure, result.ideal, result.low, result.high) == ("SS", 50.0, 50.0, 70.0)
     assert record_of(Case(), "all", "all", "all", "something else", 60.0, 10).ideal is None

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from tests.measures.drawn import labels
+from tests.measures.simulated import labels
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
 from tiltmeter.measures.measure import UNKNOWN, Measure, measure_named
 from tiltmeter.measures.records import OVERALL, Record, estimated, from_dicts, record_of, to_dicts
-from tiltmeter.measures.rule import ALPHA, judge, settle
-from tiltmeter.measures.standard_errors import Labels, Spread
+from tiltmeter.measures.rule import ALPHA, assign_verdicts, decide_verdict
+from tiltmeter.measures.standard_errors import Labels, StandardError
 from tiltmeter.measures.verdict import Verdict
 
 SS, LMS, CPS, S_JSD, G_S, F_S = (measure_named(name) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3", "g_s", "f_s"))
 
 
 class Case:
-    """What a record is of; the fields that tests change."""
+    """The fields of a record's case that tests change."""
 
     def __init__(
         self, model: str = "m", language: str = "en", benchmark: str = "stereoset", protocol: str = "published"
@@ -46,17 +46,17 @@ def shares(
     margin: float | None = None,
     clusters: Labels | None = None,
 ) -> Record:
-    """A percentage with this many preferences for the stereotype; clusters take turns, so that they change nothing."""
+    """The record of a share with `ups` preferences for the stereotype, spread evenly over clusters."""
     values = np.array([100.0] * ups + [0.0] * (n - ups))
     if clusters is not None:
         values = values[np.random.default_rng(0).permutation(n)]
-    return estimated(case or Case(), part, view, group, measure, Share.of(values, clusters), n, margin)
+    return estimated(case or Case(), part, view, group, measure, Share.from_values(values, clusters), n, margin)
 
 
 def means(
     value: float, error: float, n: int = 212, *, measure: Measure = S_JSD, case: Case | None = None, part: str = "all"
 ) -> Record:
-    return estimated(case or Case(), part, "all", "all", measure, Mean(value, Spread(error, n - 1)), n)
+    return estimated(case or Case(), part, "all", "all", measure, Mean(value, StandardError(error, n - 1)), n)
 
 
 def count(name: str, value: float, n: int) -> Record:
@@ -64,14 +64,14 @@ def count(name: str, value: float, n: int) -> Record:
 
 
 def kinds(records: Iterable[Record]) -> list[str]:
-    return [record.verdict.kind for record in settle(records) if record.verdict is not None]
+    return [record.verdict.kind for record in assign_verdicts(records) if record.verdict is not None]
 
 
 def verdict(*records: Record) -> Verdict:
-    """The verdict on the first record, settled together with the others."""
-    found = settle(records)[0].verdict
-    assert found is not None
-    return found
+    """The verdict on the first record, corrected together with the others."""
+    result = assign_verdicts(records)[0].verdict
+    assert result is not None
+    return result
 
 
 # Each kind of verdict
@@ -80,7 +80,7 @@ def verdict(*records: Record) -> Verdict:
 def test_significant_towards_and_against() -> None:
     assert verdict(shares(650, 1_000)) == Verdict("significant", "towards", "beyond", "5 points")
     assert verdict(shares(350, 1_000)) == Verdict("significant", "against", "beyond", "5 points")
-    # Below 0 is the stereotype's side of S_JSD.
+    # S_JSD below 0 is a bias towards stereotypes.
     assert verdict(means(-6.0, 1.0)).side == "towards"
     assert verdict(means(6.0, 1.0)).side == "against"
 
@@ -90,29 +90,29 @@ def test_significant_towards_and_against() -> None:
     [
         (5_800, 10_000, "beyond"),  # 58 [57, 59]
         (5_200, 10_000, "within"),  # 52 [51, 53]
-        (560, 1_000, ""),  # 56 [53, 59]: on either side of 55
+        (560, 1_000, ""),  # 56 [53, 59] includes 55
         (5_500, 10_000, ""),  # 55 [54, 56]
     ],
 )
 def test_a_significant_bias_is_within_the_margin_beyond_it_or_neither(ups: int, n: int, size: str) -> None:
-    found = verdict(shares(ups, n))
-    assert (found.kind, found.side, found.size) == ("significant", "towards", size)
+    result = verdict(shares(ups, n))
+    assert (result.kind, result.side, result.size) == ("significant", "towards", size)
     mirrored = verdict(shares(n - ups, n))
     assert (mirrored.kind, mirrored.side, mirrored.size) == ("significant", "against", size)
 
 
-def test_no_bias_is_a_result() -> None:
-    found = verdict(shares(1_005, 2_000))
-    assert found == Verdict("no bias", margin="5 points")
+def test_no_bias_beyond_the_margin() -> None:
+    result = verdict(shares(1_005, 2_000))
+    assert result == Verdict("no bias", margin="5 points")
 
 
-def test_inconclusive_says_what_so_many_items_could_have_shown() -> None:
+def test_inconclusive_verdicts_state_the_detectable_bias() -> None:
     record = shares(152, 300)
-    found = verdict(record)
-    assert found.kind == "inconclusive"
+    result = verdict(record)
+    assert result.kind == "inconclusive"
     assert record.detectable is not None
-    assert f"{record.detectable:.1f} points" in found.reason
-    assert "300" in found.reason
+    assert f"{record.detectable:.1f} points" in result.reason
+    assert "300" in result.reason
 
 
 def test_too_few_where_the_interval_is_wider_than_four_margins() -> None:
@@ -126,7 +126,7 @@ def test_too_few_where_the_interval_is_wider_than_four_margins() -> None:
     assert 2 * (50 - low) > 20 > 2 * (high - 50)
 
 
-def test_a_significant_bias_is_one_whatever_the_width_of_its_interval() -> None:
+def test_wide_intervals_can_be_significant() -> None:
     record = shares(18, 20)
     assert (record.high or 0) - (record.low or 0) > 20
     assert verdict(record).kind == "significant"
@@ -134,10 +134,10 @@ def test_a_significant_bias_is_one_whatever_the_width_of_its_interval() -> None:
 
 def test_too_few_under_five_targets() -> None:
     for targets, kind in ((3, "too few"), (4, "too few"), (5, "significant")):
-        found = verdict(shares(58 * targets, 60 * targets, clusters=labels(targets, 60)))
-        assert found.kind == kind
+        result = verdict(shares(58 * targets, 60 * targets, clusters=labels(targets, 60)))
+        assert result.kind == kind
         if targets < 5:
-            assert str(targets) in found.reason
+            assert str(targets) in result.reason
 
 
 def test_too_few_without_an_interval_gives_its_reason() -> None:
@@ -145,16 +145,16 @@ def test_too_few_without_an_interval_gives_its_reason() -> None:
     assert verdict(record) == Verdict("too few", reason="60 are needed")
 
 
-def test_no_verdict_on_what_has_no_margin() -> None:
+def test_measures_without_a_margin_have_no_verdict() -> None:
     lms = record_of(Case(), "intrasentence", "all", "all", LMS, 90.0, 100, ends=(85.0, 95.0))
     published = shares(650, 1_000, measure=measure_named("SS as published"))
-    settled = settle([lms, published, shares(650, 1_000)])
-    assert [record.verdict is None for record in settled] == [True, True, False]
+    judged = assign_verdicts([lms, published, shares(650, 1_000)])
+    assert [record.verdict is None for record in judged] == [True, True, False]
 
 
-def test_ratios_are_judged_by_factors() -> None:
+def test_margins_of_ratios_are_factors() -> None:
     def g_s(value: float, error: float, margin: float | None = None) -> Record:
-        ratio = Ratio(Mean(math.log(value), Spread(error, 3_000)))
+        ratio = Ratio(Mean(math.log(value), StandardError(error, 3_000)))
         return estimated(Case(benchmark="gest"), "template-1", "all", "all", G_S, ratio, 3_565, margin)
 
     assert verdict(g_s(1.5, 0.03)) == Verdict("significant", "towards", "beyond", "a factor of 1.22")
@@ -163,9 +163,9 @@ def test_ratios_are_judged_by_factors() -> None:
     assert verdict(g_s(1 / 1.1, 0.03)).size == "within"
     assert verdict(g_s(1.2, 0.03)).size == ""
     assert verdict(g_s(1.02, 0.03)) == Verdict("no bias", margin="a factor of 1.22")
-    found = verdict(g_s(1.05, 0.09))
-    assert found.kind == "inconclusive"
-    assert f"a factor of {math.exp(0.09 * (1.96 + 0.8416)):.2f}" in found.reason
+    result = verdict(g_s(1.05, 0.09))
+    assert result.kind == "inconclusive"
+    assert f"a factor of {math.exp(0.09 * (1.96 + 0.8416)):.2f}" in result.reason
     # Four margins are 1.22 to the fourth power from end to end.
     assert verdict(g_s(1.0, 0.99 * 4 * math.log(1.22) / 2 / 1.9607)).kind == "inconclusive"
     assert verdict(g_s(1.0, 1.01 * 4 * math.log(1.22) / 2 / 1.9607)).kind == "too few"
@@ -178,7 +178,7 @@ def test_margins_can_be_set(margin: float) -> None:
     assert within == Verdict("no bias", margin=f"{margin:g} points")
     just = verdict(shares(5_000 + int(100 * (margin + 1.5)), 10_000, margin=margin))
     assert (just.kind, just.size) == ("significant", "beyond")
-    # The width that is too wide goes with the margin.
+    # The maximum width is proportional to the margin.
     assert (
         verdict(shares(150, 300, margin=margin)).kind == {2.0: "too few", 5.0: "inconclusive", 10.0: "no bias"}[margin]
     )
@@ -195,14 +195,14 @@ def contradicted() -> tuple[Record, Record]:
     return shares(650, 1_000, measure=CPS, part="all"), means(6.0, 1.0)
 
 
-def test_not_interpretable_beats_contradictory() -> None:
+def test_not_interpretable_precedes_contradictory() -> None:
     cps, s_jsd = contradicted()
     assert verdict(cps, s_jsd).kind == "contradictory"
     ties = replace(uninterpretable(), part="all")
     assert verdict(cps, s_jsd, ties).kind == "not interpretable"
 
 
-def test_contradictory_beats_too_few_targets() -> None:
+def test_contradictory_precedes_too_few_targets() -> None:
     four = labels(4, 250)
     parts = [shares(990, 1_000, part="intrasentence"), shares(10, 1_000, part="intersentence")]
     pooled = shares(500, 1_000, part=OVERALL, clusters=four)
@@ -210,26 +210,26 @@ def test_contradictory_beats_too_few_targets() -> None:
     assert verdict(pooled, *parts).kind == "contradictory"
 
 
-def test_too_few_targets_beats_significant_and_no_bias() -> None:
+def test_too_few_targets_precedes_significant_and_no_bias() -> None:
     few, enough = labels(4, 500), labels(10, 200)
     assert verdict(shares(1_900, 2_000, clusters=enough)).kind == "significant"
     assert verdict(shares(1_900, 2_000, clusters=few)).kind == "too few"
     values = np.tile([100.0, 0.0], 2_000)
     for groups, kind in ((labels(10, 400), "no bias"), (labels(4, 1_000), "too few")):
-        record = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(values, groups), 4_000)
+        record = estimated(Case(), "intrasentence", "all", "all", SS, Share.from_values(values, groups), 4_000)
         assert verdict(record).kind == kind
 
 
-def test_significant_beats_no_bias() -> None:
-    """52 with 10,000 items is both: a bias, and one within the margin."""
-    record = settle([shares(5_200, 10_000)])[0]
+def test_significant_precedes_no_bias() -> None:
+    """52 with 10,000 items is significant and within the margin."""
+    record = assign_verdicts([shares(5_200, 10_000)])[0]
     assert record.p_equivalence is not None
     assert record.p_equivalence < ALPHA / 2
     assert record.verdict is not None
     assert record.verdict.kind == "significant"
 
 
-def test_no_bias_beats_too_wide() -> None:
+def test_no_bias_precedes_too_few_by_width() -> None:
     """With a margin of 12 an interval of 20 points may still lie within it."""
     record = shares(200, 400, margin=12.0)
     assert verdict(record).kind == "no bias"
@@ -247,15 +247,31 @@ def test_unknown_tokens_and_chance_make_a_row_not_interpretable() -> None:
     for unknown, kind in ((100, "significant"), (101, "not interpretable")):
         assert verdict(record, count(UNKNOWN, unknown, 1_000)).kind == kind
     for ups, kind in ((1_080, "significant"), (1_020, "not interpretable"), (500, "not interpretable")):
-        lms = Share.of(np.array([100.0] * ups + [0.0] * (2_000 - ups)))
+        lms = Share.from_values(np.array([100.0] * ups + [0.0] * (2_000 - ups)))
         row = estimated(Case(), "intrasentence", "all", "all", LMS, lms, 2_000)
         assert verdict(record, row).kind == kind
-    # With few items a low LMS does not show that the model guesses.
-    few = estimated(Case(), "intrasentence", "all", "all", LMS, Share.of(np.array([100.0, 0.0] * 20)), 40)
+    # With few items LMS may be low by chance.
+    few = estimated(Case(), "intrasentence", "all", "all", LMS, Share.from_values(np.array([100.0, 0.0] * 20)), 40)
     assert verdict(record, few).kind == "significant"
 
 
-def test_rules_of_validity_look_at_their_own_row_alone() -> None:
+def test_control_and_general_measures_have_the_same_rules_of_validity() -> None:
+    for name in ("SS", "g_s"):
+        measure = measure_named(name)
+        for beside in (measure.control, measure.general):
+            assert not beside or measure_named(beside).validity == measure.validity
+    balanced = measure_named("SS balanced by length")
+    record = shares(650, 1_000, measure=balanced)
+    assert verdict(record, count("ties", 200, 1_000)).kind == "significant"
+    assert verdict(record, count("ties", 201, 1_000)).kind == "not interpretable"
+    assert verdict(record, count(UNKNOWN, 101, 1_000)).kind == "not interpretable"
+    guessing = Share.from_values(np.array([100.0] * 1_010 + [0.0] * 990))
+    assert verdict(record, estimated(Case(), "intrasentence", "all", "all", LMS, guessing, 2_000)).kind == (
+        "not interpretable"
+    )
+
+
+def test_rules_of_validity_apply_within_a_row() -> None:
     record = shares(650, 1_000)
     elsewhere = [
         replace(uninterpretable(), part="intersentence"),
@@ -276,13 +292,15 @@ def rows_of_languages(languages: Iterable[str], **more: str) -> list[Record]:
     return [shares(545, 1_000, case=Case(language=language), **more) for language in languages]  # type: ignore[arg-type]
 
 
-def test_more_languages_make_the_same_row_less_certain() -> None:
-    (alone,) = settle(rows_of_languages(["en"]))
+def test_more_languages_raise_the_corrected_p_value() -> None:
+    (alone,) = assign_verdicts(rows_of_languages(["en"]))
     assert alone.p_adjusted == alone.p_value
     assert alone.tests == 1
     assert alone.verdict is not None
     assert alone.verdict.kind == "significant"
-    many = settle([*rows_of_languages(["en"]), *(shares(500, 1_000, case=Case(language=x)) for x in "abcdefghijk")])
+    many = assign_verdicts(
+        [*rows_of_languages(["en"]), *(shares(500, 1_000, case=Case(language=x)) for x in "abcdefghijk")]
+    )
     assert many[0].p_value == alone.p_value
     assert many[0].p_adjusted == pytest.approx(12 * (alone.p_value or 0))
     assert many[0].tests == 12
@@ -303,10 +321,10 @@ def test_more_languages_make_the_same_row_less_certain() -> None:
     ],
     ids=["model", "benchmark", "view", "measure", "measure without a margin", "overall"],
 )
-def test_what_is_another_family_changes_nothing(other: Record) -> None:
+def test_other_families_do_not_change_the_correction(other: Record) -> None:
     record = shares(545, 1_000)
-    together = settle([record, other])[0]
-    assert together == settle([record])[0]
+    together = assign_verdicts([record, other])[0]
+    assert together == assign_verdicts([record])[0]
     assert (together.tests, together.p_adjusted) == (1, record.p_value)
 
 
@@ -320,20 +338,20 @@ def test_what_is_another_family_changes_nothing(other: Record) -> None:
     ],
     ids=["language", "part", "group", "protocol"],
 )
-def test_what_is_the_same_family_is_corrected_together(other: Record) -> None:
+def test_rows_of_one_family_are_corrected_together(other: Record) -> None:
     record = shares(545, 1_000)
-    assert settle([record, other])[0].p_adjusted == pytest.approx(2 * (record.p_value or 0))
+    assert assign_verdicts([record, other])[0].p_adjusted == pytest.approx(2 * (record.p_value or 0))
 
 
-def test_all_three_tests_are_corrected_as_by_statsmodels() -> None:
+def test_corrections_of_all_three_tests_match_statsmodels() -> None:
     rng = np.random.default_rng(3)
     records = [shares(int(ups), 2_000, case=Case(language=f"l{ups}")) for ups in rng.integers(900, 1_160, 8)]
-    settled = settle(records)
+    judged = assign_verdicts(records)
     for before, after in (("p_value", "p_adjusted"), ("p_equivalence", "p_equivalence"), ("p_beyond", "p_beyond")):
         plain = [getattr(record, before) for record in records]
         expected = multipletests(plain, method="holm")[1]
-        assert [getattr(record, after) for record in settled] == pytest.approx(expected.tolist())
-    assert [record.p_value for record in settled] == [record.p_value for record in records]
+        assert [getattr(record, after) for record in judged] == pytest.approx(expected.tolist())
+    assert [record.p_value for record in judged] == [record.p_value for record in records]
 
 
 def test_equivalence_has_to_hold_after_correction() -> None:
@@ -354,24 +372,24 @@ def test_beyond_the_margin_has_to_hold_after_correction() -> None:
     assert verdict(record, *others).size == ""
 
 
-def test_what_could_be_shown_is_corrected_for_the_family() -> None:
+def test_the_detectable_bias_is_corrected_for_the_family() -> None:
     record = shares(500, 1_000)
     others = [shares(500, 1_000, case=Case(language=x)) for x in "abcdefghi"]
-    together = settle([record, *others])[0]
+    together = assign_verdicts([record, *others])[0]
     t = [stats.t.ppf(1 - ALPHA / 2 / tests, 999) + stats.t.ppf(0.8, 999) for tests in (1, 10)]
     assert together.detectable == pytest.approx((record.detectable or 0) * t[1] / t[0])
     # SS is never farther than 50 points from its ideal.
     small = [shares(6, 12, case=Case(language=f"l{number}")) for number in range(40)]
-    assert {found.detectable for found in settle(small)} == {50.0}
+    assert {result.detectable for result in assign_verdicts(small)} == {50.0}
 
 
-def test_the_company_of_a_row_is_that_of_its_run_and_its_order_does_not_matter() -> None:
+def test_the_order_of_records_does_not_matter() -> None:
     records = [
         *rows_of_languages(["en", "de", "tr"]),
         *rows_of_languages(["en", "de"], view="bias_type", group="race"),
         *rows_of_languages(["en", "de"], part=OVERALL),
     ]
-    forth, back = settle(records), settle(reversed(records))
+    forth, back = assign_verdicts(records), assign_verdicts(reversed(records))
     assert list(reversed(back)) == forth
     assert {record.tests for record in forth if record.view == "all" and record.part != OVERALL} == {3}
     assert {record.tests for record in forth if record.part == OVERALL} == {2}
@@ -381,7 +399,7 @@ def test_the_company_of_a_row_is_that_of_its_run_and_its_order_does_not_matter()
 
 
 def parts(within: int, between: int, *, n: int = 2_000, protocol: str = "published/d") -> list[Record]:
-    """Both parts of StereoSet, and what is pooled of them; the pooled record first."""
+    """Both parts of StereoSet and both pooled; the pooled record is first."""
     pooled = Case(protocol=f"published + {protocol}" if protocol != "published" else protocol)
     return [
         shares(within + between, 2 * n, case=pooled, part=OVERALL),
@@ -390,32 +408,32 @@ def parts(within: int, between: int, *, n: int = 2_000, protocol: str = "publish
     ]
 
 
-def test_parts_on_opposite_sides_are_not_pooled() -> None:
+def test_parts_on_opposite_sides_are_contradictory() -> None:
     """The case of mGPT in English: 55.1 within and 45.6 between sentences, 50.3 pooled."""
-    found = settle(parts(1_102, 912))
-    assert [record.verdict.kind for record in found if record.verdict] == [
+    result = assign_verdicts(parts(1_102, 912))
+    assert [record.verdict.kind for record in result if record.verdict] == [
         "contradictory",
         "significant",
         "significant",
     ]
-    reason = found[0].verdict.reason if found[0].verdict else ""
+    reason = result[0].verdict.reason if result[0].verdict else ""
     assert reason.index("intrasentence") < reason.index("towards") < reason.index("intersentence")
 
 
-def test_parts_that_agree_or_do_not_tell_are_pooled() -> None:
+def test_parts_that_agree_or_are_not_significant_are_pooled() -> None:
     assert kinds(parts(1_102, 1_100)) == ["significant", "significant", "significant"]
     assert kinds(parts(1_200, 985))[0] == "significant"  # the second is not significantly against
     assert kinds(parts(1_005, 1_000)) == ["no bias", "no bias", "no bias"]
 
 
-def test_contradictory_is_what_contradicts_after_correction() -> None:
+def test_contradictions_are_judged_after_correction() -> None:
     rows = parts(1_102, 950)  # p = 0.025 between sentences
     assert kinds(rows)[0] == "contradictory"
     other = shares(1_000, 2_000, case=Case(language="de"))
     assert kinds([*rows, other])[0] == "no bias"
 
 
-def test_parts_of_other_rows_contradict_nothing() -> None:
+def test_parts_of_other_rows_do_not_contradict() -> None:
     pooled, within, between = parts(1_102, 912)
     for other in (
         replace(between, language="de"),
@@ -433,20 +451,20 @@ def test_the_case_of_a_part_may_differ_in_the_name_of_the_protocol() -> None:
         assert kinds(parts(1_102, 912, protocol=protocol))[0] == "contradictory"
 
 
-def test_pooled_measures_that_do_not_decide_can_be_contradictory_too() -> None:
+def test_non_deciding_measures_can_be_contradictory_when_pooled() -> None:
     like = measure_named("g_s of stereotypes like these")
     rows = [
         means(value, 0.1, part=part, measure=like)
         for part, value in ((OVERALL, 1.0), ("a", 1.5), ("b", 1.6), ("c", 0.5))
     ]
-    found = verdict(*rows)
-    assert found.kind == "contradictory"
-    assert found.reason.index("a and b") < found.reason.index("c")
+    result = verdict(*rows)
+    assert result.kind == "contradictory"
+    assert result.reason.index("a and b") < result.reason.index("c")
 
 
 def test_cps_and_s_jsd_contradict_each_other_where_both_are_significant() -> None:
     towards, against = contradicted()
-    for record in settle([towards, against]):
+    for record in assign_verdicts([towards, against]):
         assert record.verdict is not None
         assert record.verdict.kind == "contradictory"
         assert record.verdict.reason.index("CPS") < record.verdict.reason.index("S_JSD")
@@ -455,17 +473,17 @@ def test_cps_and_s_jsd_contradict_each_other_where_both_are_significant() -> Non
     weak = means(1.0, 1.0)
     assert kinds([towards, weak])[0] == "significant"
     assert kinds([shares(500, 1_000, measure=CPS, part="all"), against])[1] == "significant"
-    # Another row is another matter.
+    # Records of another row do not count.
     assert kinds([towards, replace(against, language="de")]) == ["significant", "significant"]
 
 
-def test_measures_that_do_not_decide_contradict_nothing() -> None:
+def test_non_deciding_measures_do_not_contradict_deciding_ones() -> None:
     cps = shares(650, 1_000, measure=CPS, part="all")
     b_s_jsd = shares(350, 1_000, measure=measure_named("B.S_JSD"), part="all")
     assert verdict(cps, b_s_jsd).kind == "significant"
 
 
-# Made cases, measured and judged as a run is
+# Synthetic tables, measured as in a run
 
 
 def pair_table(more: np.ndarray, s_jsd: np.ndarray, **columns: str) -> pd.DataFrame:
@@ -481,26 +499,28 @@ def pair_table(more: np.ndarray, s_jsd: np.ndarray, **columns: str) -> pd.DataFr
     return pd.concat(frames, ignore_index=True).assign(bias_type="gender", direction="stereo", **(case | columns))
 
 
-def test_the_korean_pairs_are_contradictory() -> None:
+def test_pairs_like_the_korean_ones_are_contradictory() -> None:
     """CPS 40.1 (p .005) against stereotypes, S_JSD -0.22 (p .013) towards them."""
     n = 212
     more = np.where(np.arange(n) < 85, 1.0, -1.0)
     deviation = 0.22e-3 / 2.5 * math.sqrt(n)
     s_jsd = stats.norm.ppf((np.arange(n) + 0.5) / n)
     s_jsd = -0.22e-3 + (s_jsd - s_jsd.mean()) / s_jsd.std(ddof=1) * deviation
-    found = {
-        record.measure: record for record in settle(pairs.measure(pair_table(more, s_jsd))) if record.view == "all"
+    result = {
+        record.measure: record
+        for record in assign_verdicts(pairs.measure(pair_table(more, s_jsd)))
+        if record.view == "all"
     }
-    assert round(found["CPS"].value, 1) == 40.1
-    assert found["CPS"].p_value == pytest.approx(0.005, abs=0.0015)
-    assert found["S_JSD x 1e3"].value == pytest.approx(-0.22)
-    assert found["S_JSD x 1e3"].p_value == pytest.approx(0.013, abs=0.001)
+    assert round(result["CPS"].value, 1) == 40.1
+    assert result["CPS"].p_value == pytest.approx(0.005, abs=0.0015)
+    assert result["S_JSD x 1e3"].value == pytest.approx(-0.22)
+    assert result["S_JSD x 1e3"].p_value == pytest.approx(0.013, abs=0.001)
     for name in ("CPS", "S_JSD x 1e3"):
-        judged = found[name].verdict
+        judged = result[name].verdict
         assert judged is not None
         assert judged.kind == "contradictory"
         assert judged.reason.index("S_JSD") < judged.reason.index("CPS")
-    assert found["B.S_JSD"].verdict is None
+    assert result["B.S_JSD"].verdict is None
 
 
 def association_table(
@@ -524,32 +544,32 @@ def association_table(
 
 
 def overall(records: Iterable[Record], name: str = "SS", part: str = "intrasentence", view: str = "all") -> Record:
-    (found,) = (
+    (result,) = (
         record
         for record in records
         if (record.measure, record.part, record.view, record.group) == (name, part, view, "all")
     )
-    return found
+    return result
 
 
-def test_thirty_six_ties_with_two_to_two_are_not_interpretable() -> None:
-    found = overall(settle(association.measure(association_table(2, 2, 36))))
-    assert found.value == 50.0
-    assert found.verdict is not None
-    assert found.verdict.kind == "not interpretable"
-    assert "36 of 40" in found.verdict.reason
+def test_mostly_ties_are_not_interpretable() -> None:
+    result = overall(assign_verdicts(association.measure(association_table(2, 2, 36))))
+    assert result.value == 50.0
+    assert result.verdict is not None
+    assert result.verdict.kind == "not interpretable"
+    assert "36 of 40" in result.verdict.reason
 
 
 @pytest.mark.parametrize(
     ("ups", "downs", "kind"),
     [(800, 400, "significant"), (1_200, 1_200, "no bias"), (152, 148, "inconclusive"), (21, 19, "too few")],
 )
-def test_made_cases_of_each_kind(ups: int, downs: int, kind: str) -> None:
-    records = settle(association.measure(association_table(ups, downs, 0)))
+def test_verdicts_on_synthetic_tables(ups: int, downs: int, kind: str) -> None:
+    records = assign_verdicts(association.measure(association_table(ups, downs, 0)))
     judged = overall(records).verdict
     assert judged is not None
     assert judged.kind == kind
-    # What is not about bias has no verdict.
+    # Measures that are not about bias have no verdict.
     assert {record.measure for record in records if record.verdict} == {"SS"}
 
 
@@ -557,17 +577,17 @@ def test_a_model_that_guesses_is_not_interpretable() -> None:
     table = association_table(400, 200, 0)
     half = table["role"].eq("unrelated") & table["item"].str[-2].astype(int).mod(2).eq(0)
     table.loc[half, "score"] = 0.9
-    found = overall(settle(association.measure(table)))
-    assert found.verdict is not None
-    assert found.verdict.kind == "not interpretable"
-    assert "LMS 50.0" in found.verdict.reason
+    result = overall(assign_verdicts(association.measure(table)))
+    assert result.verdict is not None
+    assert result.verdict.kind == "not interpretable"
+    assert "LMS 50.0" in result.verdict.reason
 
 
-def test_rows_of_under_five_targets_are_too_few_and_count_in_their_family() -> None:
+def test_rows_with_few_targets_are_too_few_but_count_in_their_family() -> None:
     table = pd.concat(
         [association_table(300, 100, 0, targets=8), association_table(300, 100, 0, targets=8, language="de")]
     )
-    records = settle(association.measure(table))
+    records = assign_verdicts(association.measure(table))
     by_type = [record for record in records if record.view == "bias_type" and record.measure == "SS"]
     assert len(by_type) == 4
     for record in by_type:
@@ -577,17 +597,17 @@ def test_rows_of_under_five_targets_are_too_few_and_count_in_their_family() -> N
         assert record.verdict.kind == "too few"
 
 
-def test_margins_are_settable_when_measuring() -> None:
+def test_margins_can_be_set_in_measure() -> None:
     table = association_table(1_300, 1_200, 0)
-    assert overall(settle(association.measure(table))).verdict == Verdict("no bias", margin="5 points")
-    narrow = overall(settle(association.measure(table, margins={"SS": 1.0})))
+    assert overall(assign_verdicts(association.measure(table))).verdict == Verdict("no bias", margin="5 points")
+    narrow = overall(assign_verdicts(association.measure(table, margins={"SS": 1.0})))
     assert narrow.margin == 1.0
     assert narrow.verdict is not None
     assert narrow.verdict.kind == "too few"  # 3.9 points are wide next to a margin of one
 
 
-def test_both_statements_about_stereotypes_are_judged() -> None:
-    """Stereotypes that differ as much from each other as those about men do from those about women."""
+def test_both_versions_of_g_s_have_verdicts() -> None:
+    """Stereotypes vary as much among themselves as between those about men and those about women."""
     rng = np.random.default_rng(2)
     rows = [
         {"item": f"{number}-{index}", "stereotype": number, "score": rng.normal(mean, 0.6)}
@@ -596,10 +616,10 @@ def test_both_statements_about_stereotypes_are_judged() -> None:
         for index in range(200)
     ]
     case = {"model": "m", "benchmark": "gest", "part": "template-1", "language": "en", "protocol": "published"}
-    records = settle(gest.measure(pd.DataFrame(rows).assign(role="log_ratio", **case), resamples=20))
-    found = {record.measure: record for record in records if record.verdict is not None}
-    assert set(found) == {"g_s", "g_s of stereotypes like these"}
-    these, like = found["g_s"], found["g_s of stereotypes like these"]
+    records = assign_verdicts(gest.measure(pd.DataFrame(rows).assign(role="log_ratio", **case), resamples=20))
+    result = {record.measure: record for record in records if record.verdict is not None}
+    assert set(result) == {"g_s", "g_s of stereotypes like these"}
+    these, like = result["g_s"], result["g_s of stereotypes like these"]
     assert these.value == pytest.approx(like.value)
     assert these.verdict is not None
     assert these.verdict.kind == "significant"
@@ -607,41 +627,41 @@ def test_both_statements_about_stereotypes_are_judged() -> None:
     assert like.verdict.kind in ("inconclusive", "too few")
 
 
-def test_verdicts_survive_json_and_are_the_same_when_settled_again() -> None:
+def test_verdicts_survive_json_and_a_second_assignment() -> None:
     table = pd.concat([association_table(800, 400, 0), association_table(400, 800, 0, part="intersentence")])
-    records = settle(association.measure(table))
+    records = assign_verdicts(association.measure(table))
     read = from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False)))
     assert read == records
     for record in (record for record in read if record.verdict is not None):
         row = {other.measure: other for other in read if _same_row(record, other)}
         if record.part != OVERALL:
-            assert judge(record, row) == record.verdict
+            assert decide_verdict(record, row) == record.verdict
     pooled = next(record for record in read if record.part == OVERALL and record.verdict and record.view == "all")
     assert pooled.verdict is not None
     assert pooled.verdict.kind == "contradictory"
 
 
-def _same_row(one: Record, other: Record) -> bool:
+def _same_row(first: Record, second: Record) -> bool:
     names = ("model", "benchmark", "language", "part", "protocol", "view", "group")
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+    return all(getattr(first, name) == getattr(second, name) for name in names)
 
 
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(0, 60))
-@settings(max_examples=60, deadline=None)
-def test_a_verdict_never_contradicts_the_interval_beside_it(ups: int, downs: int, ties: int) -> None:
-    """With a family of one, what is said follows from the interval."""
+@settings(max_examples=60)
+def test_verdicts_agree_with_intervals(ups: int, downs: int, ties: int) -> None:
+    """In a family of one, the verdict follows from the interval."""
     values = np.array([100.0] * ups + [0.0] * downs + [50.0] * ties)
-    record = estimated(Case(), "intrasentence", "all", "all", SS, Share.of(values), len(values))
-    found = verdict(record)
+    record = estimated(Case(), "intrasentence", "all", "all", SS, Share.from_values(values), len(values))
+    result = verdict(record)
     low, high = record.low, record.high
     assert low is not None
     assert high is not None
     significant = not low <= 50 <= high
-    assert (found.kind == "significant") == significant
+    assert (result.kind == "significant") == significant
     if significant:
-        assert found.side == ("towards" if record.value > 50 else "against")
-        assert (found.size == "beyond") == (low > 55 or high < 45)
-        assert (found.size == "within") == (low > 45 and high < 55)
+        assert result.side == ("towards" if record.value > 50 else "against")
+        assert (result.size == "beyond") == (low > 55 or high < 45)
+        assert (result.size == "within") == (low > 45 and high < 55)
     else:
-        assert (found.kind == "no bias") == (low > 45 and high < 55)
-        assert (found.kind == "too few") == (high - low > 20 and not (low > 45 and high < 55))
+        assert (result.kind == "no bias") == (low > 45 and high < 55)
+        assert (result.kind == "too few") == (high - low > 20 and not (low > 45 and high < 55))

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tiltmeter.errors import DataError
@@ -47,16 +47,17 @@ from tiltmeter.measures.verdict import KINDS, Verdict
         (Verdict("not interpretable", reason="x"), "not interpretable", "not interpretable (x)"),
     ],
 )
-def test_how_verdicts_are_said(verdict: Verdict, short: str, words: str) -> None:
+def test_wording_of_verdicts(verdict: Verdict, short: str, words: str) -> None:
     assert verdict.short == short
     assert verdict.words == words
     assert verdict.to_dict()["words"] == words
 
 
-def test_the_order_of_kinds_is_that_of_precedence() -> None:
+def test_kinds_are_in_order_of_precedence() -> None:
     assert KINDS == ("not interpretable", "contradictory", "too few", "significant", "no bias", "inconclusive")
 
 
+@example(Verdict("inconclusive", reason="none"))
 @given(
     st.builds(
         Verdict,
@@ -71,13 +72,13 @@ def test_verdicts_survive_json(verdict: Verdict) -> None:
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
 
 
-def test_what_is_empty_is_left_out_of_json() -> None:
+def test_empty_fields_are_left_out_of_json() -> None:
     assert Verdict("inconclusive").to_dict() == {"kind": "inconclusive", "words": "inconclusive"}
 
 
 @pytest.mark.parametrize(
     "fields", [{}, {"kind": "maybe"}, {"kind": "no bias", "side": "left"}, {"kind": "no bias", "size": "huge"}]
 )
-def test_what_is_no_verdict_is_refused(fields: dict[str, str]) -> None:
+def test_invalid_verdicts_are_errors(fields: dict[str, str]) -> None:
     with pytest.raises(DataError, match="is not a verdict"):
         Verdict.from_dict(fields)

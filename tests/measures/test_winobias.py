@@ -9,13 +9,13 @@ from scipy import stats
 from tests.measures.test_gest import table
 from tiltmeter.errors import DataError
 from tiltmeter.measures import gest, measures_for, winobias
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 
 
 def occupations(
     rng: np.random.Generator, *, n: int = 60, part: str = "type1-test", model: str = "m", occupations: int = 0
 ) -> pd.DataFrame:
-    """Sentences about men's and women's occupations in turn; each its own occupation, unless so many are given."""
+    """Sentences alternating between men's and women's occupations; `occupations` limits their number."""
     leans = rng.normal(0, 0.8, occupations or 1)
     rows = [
         {
@@ -54,40 +54,40 @@ def test_winobias_compares_the_occupations_of_both_genders() -> None:
     assert records["q_m"].low is not None
 
 
-def test_sentences_about_one_occupation_are_a_cluster() -> None:
+def test_occupations_are_clusters() -> None:
     scores = occupations(np.random.default_rng(4), n=400, occupations=40)
-    (found,) = (r for r in winobias.measure(scores, resamples=20) if r.measure == "g_s")
-    assert found.clusters == 40
-    # Equal clusters: the test of Welch of their means.
+    (result,) = (r for r in winobias.measure(scores, resamples=20) if r.measure == "g_s")
+    assert result.clusters == 40
+    # With clusters of equal size: Welch's test of their means.
     means = scores.groupby(["occupation_gender", "occupation"])["score"].mean()
     welch = stats.ttest_ind(means["male"], means["female"], equal_var=False)
-    assert found.p_value == pytest.approx(welch.pvalue)
+    assert result.p_value == pytest.approx(welch.pvalue)
     ends = welch.confidence_interval()
-    assert np.log([found.low, found.high]) == pytest.approx([ends.low, ends.high])
+    assert np.log([result.low, result.high]) == pytest.approx([ends.low, ends.high])
 
 
-def test_margins_and_values_alone() -> None:
+def test_margins_and_values_without_intervals() -> None:
     scores = occupations(np.random.default_rng(4))
-    (found,) = (r for r in winobias.measure(scores, resamples=20, margins={"g_s": 1.5}) if r.measure == "g_s")
-    assert found.margin == 1.5
+    (result,) = (r for r in winobias.measure(scores, resamples=20, margins={"g_s": 1.5}) if r.measure == "g_s")
+    assert result.margin == 1.5
     for record in winobias.measure(scores, intervals=False):
         assert (record.low, record.p_value, record.margin, record.why) == (None,) * 4
 
 
 def test_a_single_sentence_about_one_gender_has_no_interval() -> None:
     scores = occupations(np.random.default_rng(4), n=3)
-    (found,) = (r for r in settle(winobias.measure(scores, resamples=20)) if r.measure == "g_s")
-    assert (found.low, found.p_value, found.margin) == (None, None, 1.22)
-    assert found.why
-    assert found.verdict is not None
-    assert found.verdict.kind == "too few"
+    (result,) = (r for r in assign_verdicts(winobias.measure(scores, resamples=20)) if r.measure == "g_s")
+    assert (result.low, result.p_value, result.margin) == (None, None, 1.22)
+    assert result.why
+    assert result.verdict is not None
+    assert result.verdict.kind == "too few"
     alike = occupations(np.random.default_rng(4)).assign(score=1.0)
-    (found,) = (r for r in settle(winobias.measure(alike, resamples=20)) if r.measure == "g_s")
-    assert (found.value, found.low) == (1.0, None)
-    assert "alike" in (found.why or "")
+    (result,) = (r for r in assign_verdicts(winobias.measure(alike, resamples=20)) if r.measure == "g_s")
+    assert (result.value, result.low) == (1.0, None)
+    assert "alike" in (result.why or "")
 
 
-def test_winobias_refuses_what_it_cannot_read() -> None:
+def test_invalid_tables_are_errors() -> None:
     scores = occupations(np.random.default_rng(4))
     with pytest.raises(DataError, match="no column occupation_gender"):
         winobias.measure(scores.drop(columns="occupation_gender"))
@@ -107,14 +107,14 @@ def test_validity_is_the_correlation_over_models() -> None:
             scores = occupations(rng, model=model)
             scores["score"] += lean * (scores["occupation_gender"] == "male")
             records += winobias.measure(scores, intervals=False)
-    found = winobias.validity(records)
-    assert found.models == ("a", "b", "c", "d")
+    result = winobias.validity(records)
+    assert result.models == ("a", "b", "c", "d")
     values = {
         (r.model, r.benchmark): r.value for r in records if r.measure == "g_s" and r.part in ("overall", "type1-test")
     }
     expected = stats.pearsonr([values[m, "gest"] for m in "abcd"], [values[m, "winobias"] for m in "abcd"])
-    assert found.correlation == pytest.approx(expected.statistic)
-    assert found.p_value == pytest.approx(expected.pvalue)
-    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval()))
+    assert result.correlation == pytest.approx(expected.statistic)
+    assert result.p_value == pytest.approx(expected.pvalue)
+    assert (result.low, result.high) == pytest.approx(tuple(expected.confidence_interval()))
     with pytest.raises(DataError, match="0 models have both g_s on gest and on winobias/type2-dev"):
         winobias.validity(records, part="type2-dev")

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -71,7 +70,6 @@ class Served:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.failures: list[tuple[int, dict[str, str]]] = []
-        self.delay = 0.0
         self.dies_after: int | None = None
         self._lock = threading.Lock()
 
@@ -151,7 +149,6 @@ def serving(served: Served, chat: Callable[[dict[str, Any]], Reply] | None = Non
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             served.bodies.append(body)
             served.headers.append(dict(self.headers))
-            time.sleep(served.delay)
             if served.dies_after is not None and len(served.bodies) > served.dies_after:
                 self.close_connection = True
                 self.connection.close()

@@ -16,6 +16,7 @@ from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
+from tiltmeter.engine.speedups.last_layer import LastLayer
 from tiltmeter.questions import Kind, Question, Want
 
 CPU = torch.device("cpu")
@@ -171,10 +172,9 @@ def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_o
     assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
     # Bart cannot be told where the tokens of its targets stand.
     assert {name for name in SEQ2SEQ if not answerer(name).shares_prefixes} == {"bart"}
-    whole = {name for name in MODELS if not answerer(name).head.exact}  # type: ignore[attr-defined]
-    assert whole <= {"gemma2", "bart"}  # one caps its logits, the other adds a bias to them
-    wide = {name for name in MODELS if not answerer(name).head.reads_rows_only}  # type: ignore[attr-defined]
-    assert wide <= whole | {"albert"}  # whose last layer is its first one too
+    whole = {name for name in MODELS if "wanted_positions" not in answerer(name).speedups}
+    assert whole <= {"gemma2", "bart"}  # one caps its logits, the other may add a bias to them
+    assert {name for name in MODELS if "last_layer" not in answerer(name).speedups} <= {"albert"}  # it has one layer
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,8 @@ def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_o
 def test_of_the_last_layer_only_what_others_look_at_is_computed_everywhere(name: str, expected: set[str]) -> None:
     model = answerer(name)
     names = {module: path for path, module in model.model.named_modules()}
-    narrowed = {names[matrix] for matrix in model.head._last_layer._single}  # type: ignore[attr-defined]
+    layer: LastLayer = model.only_at.__self__  # type: ignore[attr-defined]
+    narrowed = {names[matrix] for matrix in layer.single}
     assert all(any(path.endswith(end) for end in expected) for path in narrowed)
     assert all(any(path.endswith(end) for path in narrowed) for end in expected)
 

@@ -14,7 +14,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.endpoint import EndpointModel, _Plan
 from tiltmeter.models.opening import open_given
-from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.questions import Question, Want
 
 
@@ -33,7 +33,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def opened(address: str, folder: Path, cache: Path | None = None, **options: object) -> EndpointModel:
     model = open_given(
         f"openai:tiny@{address}",
-        LocalOptions(tokenizer=str(folder), cache=cache, **options),  # type: ignore[arg-type]
+        ModelOptions(tokenizer=str(folder), cache=cache, **options),  # type: ignore[arg-type]
     )
     assert isinstance(model, EndpointModel)
     model.client.pauses = 0.01
@@ -175,7 +175,7 @@ def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.Mon
         assert {headers["Authorization"] for headers in served.headers} == {"Bearer sk-very-secret"}
         for path in (tmp_path / "run").rglob("*"):
             assert b"sk-very-secret" not in path.read_bytes()
-        assert "sk-very-secret" not in repr(open_given(f"openai:tiny@{address}", LocalOptions(tokenizer=str(folder))))
+        assert "sk-very-secret" not in repr(open_given(f"openai:tiny@{address}", ModelOptions(tokenizer=str(folder))))
         served.failures = [(400, {})]
         client = Client(address.replace("http://", "http://ada:pass-word@"), key="failure")
         with pytest.raises(ModelError) as error:
@@ -195,17 +195,17 @@ def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.Mon
 )
 def test_names_that_name_no_server(name: str, message: str, folder: Path) -> None:
     with pytest.raises(UsageError, match=message):
-        open_given(name, LocalOptions(tokenizer=str(folder)))
+        open_given(name, ModelOptions(tokenizer=str(folder)))
 
 
 def test_a_model_that_is_not_served(folder: Path) -> None:
     with serving(Served(folder)) as address, pytest.raises(ModelError, match="does not serve other; it serves tiny"):
-        open_given(f"openai:other@{address}", LocalOptions(tokenizer=str(folder))).max_length  # noqa: B018
+        open_given(f"openai:other@{address}", ModelOptions(tokenizer=str(folder))).max_length  # noqa: B018
 
 
 def test_a_tokenizer_has_to_be_named() -> None:
     with pytest.raises(ModelError, match="--tokenizer FOLDER_OR_ID"):
-        open_given("openai:no-such-model@http://localhost:1/v1", LocalOptions())
+        open_given("openai:no-such-model@http://localhost:1/v1", ModelOptions())
 
 
 def test_what_an_endpoint_cannot_be_asked(folder: Path) -> None:
@@ -223,3 +223,21 @@ def test_a_plan_sends_the_longest_texts_alone() -> None:
     ]
     plan = _Plan(questions)
     assert sorted(plan.texts) == [(0, 1, 2, 3), (0, 1, 2, 9), (0, 1, 7)]
+
+
+def test_a_local_model_with_another_tokenizer(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    from transformers import AutoTokenizer
+
+    bare = tmp_path / "bare"
+    shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("*token*"))
+    own = tiltmeter.evaluate(str(folder), "starter/intrasentence:en", limit=4)
+    named = tiltmeter.evaluate(str(bare), "starter/intrasentence:en", limit=4, tokenizer=str(folder))
+    assert list(own.scores["score"]) == list(named.scores["score"])
+    assert named.manifest["request"]["tokenizer"] == str(folder)
+    larger = AutoTokenizer.from_pretrained(folder)
+    larger.add_tokens([f"<new{number}>" for number in range(9)])
+    larger.save_pretrained(tmp_path / "larger")
+    with pytest.raises(ModelError, match="is not a tokenizer for this model"):
+        tiltmeter.evaluate(str(bare), "starter/intrasentence:en", limit=4, tokenizer=str(tmp_path / "larger"))

@@ -1,7 +1,6 @@
 """What a run may be given for a model."""
 
 import ast
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from tests.test_registry import install, python
 from tiltmeter.errors import UsageError
 from tiltmeter.models import opening
 from tiltmeter.models.opening import listed, open_given
-from tiltmeter.models.protocol import LocalOptions, Model
+from tiltmeter.models.protocol import Model, ModelOptions
 from tiltmeter.models.text import TokenizerText
 
 FAKE = """
@@ -27,7 +26,7 @@ from tiltmeter.models.text import TokenizerText
 class Fake:
     kinds = ("causal",)
     max_length = None
-    def __init__(self, name):
+    def __init__(self, name, options=None):
         self.name = f"fake:{name}"
         self.text = TokenizerText(word_level(bos_token="<s>"), SimpleNamespace(), "causal")
         self.closed = False
@@ -47,10 +46,6 @@ def fake() -> Any:
     space: dict[str, Any] = {}
     exec(FAKE, space)
     return space["Fake"]("one")
-
-
-def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(opening).failed == 0
 
 
 def test_a_run_with_any_object_of_the_protocol(fake: Any, tmp_path: Path) -> None:
@@ -101,8 +96,8 @@ def test_two_models_of_one_name(fake: Any) -> None:
 def test_what_is_no_model() -> None:
     for given in (3, [3], ("bert", 3)):
         with pytest.raises(UsageError, match="int is no model: give a name, a path, a loaded transformers model"):
-            listed(given, LocalOptions())  # type: ignore[arg-type]
-    assert listed(("bert", "gpt2"), LocalOptions()) == ["bert", "gpt2"]  # two names, no model with its tokenizer
+            listed(given, ModelOptions())  # type: ignore[arg-type]
+    assert listed(("bert", "gpt2"), ModelOptions()) == ["bert", "gpt2"]  # two names, no model with its tokenizer
 
 
 def test_a_package_brings_a_kind_of_model_by_its_scheme(tmp_path: Path) -> None:
@@ -122,8 +117,8 @@ def test_a_module_of_the_folder_brings_its_scheme(monkeypatch: pytest.MonkeyPatc
     from tiltmeter.models import kinds
 
     assert opening._opener("kinds") is None  # a module, but not of a kind of model
-    monkeypatch.setattr(kinds, "open_scheme", lambda rest: (rest, fake), raising=False)
-    assert open_given("kinds:x", LocalOptions()) == ("x", fake)
+    monkeypatch.setattr(kinds, "open_scheme", lambda rest, _options: (rest, fake), raising=False)
+    assert open_given("kinds:x", ModelOptions()) == ("x", fake)
 
 
 def test_a_run_knows_the_protocol_and_nothing_behind_it() -> None:

@@ -1,6 +1,7 @@
 """Tiny models of many architectures with random weights, wide enough that no two numbers look alike."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -75,3 +76,10 @@ def made(make: Callable[[], Any], seed: int = 1) -> Any:
             if parameter.dim() > 1:
                 parameter.normal_(0, 0.25)
     return model
+
+
+def saved(folder: Path, model: Any, tokenizer: Any) -> str:
+    """The folder of a model with its tokenizer."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)

@@ -1,4 +1,4 @@
-"""What the tests of reproducing share: a mirror, and a place for files of our own making."""
+"""Fixtures of the reproduction tests: a mirror, and changed printed numbers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,12 +27,12 @@ def command(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 
 @pytest.fixture
 def misprint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Change what is printed at the places that `where` names."""
+    """Change the printed numbers in the cells that `where` selects."""
 
     def change(text: str, *, table: str, kind: str = "value", **where: str) -> None:
         def changed(number: Printed) -> Printed:
-            there = number.table == table and number.kind == kind and where.items() <= dict(number.place).items()
-            return replace(number, text=text) if there else number
+            matches = number.table == table and number.kind == kind and where.items() <= dict(number.cell).items()
+            return replace(number, text=text) if matches else number
 
         def altered(paper: Paper) -> list[Printed]:
             numbers = [changed(number) for number in printed(paper)]

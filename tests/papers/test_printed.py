@@ -20,10 +20,10 @@ def test_every_number_of_the_tables_is_there() -> None:
 
 
 def test_every_table_has_a_caption_and_every_paper_a_citation() -> None:
-    for one in papers().values():
-        assert {number.table for number in printed(one)} == set(one.captions)
-        assert all(one.captions.values())
-        assert one.citation
+    for source in papers().values():
+        assert {number.table for number in printed(source)} == set(source.captions)
+        assert all(source.captions.values())
+        assert source.citation
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_every_table_has_a_caption_and_every_paper_a_citation() -> None:
     ],
 )
 def test_digits(key: str, table: str, text: str, metric: str, digits: int) -> None:
-    found = [n for n in numbers(key) if (n.table, n.text, n.place["metric"]) == (table, text, metric)]
-    assert {number.digits for number in found} == {digits}
+    matching = [n for n in numbers(key) if (n.table, n.text, n.cell["metric"]) == (table, text, metric)]
+    assert {number.digits for number in matching} == {digits}
 
 
 def test_a_paper_that_there_is_not() -> None:

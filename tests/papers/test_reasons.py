@@ -4,11 +4,11 @@ from tiltmeter.papers.reasons import reasons, remarks
 
 def test_every_reason_and_remark_is_about_numbers_that_there_are() -> None:
     for reason in reasons():
-        assert any(reason.speaks_of(number) for number in printed(paper(reason.paper)))
+        assert any(reason.covers(number) for number in printed(paper(reason.paper)))
         # Every value that it lists is one that a table has.
         for column, values in reason.where.items():
-            there = {n.place.get(column) for n in printed(paper(reason.paper)) if n.table in reason.tables}
-            assert set(values) <= there
+            values_in_tables = {n.cell.get(column) for n in printed(paper(reason.paper)) if n.table in reason.tables}
+            assert set(values) <= values_in_tables
     for remark in remarks():
         assert set(remark.tables) <= set(papers()[remark.paper].captions)
 

@@ -1,4 +1,4 @@
-"""What the command says of the numbers that the files in the mirror give."""
+"""The output of `tiltmeter reproduce` with the files of the mirror."""
 
 import json
 import shutil
@@ -40,22 +40,22 @@ def own_mirror(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("key", AVAILABLE)
 def test_no_number_differs_without_a_reason(key: str, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
-    found = reproduce(key)
-    counts = count(outcome for outcome in found.outcomes if outcome.printed.kind == "value")
+    result = reproduce(key)
+    counts = count(outcome for outcome in result.outcomes if outcome.printed.kind == "value")
     assert counts[Status.DIFFERS] == 0
     # More files may be there than when this was written, but never fewer.
     agree, known = AVAILABLE[key]
     assert counts[Status.AGREES] >= agree
     assert counts[Status.KNOWN] >= known
-    assert found.holds
+    assert result.holds
 
 
 @pytest.mark.slow
 def test_gest(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
-    found = reproduce("gest2024")
-    assert found.holds
-    tables = found.tables(paper("gest2024"))
+    result = reproduce("gest2024")
+    assert result.holds
+    tables = result.tables(paper("gest2024"))
     for table, agree, available in (("6", 0, 15), ("8", 150, 240), ("9", 128, 128), ("10", 64, 64)):
         counts = count(outcome for outcome in tables[table] if outcome.printed.kind == "value")
         assert counts[Status.AGREES] >= agree
@@ -81,7 +81,7 @@ def test_without_it_the_command_does_not_fail(command: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "table", "where"),
     [
-        # Each of these places has a known reason, but not for such numbers.
+        # Each of these cells has a known reason, but not for such numbers.
         ("78.24", "3", {"model": "mBERT", "language": "tr", "metric": "SS"}),
         ("60.19", "4", {"model": "T5", "language": "en", "metric": "SS"}),
     ],
@@ -101,18 +101,18 @@ def test_an_interval_end_that_is_off(command: Any, misprint: Any) -> None:
 
 
 def test_what_is_not_there_is_not_available(own_mirror: Path) -> None:
-    found = reproduce("oeztuerk2023", table="2", language="en")
-    counts = count(found.outcomes)
+    result = reproduce("oeztuerk2023", table="2", language="en")
+    counts = count(result.outcomes)
     assert counts == {Status.AGREES: 3, Status.KNOWN: 0, Status.DIFFERS: 0, Status.ABSENT: 15}
-    absent = [outcome for outcome in found.outcomes if outcome.status is Status.ABSENT]
+    absent = [outcome for outcome in result.outcomes if outcome.status is Status.ABSENT]
     assert all(outcome.ours is None and outcome.source in outcome.note for outcome in absent)
-    assert found.files == {f"{PREDICTIONS}/bert-base-cased_BertLM_BertNextSentence_en.json": True}
+    assert result.files == {f"{PREDICTIONS}/bert-base-cased_BertLM_BertNextSentence_en.json": True}
 
 
 def test_without_the_data_set_nothing_is_available(own_mirror: Path) -> None:
     (own_mirror / DATA / "intersentence" / "df_intersentence_en.pkl").unlink()
-    found = reproduce("oeztuerk2023", table="3", language="en")
-    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
+    result = reproduce("oeztuerk2023", table="3", language="en")
+    assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
 
 
 def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,11 +127,11 @@ def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
         raise ConnectionError("no network")
 
     monkeypatch.setattr(download.urllib.request, "urlopen", refuse)
-    found = reproduce("oeztuerk2023", table="2")
-    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
-    assert all("cannot be reached" in outcome.note for outcome in found.outcomes)
+    result = reproduce("oeztuerk2023", table="2")
+    assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
+    assert all("cannot be reached" in outcome.note for outcome in result.outcomes)
     assert len(tries) == 1
-    assert found.holds
+    assert result.holds
 
 
 def test_a_file_that_is_not_the_pinned_one_is_an_error(own_mirror: Path) -> None:
@@ -146,9 +146,9 @@ def test_a_file_without_a_known_hash_is_used_and_said_to_be_so(own_mirror: Path,
         mirror / PREDICTIONS / "bert-base-cased_BertLM_BertNextSentence_en.json",
         own_mirror / PREDICTIONS / "bert-base-multilingual-cased_BertLM_BertNextSentence_en.json",
     )
-    found = reproduce("oeztuerk2023", table="2", model="mBERT", language="en")
-    assert found.files == {f"{PREDICTIONS}/bert-base-multilingual-cased_BertLM_BertNextSentence_en.json": False}
-    assert not found.holds
+    result = reproduce("oeztuerk2023", table="2", model="mBERT", language="en")
+    assert result.files == {f"{PREDICTIONS}/bert-base-multilingual-cased_BertLM_BertNextSentence_en.json": False}
+    assert not result.holds
 
 
 def test_bad_usage(command: Any) -> None:
@@ -167,7 +167,7 @@ def test_json(command: Any) -> None:
     result = command("oeztuerk2022", "--table", "3.4", "--json")
     content = json.loads(result.stdout)
     assert content["holds"] is True
-    numbers = {(one["model"], one["metric"]): one for one in content["numbers"]}
+    numbers = {(entry["model"], entry["metric"]): entry for entry in content["numbers"]}
     wrong = numbers["GPT-2 generative orig", "ICAT"]
     assert (wrong["printed"], wrong["status"], wrong["reason"]) == (
         "55.6",
@@ -185,7 +185,9 @@ def test_files_to_keep(command: Any, tmp_path: Path) -> None:
     )
     assert result.exit_code == 0
     assert "55.6 ~ 53.8" in page.read_text(encoding="utf-8")
-    assert "http" not in page.read_text(encoding="utf-8")
+    assert "http:" not in page.read_text(encoding="utf-8")
+    assert "https:" not in page.read_text(encoding="utf-8")
+    assert "default-src &#39;none&#39;" in page.read_text(encoding="utf-8")
     assert r"55.6 $\sim$ 53.8" in tex.read_text(encoding="utf-8")
     assert "| 3.4 | GPT-2 generative orig, ICAT | 55.6 | 53.8 |" in text.read_text(encoding="utf-8")
 
@@ -198,14 +200,14 @@ def test_models_can_be_run_instead(command: Any, fixtures_dir: Path) -> None:
         *("--model-path", f"t5-base={fixtures_dir / 't5-tiny'}", "--device", "cpu", "--json"),
     )
     numbers = json.loads(result.stdout)["numbers"]
-    assert [one["source"] for one in numbers] == ["t5-base on stereoset/intrasentence:en"] * 3
+    assert [entry["source"] for entry in numbers] == ["t5-base on stereoset/intrasentence:en"] * 3
     # The tiny model is not the paper's, so its numbers are others.
-    assert {one["status"] for one in numbers} == {"differs"}
-    assert all(0 < one["ours"] < 100 for one in numbers)
+    assert {entry["status"] for entry in numbers} == {"differs"}
+    assert all(0 < entry["ours"] < 100 for entry in numbers)
     assert result.exit_code == 1
 
 
 def test_a_head_that_was_not_released_cannot_be_run() -> None:
-    found = reproduction.reproduce("oeztuerk2023", table="3", model="T5", language="en", from_models=True)
-    assert {outcome.status for outcome in found.outcomes} == {Status.ABSENT}
-    assert "fine-tuned" in found.outcomes[0].note
+    result = reproduction.reproduce("oeztuerk2023", table="3", model="T5", language="en", from_models=True)
+    assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
+    assert "fine-tuned" in result.outcomes[0].note

@@ -1,4 +1,4 @@
-"""Every printed number has a source, and the names of released files are those that were released."""
+"""Every printed number has a source, and file names are those of the released files."""
 
 from collections import Counter
 
@@ -37,9 +37,9 @@ STEREOSET = {
 }
 
 
-@pytest.mark.parametrize(("place", "file"), STEREOSET.items(), ids=STEREOSET.values())
-def test_names_of_stereoset_predictions(place: tuple[str, str, str], file: str) -> None:
-    assert oeztuerk.rows()[place].file == file
+@pytest.mark.parametrize(("cell", "file"), STEREOSET.items(), ids=STEREOSET.values())
+def test_names_of_stereoset_predictions(cell: tuple[str, str, str], file: str) -> None:
+    assert oeztuerk.rows()[cell].file == file
     assert f"results/predictions/{file}" in repositories()["slds-lmu/stereotypes-multi"].files
 
 
@@ -60,7 +60,7 @@ def test_names_of_stereoset_predictions(place: tuple[str, str, str], file: str) 
 )
 def test_names_of_gest_predictions(table: str, system: str, template: str, file: str) -> None:
     wanted = {"system": system, "template": template}.items()
-    number = next(n for n in NUMBERS if n.table == table and wanted <= dict(n.place).items())
+    number = next(n for n in NUMBERS if n.table == table and wanted <= dict(n.cell).items())
     recipe = find(number).recipe
     assert recipe is not None
     assert recipe.name == f"data/predictions/{file}"
@@ -78,13 +78,17 @@ def test_names_of_gest_predictions(table: str, system: str, template: str, file:
 @pytest.mark.parametrize("table", ["6", "8"])
 def test_names_of_translations(table: str, system: str, folder: str) -> None:
     number = next(
-        n for n in NUMBERS if n.table == table and (n.place.get("system"), n.place["language"]) == (system, "sl")
+        n for n in NUMBERS if n.table == table and (n.cell.get("system"), n.cell["language"]) == (system, "sl")
     )
     assert find(number).recipe == gest_translations.ReleasedTranslations(folder, "sl")
 
 
 def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
-    pinned = {path.rpartition("results/predictions/")[2] for one in repositories().values() for path in one.files}
+    pinned = {
+        path.rpartition("results/predictions/")[2]
+        for repository in repositories().values()
+        for path in repository.files
+    }
     unreleased: Counter[str] = Counter()
     for number in NUMBERS:
         source = find(number)

@@ -1,4 +1,4 @@
-"""A real Chromium for tests, or the reason why there is none."""
+"""Chromium for tests, or the reason why it is missing."""
 
 import shutil
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def executable() -> str | None:
 
 
 def why_not() -> str | None:
-    """What to install, if there is no browser to test with."""
+    """What to install if Chromium is missing; None if it is there."""
     if find_spec("playwright") is None:
         return "Playwright is not installed: pip install playwright"
     return None if executable() else "Chromium is not installed: apt-get install chromium"

@@ -1,4 +1,4 @@
-"""A data set that would run, reorder or flood the page if it could."""
+"""A data set with markup, scripts, bidirectional characters and very long texts."""
 
 from pathlib import Path
 

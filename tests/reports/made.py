@@ -1,4 +1,4 @@
-"""Runs made up for the tests of reports: scores drawn at random, or records with verdicts by the rule."""
+"""Runs for the tests of reports: random scores, or records with verdicts by the rule."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.measures import measure_named, measures_for
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.rule import settle
-from tiltmeter.measures.standard_errors import Spread
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.runs.asking import to_dicts
 from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.manifest import make_manifest
@@ -27,7 +27,7 @@ LOG_ODDS = {"stereotype": 0.3, "anti-stereotype": 0.0, "unrelated": -1.0}
 
 @dataclass(frozen=True)
 class Measured:
-    """What made records are of."""
+    """The model, benchmark, language and protocol of made records."""
 
     model: str = "gpt2"
     benchmark: str = "stereoset"
@@ -47,14 +47,14 @@ def record(
     clusters: int | None = None,
     kind: str | None = None,
     why: str | None = None,
-    **of: str,
+    **measured_fields: str,
 ) -> Record:
-    """A record with an interval of this half width (of a ratio: of its logarithm), and the tests that go with it."""
-    known, measured = measure_named(measure), Measured(**of)
+    """A record with an interval of this half width (on the log scale for a ratio), and its tests."""
+    known, measured = measure_named(measure), Measured(**measured_fields)
     if half is None:
         margin = known.margin if why else None
         return record_of(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
-    spread = Spread(half / 1.959964, 1e9, clusters)
+    spread = StandardError(half / 1.959964, 1e9, clusters)
     estimate = Ratio(Mean(float(np.log(value)), spread)) if known.ratio else Mean(value, spread)
     tested = known.margin is not None
     return replace(estimated(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)
@@ -68,21 +68,21 @@ def association_records(
     ties: int = 0,
     lms: float = 83.1,
     clusters: int | None = 79,
-    **of: object,
+    **measured_fields: object,
 ) -> list[Record]:
-    """The records of one part in one language, not settled yet."""
+    """The records of one part in one language, without verdicts."""
     return [
-        record("LMS", lms, 1.4, **of),  # type: ignore[arg-type]
-        record("SS", ss, half, clusters=clusters, **of),  # type: ignore[arg-type]
-        record("SS as published", ss if published is None else published, half, **of),  # type: ignore[arg-type]
-        record("ICAT", 68.6, 3.7, **of),  # type: ignore[arg-type]
-        record("ties", float(ties), **of),  # type: ignore[arg-type]
+        record("LMS", lms, 1.4, **measured_fields),  # type: ignore[arg-type]
+        record("SS", ss, half, clusters=clusters, **measured_fields),  # type: ignore[arg-type]
+        record("SS as published", ss if published is None else published, half, **measured_fields),  # type: ignore[arg-type]
+        record("ICAT", 68.6, 3.7, **measured_fields),  # type: ignore[arg-type]
+        record("ties", float(ties), **measured_fields),  # type: ignore[arg-type]
     ]
 
 
 def row(**given: object) -> dict[str, Record]:
-    """The same as a row, with its verdict."""
-    return {r.measure: r for r in settle(association_records(**given))}  # type: ignore[arg-type]
+    """The same records as a row, with verdicts."""
+    return {r.measure: r for r in assign_verdicts(association_records(**given))}  # type: ignore[arg-type]
 
 
 def association(
@@ -92,7 +92,7 @@ def association(
     intervals: bool = True,
     kinds: Mapping[str, str] | None = None,
 ) -> Result:
-    """Models that lean a little, on real items."""
+    """Models with a small bias, on real items."""
     rng = np.random.default_rng(1)
 
     def rows(portion: Portion) -> Iterable[tuple[object, str, str, float]]:
@@ -156,14 +156,14 @@ def file_of(folder: Path, items: Sequence[dict[str, object]]) -> Path:
 
 
 def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None) -> Result:
-    found = list(portions(on))
+    asked = list(portions(on))
     tables = []
     for model in models:
-        for portion in found:
+        for portion in asked:
             for part in portion.in_parts(parts):
                 tables.append(score_table(model, part, protocol, rows(part)))
-    family = benchmark_for(found[0].form).measures
-    data = [{**portion.describe(), "available": len(portion.items)} for portion in found]
+    family = benchmark_for(asked[0].form).measures
+    data = [{**portion.describe(), "available": len(portion.items)} for portion in asked]
     kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}
     return _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
 

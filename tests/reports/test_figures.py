@@ -27,7 +27,7 @@ def figures(result: Result) -> dict[str, Figure]:
 
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, Figure]:
-    """One figure of each kind, by its name."""
+    """The figures of a run by slug."""
     return {
         **figures(made.association(["ada", "bea"])),
         **{f"{slug} of pairs": figure for slug, figure in figures(made.pairs(["ada", "bea"])).items()},
@@ -80,6 +80,29 @@ def test_the_tilt_map_has_a_point_for_each_model_and_language(drawn: dict[str, F
     assert (shown.count("en"), shown.count("de")) == (2, 2)
 
 
+def test_the_tilt_map_draws_both_ends_of_both_intervals() -> None:
+    result = made.association(["ada"])
+    summary: dict[str, dict[str, Any]] = {record.language: {} for record in result.records}
+    for record in result.records:
+        if record.view == "all" and record.part == "overall" and record.measure in ("SS", "LMS"):
+            summary[record.language][record.measure] = record
+    (panel,) = figures(result)["tilt-map"].panels
+    chart = panel.chart.to_dict()
+    points = {row["name"]: row for row in rows(panel.chart) if "ss_low" in row}
+    assert points.keys() == summary.keys()
+    for language, records in summary.items():
+        ss, lms, point = records["SS"], records["LMS"], points[language]
+        assert ss.low < ss.value < ss.high
+        assert (point["ss_low"], point["ss"], point["ss_high"]) == (ss.low, ss.value, ss.high)
+        assert (point["lms_low"], point["lms"], point["lms_high"]) == (lms.low, lms.value, lms.high)
+    drawn_ends = [
+        (encoding.get("x", {}).get("field"), encoding["x2"]["field"])
+        for encoding in (layer["encoding"] for layer in chart["layer"])
+        if "x2" in encoding
+    ]
+    assert drawn_ends == [("ss_low", "ss_high")]
+
+
 def test_the_forest_has_a_panel_for_each_language_and_a_row_for_each_bias_type(drawn: dict[str, Figure]) -> None:
     figure = drawn["bias-types"]
     assert sorted(panel.title for panel in figure.panels) == ["English", "German"]
@@ -103,7 +126,7 @@ def test_what_cannot_be_interpreted_has_no_colour_and_a_question_mark() -> None:
     figure = figures(run(*tables))["heat-map"]
     overall = figure.panels[0].chart.to_dict()
     cells = {cell["model"]: cell for cell in next(iter(overall["datasets"].values()))}
-    assert {name: cell["text"] for name, cell in cells.items()} == {
+    assert {name: cell["cell"] for name, cell in cells.items()} == {
         "sure": "62.0 •",
         "senseless": "62.0 ?",
         "torn": "50.0 ?",
@@ -116,27 +139,27 @@ def test_what_cannot_be_interpreted_has_no_colour_and_a_question_mark() -> None:
 
 def test_models_of_different_kinds_do_not_share_a_heat_map() -> None:
     kinds = {"ada": "masked", "bea": "causal", "cleo": "causal"}
-    found = figures(made.association(list(kinds), kinds=kinds))
-    assert [panel.title for panel in found["heat-map"].panels] == ["masked", "causal"]
-    shown = [{cell["model"] for cell in rows(panel.chart)} for panel in found["heat-map"].panels]
+    by_slug = figures(made.association(list(kinds), kinds=kinds))
+    assert [panel.title for panel in by_slug["heat-map"].panels] == ["masked", "causal"]
+    shown = [{cell["model"] for cell in rows(panel.chart)} for panel in by_slug["heat-map"].panels]
     assert shown == [{"ada"}, {"bea", "cleo"}]
-    assert "they do not compare" in found["heat-map"].caption
-    assert "they do not compare" in found["tilt-map"].caption
-    assert "they do not compare" in found["bias-types"].caption
+    assert "their numbers are not comparable" in by_slug["heat-map"].caption
+    assert "their numbers are not comparable" in by_slug["tilt-map"].caption
+    assert "their numbers are not comparable" in by_slug["bias-types"].caption
     alike = figures(made.association(["ada", "bea"]))
     assert [panel.title for panel in alike["heat-map"].panels] == [""]
-    assert not any("do not compare" in figure.caption for figure in alike.values())
+    assert not any("are not comparable" in figure.caption for figure in alike.values())
 
 
 def test_protocols_do_not_share_a_heat_map() -> None:
     tables = [chosen_scores("mgpt", 54.0, protocol="published/d"), chosen_scores("gpt2", 54.0, protocol="published/c")]
-    found = figures(run(*tables, kind="causal"))
-    assert [panel.title for panel in found["heat-map"].panels] == ["published/c", "published/d"]
+    by_slug = figures(run(*tables, kind="causal"))
+    assert [panel.title for panel in by_slug["heat-map"].panels] == ["published/c", "published/d"]
     head = run(chosen_scores("mgpt", 54.0, protocol="published"), kind="causal", answers="next-sentence")
     likely = run(chosen_scores("gpt2", 54.0, protocol="published"), kind="causal")
     gathered = gather([("head", head), ("likely", likely)])
-    found = {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
-    assert [panel.title for panel in found["heat-map"].panels] == ["next-sentence", "likelihood"]
+    by_slug = {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
+    assert [panel.title for panel in by_slug["heat-map"].panels] == ["next-sentence", "likelihood"]
 
 
 def test_the_heat_map_is_of_the_measure_that_gives_the_verdict() -> None:
@@ -160,8 +183,8 @@ def test_each_target_term_has_a_row_with_a_warning() -> None:
 
 
 def test_parts_that_contradict_each_other_are_drawn_each_by_itself() -> None:
-    torn = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
-    figure = figures(run(torn))["bias-types"]
+    contradictory = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
+    figure = figures(run(contradictory))["bias-types"]
     assert [panel.title for panel in figure.panels] == ["English, intrasentence", "English, intersentence"]
     agreed = figures(run(chosen_scores(ss=60.0, n=600)))["bias-types"]
     assert [panel.title for panel in agreed.panels] == ["English"]
@@ -181,9 +204,9 @@ def test_without_intervals() -> None:
 
 
 def test_one_model_and_language_needs_no_heat_map_and_no_legend() -> None:
-    found = figures(made.association(["ada"], "starter:en"))
-    assert list(found) == ["tilt-map", "bias-types"]
-    assert found["tilt-map"].legend == ()
+    by_slug = figures(made.association(["ada"], "starter:en"))
+    assert list(by_slug) == ["tilt-map", "bias-types"]
+    assert by_slug["tilt-map"].legend == ()
 
 
 def test_names_that_look_like_code_are_text() -> None:

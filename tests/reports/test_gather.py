@@ -15,9 +15,9 @@ def in_context(result: Result) -> Result:
 
 def models(*runs: tuple[str, Result]) -> list[str]:
     gathered = gather(runs)
-    found = list(dict.fromkeys(record.model for record in gathered.records))
-    assert set(found) == set(gathered.scores["model"])
-    return found
+    models = list(dict.fromkeys(record.model for record in gathered.records))
+    assert set(models) == set(gathered.scores["model"])
+    return models
 
 
 def test_a_model_that_was_measured_twice_keeps_its_name_and_gets_what_differs() -> None:

@@ -5,14 +5,17 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from tests.reports import hostile, made
-from tests.runs.made import chosen_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, run, winobias_scores
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
+from tiltmeter.measures.gest import STEREOTYPES
 from tiltmeter.reports import explorer
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.write import report_path
@@ -24,18 +27,18 @@ def page() -> str:
 
 
 class Elements(HTMLParser):
-    """The elements of a page with their attributes, and what is in each script."""
+    """The elements of a page with their attributes, and the content of its scripts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.scripts: list[tuple[dict[str, str | None], str]] = []
         self.text = ""
         self._in_script = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
         self._in_script = tag == "script"
         if self._in_script:
             self.scripts.append((dict(attrs), ""))
@@ -59,7 +62,7 @@ def unpacked(page: str) -> dict[str, object]:
 
 def test_nothing_is_loaded_and_only_our_own_scripts_may_run(page: str) -> None:
     elements = Elements(page)
-    (policy,) = [a["content"] for t, a in elements.found if a.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [a["content"] for t, a in elements.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
@@ -67,7 +70,7 @@ def test_nothing_is_loaded_and_only_our_own_scripts_may_run(page: str) -> None:
     for script in running:
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
     assert len(running) == policy.split(";")[1].count("sha256-") == 3
-    for tag, attributes in elements.found:
+    for tag, attributes in elements.elements:
         assert not {"src", "srcset", "action", "background", "style"} & attributes.keys(), tag
         assert not any(name.startswith("on") for name in attributes), tag
         assert (attributes.get("href") or "#").startswith("#"), attributes
@@ -93,7 +96,7 @@ def test_what_a_report_says(page: str) -> None:
 
 
 def words(html: str) -> str:
-    """The text of a piece of a page, as it is read."""
+    """The text of a piece of HTML, without tags."""
     return re.sub(r"\s+", " ", Elements(html).text).strip()
 
 
@@ -127,9 +130,9 @@ def test_all_verdicts_stand_in_the_table_with_their_reasons() -> None:
     assert "inconclusive 400 items reliably show only a bias of" in rows["inconclusive"]
     assert "too few items 40 items reliably show only a bias of" in rows["few"]
     assert "not interpretable LMS 50.0" in rows["senseless"]
-    torn = [words(row) for row in table.split("<tr>") if "<bdi>torn</bdi>" in row]
-    assert len(torn) == 3  # what was pooled, and both parts
-    assert sum("contradictory" in row for row in torn) == 1
+    contradictory = [words(row) for row in table.split("<tr>") if "<bdi>torn</bdi>" in row]
+    assert len(contradictory) == 3  # the pooled row and both parts
+    assert sum("contradictory" in row for row in contradictory) == 1
     lead = first_screen(page)
     assert "1 contradictory" in lead
     assert "intrasentence towards stereotypes, intersentence against" in lead
@@ -162,14 +165,14 @@ def test_the_rule_is_explained(page: str) -> None:
     text = method(page)
     for wanted in ("Holm's correction", "No bias beyond", "Inconclusive", "Too few items", "Not interpretable"):
         assert wanted in text, wanted
-    assert "Items about one target term count as a cluster" in text
+    assert "Items about one target term are a cluster" in text
 
 
 def test_the_sentences_are_packed_away(page: str) -> None:
     assert "apple cake" not in page
     sets = unpacked(page)["sets"]
     assert isinstance(sets, list)
-    assert sum(len(some["items"]) for some in sets) == 160
+    assert sum(len(packed_set["items"]) for packed_set in sets) == 160
     assert any("apple cake" in str(text) for text in unpacked(page)["texts"])  # type: ignore[attr-defined]
 
 
@@ -179,7 +182,7 @@ def test_a_hostile_data_set_is_only_text(tmp_path: Path) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069]", page)
     assert "⟨U+202E⟩" in page
     elements = Elements(page)
-    assert not [tag for tag, _ in elements.found if tag == "img"]
+    assert not [tag for tag, _ in elements.elements if tag == "img"]
     assert len(elements.scripts) == 5
     assert not any("hacked" in text for attributes, text in elements.scripts if "type" not in attributes)
     assert "{{ 7 * 7 }}" in elements.text
@@ -199,13 +202,13 @@ def test_without_the_texts_there_are_ids(tmp_path: Path) -> None:
     assert "is not where it was when they were measured" in make_report([("demo", result)])[0]
 
 
-def test_what_leans_least_is_left_out_where_there_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_weakest_preferences_are_left_out_where_there_are_too_many_items(monkeypatch: pytest.MonkeyPatch) -> None:
     result = made.association(["ada"])
     monkeypatch.setattr(explorer, "MOST_ITEMS", 20)
     monkeypatch.setattr(explorer, "FEWEST_ITEMS", 1)
-    found = explorer.explore(result.scores, {})
-    assert found is not None
-    assert (found.shown, found.left_out) == (20, 140)
+    packed = explorer.explore(result.scores, {})
+    assert packed is not None
+    assert (packed.shown, packed.left_out) == (20, 140)
 
 
 @pytest.mark.parametrize("make", [made.pairs, made.gest, made.translations])
@@ -236,3 +239,33 @@ def test_where_a_report_goes(tmp_path: Path) -> None:
         report_path([tmp_path, tmp_path], None)
     with pytest.raises(UsageError, match="is a folder"):
         report_path([tmp_path], tmp_path)
+
+
+def test_the_items_are_packed_by_the_attributes_of_their_form() -> None:
+    """Filters are the form's attributes that are not numbers; the direction is the sign of the item's weight."""
+    gest = gest_scores(n=64).assign(family_words=lambda table: table["item"] == "7")
+    winobias = winobias_scores(n=20)
+    packed = explorer.explore(pd.concat([gest, winobias, association_scores().assign(length_difference=3)]), {})
+    assert packed is not None
+    content = json.loads(gzip.decompress(base64.b64decode(packed.packed)))
+    sets = {packed_set["benchmark"]: packed_set for packed_set in content["sets"]}
+
+    def values(packed_set: dict[str, Any]) -> list[tuple[str, int, list[str]]]:
+        words = content["words"]
+        return [(words[item[0]], item[2], [words[at] for at in item[3]]) for item in packed_set["items"]]
+
+    by_id = {str(row.item): int(row.stereotype) for row in gest.itertuples()}
+    assert "stereotype" in sets["gest"]["attributes"]
+    column = sets["gest"]["attributes"].index("stereotype")
+    for identifier, direction, labels in values(sets["gest"]):
+        number = by_id[identifier]
+        assert labels[column] == f"{number} {STEREOTYPES[number]}"
+        assert ("family words" if identifier == "7" else "no family words") in labels
+        assert direction == (-1 if number <= 7 else 1)
+    genders = {str(row.item): row.occupation_gender for row in winobias.itertuples()}
+    assert sets["winobias"]["attributes"] == ["occupation", "occupation_gender"]
+    for identifier, direction, labels in values(sets["winobias"]):
+        assert labels[1] == genders[identifier]
+        assert direction == (1 if genders[identifier] == "male" else -1)
+    assert "length_difference" not in sets["stereoset"]["attributes"]
+    assert {"bias_type", "target"} <= set(sets["stereoset"]["attributes"])

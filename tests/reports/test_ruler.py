@@ -1,16 +1,7 @@
-import doctest
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.reports import ruler
 from tiltmeter.reports.ruler import ASCII, draw, heading
-
-
-def test_examples() -> None:
-    found = doctest.testmod(ruler)
-    assert found.attempted
-    assert not found.failed
 
 
 @given(st.lists(st.floats(0, 100), min_size=3, max_size=3), st.sampled_from([15, 21]))

@@ -11,10 +11,10 @@ from tests.reports.made import record
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import to_dicts
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.tables import as_csv, as_json, as_latex
 
-RECORDS = settle(
+RECORDS = assign_verdicts(
     [*association(part="overall", model="a_b"), record("SS", 60.0, 5.0, view="bias_type", group="gender", model="a_b")]
 )
 
@@ -44,7 +44,7 @@ def test_json_has_the_verdict_in_words_and_in_parts() -> None:
 
 
 def test_latex_is_a_table_for_each_benchmark() -> None:
-    lines = as_latex([*RECORDS, *settle([record("g_s", 1.4, 0.1, benchmark="gest")])]).splitlines()
+    lines = as_latex([*RECORDS, *assign_verdicts([record("g_s", 1.4, 0.1, benchmark="gest")])]).splitlines()
     assert lines.count(r"\toprule") == 2
     assert lines[4] == r"model & language & part & LMS & SS & ICAT & $n$ & $p$ \\"
     assert lines[6].startswith(r"a\_b & English & overall & $83.1$ {\footnotesize $[81.7, 84.5]$} & $58.2$")

@@ -8,14 +8,14 @@ from tests.reports.made import association_records as association
 from tests.reports.made import record, row
 from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.terminal import print_measures, reading
 
 
 def printed(records: list[Record], width: int = 100, encoding: str = "utf-8", view: str = "all") -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=file, width=width, record=True)
-    print_measures(settle(records), console, view)
+    print_measures(assign_verdicts(records), console, view)
     file.flush()
     lines = console.export_text(styles=False).splitlines()
     assert all(len(line) <= width for line in lines)
@@ -138,19 +138,19 @@ def test_parts_that_contradict_each_other_are_all_told() -> None:
 
 def test_measures_that_contradict_each_other_are_told() -> None:
     records = run(pair_scores(lean=1.0, distance_lean=-10.0, n=400), family="pairs").records
-    (said,) = [line for line in printed(records, 160) if line.startswith("en: ")]
-    assert said.startswith("en: contradictory (CPS towards stereotypes, S_JSD x 1e3 against): CPS ")
+    (sentence,) = [line for line in printed(records, 160) if line.startswith("en: ")]
+    assert sentence.startswith("en: contradictory (CPS towards stereotypes, S_JSD x 1e3 against): CPS ")
 
 
 def test_whether_it_holds_for_other_stereotypes() -> None:
     alike = run(gest_scores(lean=1.0, n=800), family="gest").records
-    assert printed(alike, 160)[-2].endswith("; so it is for stereotypes like these")
+    assert printed(alike, 160)[-2].endswith("; significant for stereotypes like these in general, too")
     table = gest_scores(lean=1.0, n=800)
     spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
     unlike = run(table.assign(score=table["score"] + spread), family="gest").records
-    said = printed(unlike, 300)[-2]
-    assert "significant bias towards stereotypes" in said
-    assert "of these stereotypes; not shown for others like them [" in said
+    sentence = printed(unlike, 300)[-2]
+    assert "significant bias towards stereotypes" in sentence
+    assert "for these stereotypes; not shown for others like them [" in sentence
 
 
 def test_groups_of_a_view() -> None:

@@ -12,11 +12,11 @@ def old_run(entries: list[dict[str, object]]) -> Result:
 def test_the_files_of_all_parts_have_to_be_those_of_the_run() -> None:
     entries = [{**portion.label(), "files": dict(portion.files)} for portion in portions("starter:en")]
     assert [entry["part"] for entry in entries] == ["intrasentence", "intersentence"]
-    found, missing = item_texts([old_run(entries)], {})
-    assert found["starter", "en"]
+    texts, missing = item_texts([old_run(entries)], {})
+    assert texts["starter", "en"]
     assert not missing
     (name,) = entries[1]["files"]
     entries[1]["files"][name] = "0" * 64
-    found, missing = item_texts([old_run(entries)], {})
-    assert not found
+    texts, missing = item_texts([old_run(entries)], {})
+    assert not texts
     assert missing == [f"starter: {name} has changed since the run, so its texts are not shown."]

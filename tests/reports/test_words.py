@@ -3,22 +3,23 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
+from tests.measures.test_templates import of_gest, of_pairs
 from tests.reports.made import association_records as association
 from tests.reports.made import record
 from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
+from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.record_rows import rows_of
-from tiltmeter.reports.words import Headline, headlines, verdicts
+from tiltmeter.reports.words import Headline, headlines, reading, verdicts
 
 
 def headline(records: Sequence[Record]) -> Headline:
-    (found,) = headlines(rows_of(settle(records)))
-    return found
+    (only,) = headlines(rows_of(assign_verdicts(records)))
+    return only
 
 
-def said(found: Headline) -> str:
-    return "\n".join((found.lead, *found.more))
+def sentences_of(summary: Headline) -> str:
+    return "\n".join((summary.lead, *summary.more))
 
 
 # What a reader is to take from each, and what no word of it may suggest.
@@ -68,35 +69,35 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("scores", "tone", "lead", "told", "not_told"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("scores", "tone", "lead", "present", "absent"), CASES.values(), ids=CASES)
 def test_what_a_headline_claims(
-    scores: pd.DataFrame, tone: str, lead: str, told: list[str], not_told: list[str]
+    scores: pd.DataFrame, tone: str, lead: str, present: list[str], absent: list[str]
 ) -> None:
-    found = headline(run(scores).records)
-    assert found.tone == tone
-    assert lead in found.lead
-    assert found.lead.startswith("made/one")
-    for words in told:
-        assert words in said(found), words
-    for words in not_told:
-        assert words not in said(found), words
+    summary = headline(run(scores).records)
+    assert summary.tone == tone
+    assert lead in summary.lead
+    assert summary.lead.startswith("made/one")
+    for words in present:
+        assert words in sentences_of(summary), words
+    for words in absent:
+        assert words not in sentences_of(summary), words
 
 
 def test_parts_that_contradict_each_other_are_not_pooled_into_a_lead() -> None:
     scores = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
-    found = headline(run(scores).records)
-    assert "towards stereotypes in English (intrasentence)" in found.lead
-    assert "against stereotypes in English (intersentence)" in found.lead
+    summary = headline(run(scores).records)
+    assert "towards stereotypes in English (intrasentence)" in summary.lead
+    assert "against stereotypes in English (intersentence)" in summary.lead
 
 
 def test_too_many_ties_are_no_bias_against_stereotypes() -> None:
-    found = headline(run(chosen_scores(ss=50.0, n=400, ties=30.0)).records)
-    assert "not interpretable" in found.lead
-    assert "240 of 800 items are ties" in said(found)
+    summary = headline(run(chosen_scores(ss=50.0, n=400, ties=30.0)).records)
+    assert "not interpretable" in summary.lead
+    assert "240 of 800 items are ties" in sentences_of(summary)
 
 
 def test_one_model_in_several_languages() -> None:
-    found = headline(
+    summary = headline(
         [
             *association(part="overall"),
             *association(part="overall", language="de", ss=50.1, half=1.5),
@@ -104,13 +105,13 @@ def test_one_model_in_several_languages() -> None:
             *association(part="overall", language="es", ss=40.0),
         ]
     )
-    assert "significant bias towards stereotypes in English" in found.lead
-    assert "significant bias against stereotypes, beyond 5 points in Spanish" in found.lead
-    assert "no bias beyond ±5 points in German" in found.lead
-    assert "not interpretable in Turkish" in found.lead
-    (largest,) = (sentence for sentence in found.more if sentence.startswith("The largest"))
+    assert "significant bias towards stereotypes in English" in summary.lead
+    assert "significant bias against stereotypes, beyond 5 points in Spanish" in summary.lead
+    assert "no bias beyond ±5 points in German" in summary.lead
+    assert "not interpretable in Turkish" in summary.lead
+    (largest,) = (sentence for sentence in summary.more if sentence.startswith("The largest"))
     assert "gpt2 in Spanish" in largest  # Turkish would be farther, but means nothing
-    assert found.tone == "doubt"
+    assert summary.tone == "doubt"
 
 
 def test_the_largest_bias_may_be_that_of_a_part() -> None:
@@ -141,26 +142,26 @@ def test_many_tests_are_corrected_for() -> None:
     assert "significant" in alone.lead
     languages = ("de", "en", "es", "fr", "tr")
     many = [r for language in languages for r in association(ss=52.0, half=1.9, part="overall", language=language)]
-    assert "significant" not in said(headline(many))
+    assert "significant" not in sentences_of(headline(many))
 
 
 def test_a_sample_is_named_first() -> None:
-    (found,) = headlines(rows_of(settle(association())), ["A sample: 10 of 20."])
-    assert found.more[0] == "A sample: 10 of 20."
+    (summary,) = headlines(rows_of(assign_verdicts(association())), ["A sample: 10 of 20."])
+    assert summary.more[0] == "A sample: 10 of 20."
 
 
-def test_of_gest_it_is_told_of_which_stereotypes_it_speaks() -> None:
+def test_gest_headlines_say_whether_the_bias_generalizes() -> None:
     alike = headline(run(gest_scores(lean=1.0, n=800), family="gest").records)
-    assert any(sentence.endswith("so it is for stereotypes like these.") for sentence in alike.more)
+    assert any(sentence.endswith("significant for stereotypes like these in general, too.") for sentence in alike.more)
     table = gest_scores(lean=1.0, n=800)
     spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
     unlike = headline(run(table.assign(score=table["score"] + spread), family="gest").records)
     assert "significant bias towards stereotypes" in unlike.lead
-    assert any("of these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
+    assert any("for these stereotypes; not shown for others like them [" in sentence for sentence in unlike.more)
 
 
 def with_lengths(ss_shorter: float, ss_longer: float, shorter: int, longer: int) -> pd.DataFrame:
-    """Items of which the stereotype is the shorter candidate, and items of which it is the longer one."""
+    """Items whose stereotype is the shorter candidate, and items whose stereotype is the longer one."""
     tables = [
         chosen_scores(ss=ss, n=n, parts=["intersentence"]).assign(length_difference=difference)
         for ss, n, difference in ((ss_shorter, shorter, -2), (ss_longer, longer, 3))
@@ -170,25 +171,48 @@ def with_lengths(ss_shorter: float, ss_longer: float, shorter: int, longer: int)
 
 
 def test_where_length_makes_the_difference_that_is_told() -> None:
-    found = headline(run(with_lengths(70.0, 30.0, 900, 300)).records)
-    assert "significant bias towards stereotypes" in found.lead
-    (control,) = (sentence for sentence in found.more if "SS balanced by length" in sentence)
+    summary = headline(run(with_lengths(70.0, 30.0, 900, 300)).records)
+    assert "significant bias towards stereotypes" in summary.lead
+    (control,) = (sentence for sentence in summary.more if "SS balanced by length" in sentence)
     assert "SS balanced by length 50.0 [" in control
     assert "a known confound matters" in control
 
 
 def test_where_length_makes_no_difference_nothing_is_told_of_it() -> None:
-    found = headline(run(with_lengths(62.0, 62.0, 900, 300)).records)
-    assert "significant bias towards stereotypes" in found.lead
-    assert "length" not in said(found)
+    summary = headline(run(with_lengths(62.0, 62.0, 900, 300)).records)
+    assert "significant bias towards stereotypes" in summary.lead
+    assert "length" not in sentences_of(summary)
+
+
+@pytest.mark.parametrize(("shares", "told"), [((38, 12, 40, 34, 39, 13), True), ((30, 29, 30, 30, 29, 30), False)])
+def test_where_templates_differ_by_more_than_the_margin_that_is_told(shares: tuple[int, ...], told: bool) -> None:
+    found = headline(of_pairs(list(shares)))
+    sentences = [sentence for sentence in found.more if "template" in sentence]
+    assert len(sentences) == told
+    for sentence in sentences:
+        assert sentence.startswith("In English a known confound matters: CPS moves by up to ")
+        assert sentence.endswith(" points from template to template, more than the margin of 5 points.")
+    (row,) = rows_of(of_pairs(list(shares)))
+    assert ("from template to template" in reading(row)) == told
+
+
+def test_of_gest_the_spread_over_templates_is_told_unless_they_contradict_each_other() -> None:
+    summary = headline(of_gest([0.3, 1.1]))
+    (sentence,) = (sentence for sentence in summary.more if "template to template" in sentence)
+    assert sentence.startswith("In English a known confound matters: g_s moves by up to a factor of ")
+    assert sentence.endswith(" from template to template, more than the margin of a factor of 1.22.")
+    contradictory = headline(of_gest([-0.6, 0.6]))
+    assert "contradict each other (template-2 towards stereotypes, template-1 against)" in sentences_of(contradictory)
+    assert "known confound" not in sentences_of(contradictory)
+    assert "known confound" not in sentences_of(headline(of_gest([0.5, 0.5])))
 
 
 def test_below_zero_is_towards_for_s_jsd_and_above_one_for_g_s() -> None:
     s_jsd = record("S_JSD x 1e3", -4.0, 0.5, benchmark="gender-pairs")
     g_s = record("g_s", 1.4, 0.1, benchmark="gest")
-    assert [v.verdict.side for v in verdicts(rows_of(settle([s_jsd, g_s])))] == ["towards", "towards"]
+    assert [v.verdict.side for v in verdicts(rows_of(assign_verdicts([s_jsd, g_s])))] == ["towards", "towards"]
     uncertain = record("S_JSD x 1e3", -4.0, 4.5, benchmark="gender-pairs")
-    assert [v.verdict.kind for v in verdicts(rows_of(settle([uncertain])))] == ["inconclusive"]
+    assert [v.verdict.kind for v in verdicts(rows_of(assign_verdicts([uncertain])))] == ["inconclusive"]
 
 
 def test_parts_stand_aside_for_the_two_together() -> None:
@@ -198,7 +222,10 @@ def test_parts_stand_aside_for_the_two_together() -> None:
         *association(part="overall", protocol="published + published/c"),
         *association(protocol="in-context"),
     ]
-    assert [v.record.protocol for v in verdicts(rows_of(settle(records)))] == ["published + published/c", "in-context"]
+    assert [v.record.protocol for v in verdicts(rows_of(assign_verdicts(records)))] == [
+        "published + published/c",
+        "in-context",
+    ]
 
 
 def test_without_a_number_that_could_show_a_bias_there_is_no_headline() -> None:

@@ -1,4 +1,4 @@
-"""Made runs: random scores of made items, so that no upstream sentence is needed."""
+"""Synthetic runs: random or chosen scores of synthetic items."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def association_scores(
     first: int = 0,
     targets: int = 20,
 ) -> pd.DataFrame:
-    """Scores of n items in each part; `lean` is added to those of the stereotypes."""
+    """Random scores of n items in each part; `lean` is added to those of the stereotypes."""
     rng = np.random.default_rng(seed)
     rows = []
     for part in parts:
@@ -56,8 +56,8 @@ def chosen_scores(
     targets: int = 20,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Scores of which it is known what they come to: in each part, of n items, the stereotype is chosen in `ss` percent
-    of those that are no ties, and `ties` percent are. Without `sense` the unrelated candidate wins half the time.
+    """Scores with a known SS: in each part, `ties` percent of the n items are ties, and the stereotype is preferred in
+    `ss` percent of the others. Without `sense` the unrelated candidate has the highest score in half of the items.
     """
     rows = []
     for part in parts:
@@ -109,7 +109,7 @@ def pair_scores(
     distance_lean: float | None = None,
     n: int = 80,
 ) -> pd.DataFrame:
-    """Scores of n sentence pairs, as a masked model gives them; `distance_lean` is that of S_JSD, if it is another."""
+    """Random scores of n sentence pairs by a masked model; `distance_lean` is the lean of S_JSD, by default `lean`."""
     rng = np.random.default_rng(seed)
     rows = []
     for number in range(n):
@@ -143,7 +143,7 @@ def gest_scores(
     n: int = 64,
     parts: Sequence[str] = ("template-3",),
 ) -> pd.DataFrame:
-    """Log ratios of n sentences, a sixteenth of them for each stereotype; `lean` is added for those about men."""
+    """Random log ratios of n sentences for sixteen stereotypes; `lean` is added for those about men."""
     rng = np.random.default_rng(seed)
     rows = [
         {
@@ -165,7 +165,7 @@ def gest_scores(
 
 
 def winobias_scores(model: str = "made/one", *, seed: int = 0, lean: float = 0.4, n: int = 60) -> pd.DataFrame:
-    """Log ratios of n sentences about ten occupations, half of them those of men; `lean` is added for these."""
+    """Random log ratios of n sentences about ten occupations; `lean` is added for the five of men."""
     rng = np.random.default_rng(seed)
     rows = [
         {
@@ -195,8 +195,8 @@ def run(
     margins: dict[str, float] | None = None,
     **manifest: Any,
 ) -> Result:
-    """A run of these scores: of measures of a `family` (or that of each benchmark), by models of one `kind` that gave
-    one family of `answers`.
+    """The result of these scores: `family` is the module of measures (or one for each benchmark), `kind` the kind of
+    the models, `answers` the family of their answers.
     """
     scores = pd.concat(tables, ignore_index=True)
     families = dict.fromkeys(scores["benchmark"], family) if isinstance(family, str) else family
@@ -224,18 +224,18 @@ def run(
 def askings(
     scores: pd.DataFrame, kind: str | None = "masked", answers: str = "likelihood", tokenizer: str | None = None
 ) -> list[Asking]:
-    """All models of a table of scores asked in the same way."""
+    """The askings of a table of scores, with the same kind and family for all models."""
     cases = scores[CASE].drop_duplicates().to_numpy().tolist()
     return [Asking(*map(str, case), answers, kind, tokenizer) for case in cases]
 
 
 def saved(folder: Path, result: Result) -> str:
-    """The path of the run, written to a folder."""
+    """Write a run to a folder and return its path."""
     return str(result.save(folder))
 
 
 def saved_before(folder: Path, result: Result) -> str:
-    """The same as it was written before: nothing of how models were asked, and records without verdicts."""
+    """Write a run as older versions did: without askings, and with records without verdicts."""
     path = saved(folder, result)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     del manifest["asked"]

@@ -1,24 +1,19 @@
-"""Runs from end to end on tiny models: what is in the folder, what is said of what could not be done."""
+"""Runs on tiny models, end to end: folder, manifest, refused parts and errors."""
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-import tiltmeter
-from tests.models.tiny import CAUSAL, MASKED, made
-from tests.models.tiny_tokenizers import word_level, word_piece
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs import Result, evaluate
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.runs.samples import sample_notes
 
 SCORE_COLUMNS = [
     "model",
@@ -51,23 +46,7 @@ RECORD_COLUMNS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "causal"
-    made(CAUSAL["gpt2"]).save_pretrained(folder)
-    word_level(bos_token="<s>").save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "masked"
-    made(MASKED["bert"]).save_pretrained(folder)
-    word_piece().save_pretrained(folder)
-    return str(folder)
-
-
-def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
+def test_contents_of_a_run_folder(causal: str, tmp_path: Path) -> None:
     result = evaluate(causal, "starter:en,de", limit=5, out=tmp_path / "run")
     files = {"manifest.json", "scores.parquet", "measures.json", "items.parquet"}
     assert {file.name for file in (tmp_path / "run").iterdir()} == files
@@ -86,7 +65,7 @@ def test_a_run_folder_holds_what_it_should(causal: str, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(again.measures, result.measures)
 
 
-def test_a_sample_says_of_how_many_it_is_one(causal: str) -> None:
+def test_samples_are_reported_with_the_number_of_available_items(causal: str) -> None:
     result = evaluate(causal, ["starter/intrasentence:en", "starter/intersentence:en"], limit=5)
     assert [(entry["part"], entry["items"]) for entry in result.manifest["data"]] == [
         ("intrasentence", 5),
@@ -94,13 +73,13 @@ def test_a_sample_says_of_how_many_it_is_one(causal: str) -> None:
     ]
     available = [entry["available"] for entry in result.manifest["data"]]
     assert available == [len(load("starter", part, "en")) for part in ("intrasentence", "intersentence")]
-    assert len(list(samples_of(result.manifest))) == 2
-    whole = evaluate(causal, "starter/intrasentence:en")
-    assert whole.manifest["data"][0]["available"] == whole.manifest["data"][0]["items"] == available[0]
-    assert list(samples_of(whole.manifest)) == []
+    assert len(list(sample_notes(result.manifest))) == 2
+    complete = evaluate(causal, "starter/intrasentence:en")
+    assert complete.manifest["data"][0]["available"] == complete.manifest["data"][0]["items"] == available[0]
+    assert list(sample_notes(complete.manifest)) == []
 
 
-def test_how_models_were_asked_is_kept(causal: str, masked: str) -> None:
+def test_the_manifest_has_how_models_were_asked(causal: str, masked: str) -> None:
     result = evaluate([causal, masked], "starter/intrasentence:en", limit=4, margins={"SS": 3})
     asked = result.manifest["asked"]
     assert [(entry["model"], entry["kind"], entry["family"], entry["protocol"]) for entry in asked] == [
@@ -121,7 +100,7 @@ def test_a_limit_keeps_the_same_items_in_every_language(causal: str) -> None:
     assert len(kept.iloc[0]) == 7
 
 
-def test_a_part_that_a_model_cannot_do_is_told_and_the_rest_runs(masked: str) -> None:
+def test_refused_parts_are_listed_and_the_others_run(masked: str) -> None:
     result = evaluate(masked, "starter:en", limit=4)
     assert set(result.scores["part"]) == {"intrasentence"}
     (refusal,) = result.manifest["refused"]
@@ -131,13 +110,13 @@ def test_a_part_that_a_model_cannot_do_is_told_and_the_rest_runs(masked: str) ->
         evaluate(masked, "starter/intersentence:en")
 
 
-def test_several_models_and_benchmarks_stand_in_one_table(causal: str, masked: str) -> None:
+def test_several_models_and_benchmarks_in_one_table(causal: str, masked: str) -> None:
     result = evaluate([masked, causal], ["starter/intrasentence:en", "starter/intrasentence:de"], limit=4)
     assert result.scores.groupby(["model", "language"]).size().tolist() == [12] * 4
     assert len(result.manifest["data"]) == 2
 
 
-def test_a_file_of_ones_own_runs(causal: str, tmp_path: Path) -> None:
+def test_a_jsonl_file_as_benchmark(causal: str, tmp_path: Path) -> None:
     item = {
         "id": "mine-1",
         "part": "intrasentence",
@@ -154,17 +133,17 @@ def test_a_file_of_ones_own_runs(causal: str, tmp_path: Path) -> None:
     assert result.manifest["data"][0]["files"].keys() == {"mine.jsonl"}
 
 
-def test_a_folder_with_another_run_is_left_alone(causal: str, tmp_path: Path) -> None:
+def test_a_folder_with_another_run_is_not_overwritten(causal: str, tmp_path: Path) -> None:
     evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")
     before = (tmp_path / "run/measures.json").read_bytes()
     with pytest.raises(UsageError, match=r"already holds another run.*--force"):
         evaluate(causal, "starter/intrasentence:en", limit=4, out=tmp_path / "run")
     assert (tmp_path / "run/measures.json").read_bytes() == before
-    evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")  # the same run may come again
+    evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")  # the same run may be written again
     evaluate(causal, "starter/intrasentence:en", limit=4, out=tmp_path / "run", force=True)
 
 
-def test_an_item_that_is_too_long_is_named_not_cut(causal: str, tmp_path: Path) -> None:
+def test_an_item_that_is_too_long_is_an_error(causal: str, tmp_path: Path) -> None:
     candidates = {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"}
     item: dict[str, Any] = {"part": "intrasentence", "language": "en", "bias_type": "profession", "target": "nurse"}
     item |= {"id": "endless", "context": "The nurse was BLANK. " + "very " * 80, "candidates": candidates}
@@ -182,43 +161,41 @@ def test_an_item_that_is_too_long_is_named_not_cut(causal: str, tmp_path: Path) 
         (lambda run: (run / "measures.json").write_text('[{"model": "m"}]'), DataError, "measures.json"),
     ],
 )
-def test_damaged_runs_are_said_to_be(damage: Any, error: Any, message: str, causal: str, tmp_path: Path) -> None:
+def test_damaged_runs_are_errors(damage: Any, error: Any, message: str, causal: str, tmp_path: Path) -> None:
     evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")
     damage(tmp_path / "run")
     with pytest.raises(error, match=message):
         Result.load(tmp_path / "run")
 
 
+# Waits after some batches if the third argument is "wait".
 RUN = """
 import sys
+from contextlib import nullcontext
 from tiltmeter.runs import evaluate
-evaluate(sys.argv[1], "starter", out=sys.argv[2], batch_tokens=64)
+
+def report(progress):
+    if sys.argv[3] == "wait" and progress.answered > 200:
+        print("half way", progress.questions > progress.answered, flush=True)
+        sys.stdin.read()
+
+evaluate(sys.argv[1], "starter", out=sys.argv[2], batch_tokens=64, watch=lambda label: nullcontext(report))
 """
 
 
 @pytest.mark.slow
-def test_a_run_killed_half_way_goes_on_to_the_same_bytes(causal: str, tmp_path: Path) -> None:
-    def run(cache: str, out: str) -> subprocess.Popen[bytes]:
+def test_a_killed_run_resumes_to_identical_scores(causal: str, tmp_path: Path) -> None:
+    def run(cache: str, out: str, then: str = "go on") -> subprocess.Popen[str]:
         environment = {**os.environ, "TILTMETER_CACHE": str(tmp_path / cache)}
-        return subprocess.Popen([sys.executable, "-c", RUN, causal, str(tmp_path / out)], env=environment)
+        words = [sys.executable, "-c", RUN, causal, str(tmp_path / out), then]
+        return subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    assert run("whole", "run-whole").wait() == 0
-    killed = run("killed", "run-killed")
-    store = tmp_path / "killed/answers.sqlite-wal"
-    # The write-ahead log grows with each batch: at this size some batches are in, and some are not.
-    while not (store.exists() and store.stat().st_size > 150_000):
-        assert killed.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.001)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    assert run("complete", "run-complete").wait() == 0
+    with run("killed", "run-killed", "wait") as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == "half way True\n"
+        killed.kill()
     assert not (tmp_path / "run-killed/manifest.json").exists()
     assert run("killed", "run-killed").wait() == 0
-    whole, resumed = ((tmp_path / name / "scores.parquet").read_bytes() for name in ("run-whole", "run-killed"))
-    assert whole == resumed
-
-
-def test_the_package_offers_what_the_readme_says() -> None:
-    assert tiltmeter.evaluate is evaluate
-    assert all(getattr(tiltmeter, name) for name in tiltmeter.__all__)
-    with pytest.raises(AttributeError):
-        tiltmeter.no_such_thing  # noqa: B018
+    complete, resumed = ((tmp_path / name / "scores.parquet").read_bytes() for name in ("run-complete", "run-killed"))
+    assert complete == resumed

@@ -1,4 +1,4 @@
-"""Runs on GEST, from end to end: its parts, its editions, its predictions, what could not be asked."""
+"""Runs on GEST, end to end: templates, editions, released predictions, refusals."""
 
 import math
 from pathlib import Path
@@ -37,7 +37,7 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A model to which he and man are one token, and she and woman are two."""
+    """A model with one token for he and man and two for she and woman."""
     return saved(tmp_path_factory.mktemp("models") / "odd", UNEQUAL)
 
 
@@ -48,9 +48,9 @@ def sentences(tmp_path: Path) -> Path:
     return path
 
 
-def test_all_templates_are_asked_unless_one_is_named(masked: str, causal: str, sentences: Path) -> None:
+def test_all_templates_are_asked_by_default(masked: str, causal: str, sentences: Path) -> None:
     result = evaluate([masked, causal], str(sentences), out=sentences.parent / "run")
-    parts = result.scores.groupby("model")["part"].agg(lambda some: sorted(set(some)))
+    parts = result.scores.groupby("model")["part"].agg(lambda parts: sorted(set(parts)))
     assert parts[masked] == TEMPLATES
     assert parts[causal] == TEMPLATES[2:]
     assert not result.manifest["refused"]
@@ -62,11 +62,11 @@ def test_all_templates_are_asked_unless_one_is_named(masked: str, causal: str, s
     again = Result.load(sentences.parent / "run")
     pd.testing.assert_frame_equal(again.measures, result.measures)
     assert {"g_s", "q_m", "q_f", "g_s as published"} <= set(again.measures["measure"])
-    one = evaluate(masked, f"{sentences}/template-3")
-    assert set(one.scores["part"]) == {"template-3"}
+    single = evaluate(masked, f"{sentences}/template-3")
+    assert set(single.scores["part"]) == {"template-3"}
 
 
-def test_a_template_that_a_model_cannot_do_is_refused(masked: str, causal: str, sentences: Path) -> None:
+def test_templates_that_a_model_cannot_answer_are_refused(masked: str, causal: str, sentences: Path) -> None:
     result = evaluate([masked, causal], f"{sentences}/template-1")
     (refusal,) = result.manifest["refused"]
     assert (refusal["model"], refusal["part"]) == (causal, "template-1")
@@ -80,7 +80,7 @@ def test_words_that_split_unequally_are_reported(odd: str, sentences: Path) -> N
         evaluate(odd, str(sentences))
 
 
-def test_gest_stands_beside_other_benchmarks(masked: str, sentences: Path, tmp_path: Path) -> None:
+def test_gest_with_other_benchmarks_in_one_run(masked: str, sentences: Path, tmp_path: Path) -> None:
     pairs, occupations = tmp_path / "pairs.jsonl", tmp_path / "occupations.jsonl"
     write_jsonl([GenderedPairItem("1", "en", 3, "he sang well.", "she sang well.")], pairs)
     about = ("cat", "male", "the cat fed and he sang.", "the cat fed and she sang.")
@@ -92,7 +92,7 @@ def test_gest_stands_beside_other_benchmarks(masked: str, sentences: Path, tmp_p
         str(occupations): 1,
         "starter": 60,
     }
-    # `he` and `she` begin with different letters, so as a pair they are no two forms of one word.
+    # `he` and `she` start with different letters, so they are not two forms of one word.
     assert {skip["reason"] for skip in result.manifest["skipped"]} == {
         "the two forms of the word begin with different letters"
     }
@@ -102,12 +102,12 @@ def test_gest_stands_beside_other_benchmarks(masked: str, sentences: Path, tmp_p
 def test_the_editions_differ_in_244_sentences(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     new, old = load("gest", None, "en"), load("gest-1.0", None, "en")
-    assert sum(one != other for one, other in zip(new, old, strict=True)) == 244
+    assert sum(first != second for first, second in zip(new, old, strict=True)) == 244
 
 
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
-    """Files as they were released, for 16 sentences: four for a masked model, two for a causal one."""
+    """Files in the released format for 16 sentences: four for a masked model, two for a causal one."""
     write_jsonl([GestItem(str(n), "en", 1 + n, f"I sang {n} songs.") for n in range(16)], tmp_path / "s.jsonl")
     for model, count in (("bert-x1.5", 4), ("gpt-x", 2)):
         for number in range(count):
@@ -140,7 +140,7 @@ def test_the_predictions_of_one_template(released: Path) -> None:
         score_predictions(released / "gpt-x", form="gest", on=f"{on}/template-1")
 
 
-def test_predictions_that_do_not_fit(released: Path) -> None:
+def test_invalid_predictions_are_errors(released: Path) -> None:
     on = f"{released / 's.jsonl'}/template-3"
     file = released / "gpt-x_template-0.txt"
     with pytest.raises(DataError, match=r"neither a file .*nowhere nor four or two files"):

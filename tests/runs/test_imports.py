@@ -29,13 +29,13 @@ def written(tmp_path: Path, content: object) -> Path:
     return path
 
 
-def test_scores_carry_what_their_items_say(tmp_path: Path) -> None:
+def test_scores_have_the_attributes_of_their_items(tmp_path: Path) -> None:
     path = written(tmp_path, {"intrasentence": entries("b", "a")[::-1], "intersentence": entries("c")})
-    found = read_predictions(path, "stereotypes-multi", ITEMS)
-    assert not found.skipped
-    assert not found.absent
-    assert len(found.scores) == 9
-    assert found.scores.iloc[4].to_dict() == {
+    result = read_predictions(path, "stereotypes-multi", ITEMS)
+    assert not result.skipped
+    assert not result.absent
+    assert len(result.scores) == 9
+    assert result.scores.iloc[4].to_dict() == {
         "model": "gpt2_d_de",
         "benchmark": "stereoset",
         "part": "intrasentence",
@@ -53,27 +53,27 @@ def test_scores_carry_what_their_items_say(tmp_path: Path) -> None:
 
 def test_the_model_may_be_named(tmp_path: Path) -> None:
     path = written(tmp_path, {"intrasentence": entries("a", "b")})
-    found = read_predictions(path, "stereotypes-multi", ITEMS[:2], model="GPT-2", benchmark="mine")
-    assert set(found.scores["model"]) == {"GPT-2"}
-    assert set(found.scores["benchmark"]) == {"mine"}
+    result = read_predictions(path, "stereotypes-multi", ITEMS[:2], model="GPT-2", benchmark="mine")
+    assert set(result.scores["model"]) == {"GPT-2"}
+    assert set(result.scores["benchmark"]) == {"mine"}
 
 
-def test_parts_that_were_not_asked_for_are_left_alone(tmp_path: Path) -> None:
+def test_parts_that_were_not_requested_are_ignored(tmp_path: Path) -> None:
     path = written(tmp_path, {"intrasentence": entries("a", "b"), "intersentence": entries("unheard-of")})
     assert len(read_predictions(path, "stereotypes-multi", ITEMS[:2]).scores) == 6
 
 
-def test_a_part_that_is_not_there_is_told(tmp_path: Path) -> None:
-    found = read_predictions(written(tmp_path, {"intersentence": entries("c")}), "stereotypes-multi", ITEMS)
-    assert found.absent == ["intrasentence"]
-    assert set(found.scores["item"]) == {"c"}
+def test_missing_parts_are_listed(tmp_path: Path) -> None:
+    result = read_predictions(written(tmp_path, {"intersentence": entries("c")}), "stereotypes-multi", ITEMS)
+    assert result.absent == ["intrasentence"]
+    assert set(result.scores["item"]) == {"c"}
 
 
 def test_items_that_lack_a_score_are_listed(tmp_path: Path) -> None:
     content = {"intrasentence": entries("a", "b")[:-1]}
-    found = read_predictions(written(tmp_path, content), "stereotypes-multi", ITEMS[:2])
-    assert set(found.scores["item"]) == {"a"}
-    assert [(skip.item, skip.reason) for skip in found.skipped] == [
+    result = read_predictions(written(tmp_path, content), "stereotypes-multi", ITEMS[:2])
+    assert set(result.scores["item"]) == {"a"}
+    assert [(skip.item, skip.reason) for skip in result.skipped] == [
         ("b", "the file has no score for some of its candidates")
     ]
 
@@ -99,18 +99,18 @@ def test_items_that_lack_a_score_are_listed(tmp_path: Path) -> None:
         ({}, r"no predictions for intrasentence; it has none"),
     ],
 )
-def test_faulty_files_are_told_apart(tmp_path: Path, content: object, message: str) -> None:
+def test_invalid_files_are_errors(tmp_path: Path, content: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_predictions(written(tmp_path, content), "stereotypes-multi", ITEMS[:2])
 
 
-def test_numbers_beyond_float_are_not_numbers(tmp_path: Path) -> None:
+def test_integers_beyond_the_range_of_float_are_errors(tmp_path: Path) -> None:
     path = written(tmp_path, f'{{"intrasentence": [{{"id": "a-stereotype", "score": 1{"0" * 400}}}]}}')
     with pytest.raises(DataError, match="is not a finite number"):
         read_predictions(path, "stereotypes-multi", ITEMS[:2])
 
 
-def test_files_that_are_not_there_or_not_text(tmp_path: Path) -> None:
+def test_missing_and_binary_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read: No such file"):
         read_predictions(tmp_path / "none.json", "stereotypes-multi", ITEMS)
     path = tmp_path / "binary.json"
@@ -119,6 +119,6 @@ def test_files_that_are_not_there_or_not_text(tmp_path: Path) -> None:
         read_predictions(path, "stereotypes-multi", ITEMS)
 
 
-def test_other_forms_are_refused(tmp_path: Path) -> None:
+def test_unknown_forms_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'csv' is not a form of predictions; there is stereotypes-multi"):
         read_predictions(written(tmp_path, {}), "csv", ITEMS)

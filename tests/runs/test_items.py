@@ -1,4 +1,4 @@
-"""The texts in a run's folder: written by whatever makes a run, and all that reports and comparisons read."""
+"""The texts in a run's folder: written by all kinds of runs, read by reports and comparisons."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.reports.made import file_of
 from tests.reports.test_html import unpacked
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import load
-from tiltmeter.reports import texts as lookup
+from tiltmeter.reports import item_texts as lookup
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.item_texts import item_texts
@@ -53,10 +53,10 @@ def no_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "_load", refuse)
 
 
-def test_a_moved_file_loses_nothing(models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = file_of(tmp_path, ITEMS)
     first = evaluate(models[0], str(file), out=tmp_path / "run-0")
-    # A second run in which the model prefers the other candidate wherever it had a preference.
+    # A second run with all preferences reversed.
     other = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype"}
     scores = first.scores.assign(role=first.scores["role"].replace(other))
     Result(scores, first.records, first.manifest, first.items).save(tmp_path / "run-1")
@@ -68,28 +68,28 @@ def test_a_moved_file_loses_nothing(models: list[str], tmp_path: Path, monkeypat
     assert "not where it was" not in html
     comparison = compare(runs)
     page = comparison_page(comparison)
-    (leaning,) = [found for found in comparison.differences if found.quantity.name == "SS"]
+    (leaning,) = [result for result in comparison.differences if result.quantity.name == "SS"]
     (_, item), _ = leaning.disagreed()[0]
     assert f"the nurse number {item.removeprefix('n-')} was BLANK ." in page
     assert f"gruff{item.removeprefix('n-')}" in page
 
 
-def test_a_run_of_an_earlier_version_is_read_and_its_texts_are_looked_up(models: list[str], tmp_path: Path) -> None:
+def test_texts_of_older_runs_are_looked_up(models: list[str], tmp_path: Path) -> None:
     file = file_of(tmp_path, ITEMS)
     evaluate(models[0], str(file), out=tmp_path / "run")
     (tmp_path / "run" / "items.parquet").unlink()
     old = Result.load(tmp_path / "run")
     assert old.items is None
-    found, missing = item_texts([old], {str(file): "mine"})
-    assert found["mine", "en"]["n-3"].texts["anti-stereotype"] == "gruff3"
+    result, missing = item_texts([old], {str(file): "mine"})
+    assert result["mine", "en"]["n-3"].texts["anti-stereotype"] == "gruff3"
     assert not missing
     file.unlink()
-    found, missing = item_texts([old], {str(file): "mine"})
-    assert not found
+    result, missing = item_texts([old], {str(file): "mine"})
+    assert not result
     assert missing == ["mine: The file of items is not where it was when they were measured."]
 
 
-def test_what_is_in_the_table(models: list[str], tmp_path: Path) -> None:
+def test_contents_of_the_table(models: list[str], tmp_path: Path) -> None:
     evaluate(models[0], ["starter:en,de", "starter-gest"], limit=3, out=tmp_path / "run")
     table = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert list(table.columns) == ["benchmark", "part", "language", "item", "form", "context", "texts"]
@@ -99,7 +99,7 @@ def test_what_is_in_the_table(models: list[str], tmp_path: Path) -> None:
         ("starter", "intersentence", "en", "association"): 3,
         ("starter", "intrasentence", "de", "association"): 3,
         ("starter", "intersentence", "de", "association"): 3,
-        ("starter-gest", "all", "en", "gest"): 3,  # once, though it is asked in two templates
+        ("starter-gest", "all", "en", "gest"): 3,  # once, although asked in two templates
     }
     items = {item.id: item for item in load("starter", "intersentence", "de")}
     for row in table[(table["part"] == "intersentence") & (table["language"] == "de")].itertuples():
@@ -115,20 +115,20 @@ def test_what_is_in_the_table(models: list[str], tmp_path: Path) -> None:
 def test_texts_are_those_that_were_measured(models: list[str]) -> None:
     result = evaluate(models[0], "starter-pairs:en", limit=2, perturb="drop-final-character")
     assert result.items is not None
-    whole = {item.id: item.more for item in load("starter-pairs", None, "en")}
+    complete = {item.id: item.more for item in load("starter-pairs", None, "en")}
     shown = texts_by_id(result.items)
     assert len(shown) == 2
-    assert {item: text.texts["more"] for item, text in shown.items()} == {item: whole[item][:-1] for item in shown}
+    assert {item: text.texts["more"] for item, text in shown.items()} == {item: complete[item][:-1] for item in shown}
 
 
-def test_runs_that_hold_different_items_of_one_data_set(models: list[str]) -> None:
+def test_runs_with_different_items_of_one_data_set(models: list[str]) -> None:
     few, all_of_them = (evaluate(models[0], "starter-pairs:en", limit=limit) for limit in (2, None))
     old = Result(few.scores, few.records, few.manifest)
     for results in ([few, all_of_them], [all_of_them, few], [few, old], [old, few]):
         assert len(item_texts(results, {})[0]["starter-pairs", "en"]) == 40
 
 
-def test_an_item_that_is_asked_for_twice_is_there_once() -> None:
+def test_items_of_overlapping_specifications_occur_once() -> None:
     twice = [*portions("starter/intrasentence:en"), *portions("starter:en")]
     assert len(item_table(twice)) == 80
 
@@ -151,8 +151,8 @@ def test_a_run_of_translations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     score_translations(tmp_path / "sk.csv", system="X", on="starter-gest-mt:sk", out=tmp_path / "run")
     result = Result.load(tmp_path / "run")
     no_lookup(monkeypatch)
-    found, missing = item_texts([result], {})
-    assert {item: text.context for item, text in found["starter-gest-mt", "sk"].items()} == {
+    outcome, missing = item_texts([result], {})
+    assert {item: text.context for item, text in outcome["starter-gest-mt", "sk"].items()} == {
         item.id: item.sentence for item in items
     }
     assert not missing
@@ -160,7 +160,7 @@ def test_a_run_of_translations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [items[0].sentence] in unpacked(html)["texts"]
 
 
-def test_a_run_without_texts_leaves_none_of_another_run_behind(models: list[str], tmp_path: Path) -> None:
+def test_saving_a_run_without_texts_removes_older_texts(models: list[str], tmp_path: Path) -> None:
     result = evaluate(models[0], "starter-pairs:en", limit=2, out=tmp_path / "run")
     Result(result.scores, result.records, result.manifest).save(tmp_path / "run")
     assert Result.load(tmp_path / "run").items is None

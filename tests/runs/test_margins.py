@@ -1,4 +1,4 @@
-"""Margins of equivalence that are not those of the measures."""
+"""Equivalence margins that override those of the measures."""
 
 import json
 import math
@@ -21,7 +21,7 @@ def verdict(result: Result, measure: str = "SS", part: str = "overall") -> str:
     return record.verdict.words
 
 
-def test_a_margin_changes_what_is_claimed() -> None:
+def test_margins_change_verdicts() -> None:
     even, biased = (chosen_scores(ss=ss, n=1500) for ss in (50.2, 59.0))
     assert verdict(run(even)) == "no bias beyond ±5 points"
     assert verdict(run(even, margins={"SS": 8.0})) == "no bias beyond ±8 points"
@@ -39,7 +39,7 @@ def test_all_rows_of_the_measure_and_its_control_have_the_margin() -> None:
     assert {r.margin for r in result.records if r.measure == "SS balanced by length"} == {3.0}
 
 
-def test_a_margin_of_one_measure_is_none_of_another() -> None:
+def test_margins_apply_to_one_measure() -> None:
     result = run(pair_scores(n=200), family="pairs", margins={"CPS": 3.0})
     margins = {r.measure: r.margin for r in result.records if r.view == "all" and r.margin is not None}
     assert margins == {"CPS": 3.0, "S_JSD x 1e3": 2.5}
@@ -48,7 +48,7 @@ def test_a_margin_of_one_measure_is_none_of_another() -> None:
     assert margins == {"g_s": 1.5, "g_s of stereotypes like these": 1.5}
 
 
-def test_it_is_in_request_and_manifest_and_makes_another_run(tmp_path: Path) -> None:
+def test_margins_are_part_of_the_request(tmp_path: Path) -> None:
     def scored(margins: dict[str, float] | None, *, force: bool = False) -> Result:
         path = predictions(tmp_path, "gpt2_GPT2LM_GPT2LM_d_en")
         given = {"form": "stereotypes-multi", "on": "starter:en", "out": tmp_path / "run", "force": force}
@@ -67,7 +67,7 @@ def test_it_is_in_request_and_manifest_and_makes_another_run(tmp_path: Path) -> 
     assert again.manifest["statistics"]["margins"] == {}
 
 
-def test_translations_have_margins_too(tmp_path: Path) -> None:
+def test_margins_of_translation_runs(tmp_path: Path) -> None:
     stereotypes = {f"I wept {number}.": number % 16 + 1 for number in range(32)}
     sentences = [
         {"id": str(number), "language": "en", "stereotype": stereotype, "sentence": sentence}
@@ -82,7 +82,7 @@ def test_translations_have_margins_too(tmp_path: Path) -> None:
     assert {r.margin for r in result.records if r.measure == "f_s"} == {0.1}
 
 
-def test_a_name_may_be_cut_short() -> None:
+def test_measure_names_may_be_abbreviated() -> None:
     assert read_margins({"S_JSD": 3.0, "g_s": 1.5}) == {"S_JSD x 1e3": 3.0, "g_s": 1.5}
     assert read_margins(None) == {}
 
@@ -101,6 +101,6 @@ def test_a_name_may_be_cut_short() -> None:
         ({"g_s": math.inf}, "lies every value"),
     ],
 )
-def test_bad_margins(given: dict[str, float], message: str) -> None:
+def test_invalid_margins_are_errors(given: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_margins(given)

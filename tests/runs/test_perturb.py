@@ -1,24 +1,14 @@
-"""Runs on perturbed pairs say so everywhere."""
+"""Runs on perturbed pairs are marked in protocol and request."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.models.tiny import MASKED, made
-from tests.models.tiny_tokenizers import word_piece
 from tiltmeter.errors import UsageError
 from tiltmeter.runs import evaluate
 
 DROP = "drop-final-character"
-
-
-@pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("models") / "masked"
-    made(MASKED["bert"]).save_pretrained(folder)
-    word_piece().save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture
@@ -37,7 +27,7 @@ def tokens(scores: object) -> list[float]:
     return scores.query("role == 'shared_tokens'")["score"].tolist()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_the_final_character_is_gone_and_everything_says_so(masked: str, pairs: Path, tmp_path: Path) -> None:
+def test_the_final_character_is_dropped_and_the_protocol_names_it(masked: str, pairs: Path, tmp_path: Path) -> None:
     plain = evaluate(masked, str(pairs))
     changed = evaluate(masked, str(pairs), perturb=DROP, out=tmp_path / "run")
     assert tokens(plain.scores) == [3, 4]
@@ -47,13 +37,13 @@ def test_the_final_character_is_gone_and_everything_says_so(masked: str, pairs: 
     assert "perturb" not in plain.manifest["request"]
 
 
-def test_a_perturbed_run_does_not_take_the_place_of_a_plain_one(masked: str, pairs: Path, tmp_path: Path) -> None:
+def test_a_perturbed_run_does_not_overwrite_a_plain_one(masked: str, pairs: Path, tmp_path: Path) -> None:
     evaluate(masked, str(pairs), out=tmp_path / "run")
     with pytest.raises(UsageError, match="another run"):
         evaluate(masked, str(pairs), perturb=DROP, out=tmp_path / "run")
 
 
-def test_what_cannot_be_perturbed_is_a_bad_request(masked: str, pairs: Path) -> None:
+def test_unknown_perturbations_are_errors(masked: str, pairs: Path) -> None:
     with pytest.raises(UsageError, match=f"has no perturbation 'shuffle'; there is {DROP}."):
         evaluate(masked, str(pairs), perturb="shuffle")
     with pytest.raises(UsageError, match="starter has no perturbation"):

@@ -1,4 +1,4 @@
-"""Published predictions: how they were made is read from the name of their file, or given."""
+"""Published predictions: the scoring method comes from the file name or from arguments."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from tiltmeter.datasets import load
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS
 from tiltmeter.runs import Result, evaluate, score_predictions
-from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, ways
+from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, scoring_methods
 
 HEAD, LIKELY = "next-sentence", "likelihood"
 
@@ -46,23 +46,23 @@ HEAD, LIKELY = "next-sentence", "likelihood"
         ("results_d_en", None, LIKELY, "published"),
     ],
 )
-def test_the_name_of_a_file_tells_how_it_was_made(stem: str, kind: str | None, family: str, protocol: str) -> None:
-    found = ways(stem)
-    within, between = (found[part] for part in PARTS)
+def test_scoring_methods_from_file_names(stem: str, kind: str | None, family: str, protocol: str) -> None:
+    result = scoring_methods(stem)
+    within, between = (result[part] for part in PARTS)
     assert (between.kind, between.family, between.protocol) == (kind, family, protocol)
-    # Within a sentence all kinds are asked for likelihoods, and the case makes no difference.
+    # Within sentences all kinds are scored by likelihood, and the case does not matter.
     assert (within.kind, within.family, within.protocol) == (kind, LIKELY, "published")
 
 
-def test_what_is_given_is_not_looked_up_in_the_name() -> None:
-    found = ways("gpt2_GPT2LM_GPT2LM_c_en", "seq2seq", "in-context/e")
-    assert [(way.kind, way.protocol) for way in found.values()] == [
+def test_arguments_override_the_file_name() -> None:
+    result = scoring_methods("gpt2_GPT2LM_GPT2LM_c_en", "seq2seq", "in-context/e")
+    assert [(way.kind, way.protocol) for way in result.values()] == [
         ("seq2seq", "in-context"),
         ("seq2seq", "in-context/e"),
     ]
-    assert ways("mine", "masked")["intersentence"].family == HEAD
-    assert ways("mine", "causal", FINE_TUNED)["intersentence"].family == HEAD
-    assert ways("mine", "causal")["intersentence"].family == LIKELY
+    assert scoring_methods("mine", "masked")["intersentence"].family == HEAD
+    assert scoring_methods("mine", "causal", FINE_TUNED)["intersentence"].family == HEAD
+    assert scoring_methods("mine", "causal")["intersentence"].family == LIKELY
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_what_is_given_is_not_looked_up_in_the_name() -> None:
         ("elsewhere", 1, None),
     ],
 )
-def test_the_kinds_of_gest(folder: str, templates: int, kind: str | None) -> None:
+def test_kinds_of_gest_models(folder: str, templates: int, kind: str | None) -> None:
     assert gest_kind(folder, templates) == kind
 
 
 def predictions(folder: Path, stem: str, seed: int = 0) -> Path:
-    """A file of made predictions for the starter set, in the released layout."""
+    """A file of random predictions for the starter set, in the released format."""
     rng = np.random.default_rng(seed)
     content = {
         part: [
@@ -101,7 +101,7 @@ def scored(folder: Path, stem: str, seed: int = 0, on: str = "starter:en", **giv
     return score_predictions(path, form="stereotypes-multi", on=on, **given)  # type: ignore[arg-type]
 
 
-def test_what_was_read_is_in_scores_records_and_manifest_and_is_shown(tmp_path: Path) -> None:
+def test_scores_records_manifest_and_output_have_the_method(tmp_path: Path) -> None:
     result = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_c_en")
     assert result.scores.groupby("part")["protocol"].unique().map(list).to_dict() == {
         "intrasentence": ["published"],
@@ -118,7 +118,7 @@ def test_what_was_read_is_in_scores_records_and_manifest_and_is_shown(tmp_path: 
     ]
 
 
-def test_a_name_that_does_not_tell_is_told(tmp_path: Path) -> None:
+def test_unknown_kinds_are_noted(tmp_path: Path) -> None:
     result = scored(tmp_path, "mine")
     assert any("name it with --kind" in note for note in result.manifest["notes"])
     assert "unknown model" in result.manifest["notes"][0]
@@ -128,20 +128,20 @@ def test_a_name_that_does_not_tell_is_told(tmp_path: Path) -> None:
     assert {(entry["kind"], entry["protocol"]) for entry in given.manifest["asked"]} == {("masked", "in-context")}
 
 
-def test_a_head_is_not_compared_with_case_d_unless_asked_for(tmp_path: Path) -> None:
+def test_a_head_is_compared_with_case_d_only_across_protocols(tmp_path: Path) -> None:
     head, case = (
         (stem, scored(tmp_path, stem, seed))
         for seed, stem in enumerate(("THUMT_mGPT_GPT2LM_ModelNSP_en", "THUMT_mGPT_GPT2LM_GPT2LM_d_en"))
     )
-    # Within sentences both were asked alike; between them, and pooled, they were not.
-    found = compare([head, case], measures=["SS"])
-    assert [one.part for one in found.differences] == ["intrasentence"]
-    (note,) = found.notes
+    # The methods are equal within sentences; between sentences and pooled they are not.
+    result = compare([head, case], measures=["SS"])
+    assert [entry.part for entry in result.differences] == ["intrasentence"]
+    (note,) = result.notes
     assert note.startswith("Not compared: 2 of 3 pairs.")
     assert "published/fine-tuned-head, next-sentence; published, likelihood" in note
     assert note.endswith("add --across protocols.")
     allowed = compare([head, case], measures=["SS"], across=["protocols"])
-    assert [one.part for one in allowed.differences] == ["intrasentence", "intersentence", "overall"]
+    assert [entry.part for entry in allowed.differences] == ["intrasentence", "intersentence", "overall"]
     assert any(note.startswith("Compared across protocols: ") for note in allowed.notes)
     rules = [parse_rule("no-worse-than", "60")]
     with pytest.raises(UsageError, match="add --across protocols"):
@@ -149,23 +149,23 @@ def test_a_head_is_not_compared_with_case_d_unless_asked_for(tmp_path: Path) -> 
     assert len(check(head[1], rules, baseline=case[1], across=["protocols"])) == 1
 
 
-def test_between_sentences_alone_nothing_is_left_to_compare(tmp_path: Path) -> None:
+def test_nothing_comparable_is_an_error(tmp_path: Path) -> None:
     head, case = (
         (stem, scored(tmp_path, stem, seed, "starter/intersentence:en"))
         for seed, stem in enumerate(("mGPT_GPT2LM_ModelNSP_en", "mGPT_GPT2LM_GPT2LM_d_en"))
     )
-    with pytest.raises(UsageError, match=r"asked in different ways .*add --across protocols\.$"):
+    with pytest.raises(UsageError, match=r"asked by different protocols .*add --across protocols\.$"):
         compare([head, case])
 
 
-def test_predictions_are_compared_with_a_run_that_was_asked_alike(tmp_path: Path) -> None:
+def test_predictions_are_compared_with_a_run_of_the_same_method(tmp_path: Path) -> None:
     made(CAUSAL["gpt2"]).save_pretrained(tmp_path / "model")
     word_level(bos_token="<s>").save_pretrained(tmp_path / "model")
     run = evaluate(str(tmp_path / "model"), "starter:en", limit=5)
     theirs = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_d_en")
-    found = compare([("ours", run), ("theirs", theirs)], measures=["SS"])
-    assert [one.part for one in found.differences] == ["intrasentence", "intersentence", "overall"]
-    assert not any("ompared" in note for note in found.notes)
-    other = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_c_en")
-    found = compare([("ours", run), ("other", other)], measures=["SS"])
-    assert [one.part for one in found.differences] == ["intrasentence"]
+    result = compare([("ours", run), ("theirs", theirs)], measures=["SS"])
+    assert [first.part for first in result.differences] == ["intrasentence", "intersentence", "overall"]
+    assert not any("ompared" in note for note in result.notes)
+    second = scored(tmp_path, "gpt2_GPT2LM_GPT2LM_c_en")
+    result = compare([("ours", run), ("other", second)], measures=["SS"])
+    assert [first.part for first in result.differences] == ["intrasentence"]

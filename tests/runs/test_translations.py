@@ -1,10 +1,9 @@
-"""Translations from a file or a system become an ordinary run. The sentences and translations are our own."""
+"""Runs from files of translations and from translation systems, with synthetic sentences."""
 
 import csv
 import json
 import math
 import shutil
-import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.command import command
 from tests.translators.fake import FakeTranslator
-from tiltmeter.cli import main
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.gest import GestItem
@@ -63,14 +62,6 @@ def values(result: Result) -> dict[tuple[str, str], float]:
     return {(record.group, record.measure): record.value for record in result.records}
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    monkeypatch.setenv("COLUMNS", "1000")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
-
-
 def test_a_file_of_translations(sentences: str, write, tmp_path: Path) -> None:
     path = write(list(SLOVAK.items()))
     result = score_translations(path, system="Sys", on=sentences, out=tmp_path / "run")
@@ -96,12 +87,12 @@ def test_a_file_of_translations(sentences: str, write, tmp_path: Path) -> None:
     assert read.manifest["notes"] == []
 
 
-def test_sources_are_matched_as_a_reader_would(sentences: str, write) -> None:
+def test_sources_are_matched_after_normalisation(sentences: str, write) -> None:
     rows = [(f"  {unicodedata.normalize('NFD', source)} ".replace(" ", "  "), to) for source, to in SLOVAK.items()]
     assert len(score_translations(write(rows), system="Sys", on=sentences).scores) == 6
 
 
-def test_what_does_not_match_is_counted(sentences: str, write) -> None:
+def test_unmatched_sources_are_counted(sentences: str, write) -> None:
     rows = list(SLOVAK.items())[:4]
     rows += [("I wept at the opera.", "V opere som plakal."), ("I slept.", "Spal som."), ("I led the meeting.", " ")]
     result = score_translations(write(rows), system="Sys", on=sentences)
@@ -120,25 +111,25 @@ def test_what_does_not_match_is_counted(sentences: str, write) -> None:
     assert result.scores.set_index("item").loc["a", "score"] == 1
 
 
-def test_the_edition_is_the_one_the_file_was_made_from(mirror: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_edition_is_inferred_from_the_file(mirror: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     old, new = (
         [item for item in load(name, None, "en") if isinstance(item, GestItem)] for name in ("gest-1.0", "gest")
     )
-    changed = [number for number, (one, other) in enumerate(zip(old, new, strict=True)) if one != other]
-    some = [*range(0, len(old), 100), *changed[:5]]
+    changed = [number for number, (first, second) in enumerate(zip(old, new, strict=True)) if first != second]
+    chosen = [*range(0, len(old), 100), *changed[:5]]
     for items, edition in ((old, "1.0"), (new, "1.1")):
-        path = write([(items[number].sentence, "Bol som doma.") for number in some])
+        path = write([(items[number].sentence, "Bol som doma.") for number in chosen])
         result = score_translations(path, system="Sys", on="gest-mt:sk")
         assert {entry["edition"] for entry in result.manifest["data"]} == {edition}
         assert result.manifest["data"][0]["benchmark"] == "gest-mt"
         assert f"edition {edition}" in result.manifest["notes"][0]
-        other = "1.0" if edition == "1.1" else "1.1"
-        forced = score_translations(path, system="Sys", on="gest-mt:sk", edition=other)
+        second = "1.0" if edition == "1.1" else "1.1"
+        forced = score_translations(path, system="Sys", on="gest-mt:sk", edition=second)
         assert len(result.scores) - len(forced.scores) >= 5
 
 
-def test_a_file_that_matches_nothing(sentences: str, write, tmp_path: Path) -> None:
+def test_a_file_without_matches_is_an_error(sentences: str, write, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="translates no sentence of"):
         score_translations(write([("I slept.", "Spal som.")]), system="Sys", on=sentences)
     with pytest.raises(DataError, match="has no translation"):
@@ -158,7 +149,9 @@ def test_a_file_that_matches_nothing(sentences: str, write, tmp_path: Path) -> N
         ("starter-gest-mt:es", "in 'es' is not known to rules"),
     ],
 )
-def test_what_cannot_be_asked_for(on: str, message: str, write, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_specifications_are_errors(
+    on: str, message: str, write, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     known = [item.sentence for item in load("starter-gest", None, "en") if isinstance(item, GestItem)][:1]
     with pytest.raises(UsageError, match=message):
@@ -174,7 +167,7 @@ def conllu(text: str, gender: str) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def test_the_gender_may_come_from_a_parse(sentences: str, write, tmp_path: Path) -> None:
+def test_gender_from_a_conllu_file(sentences: str, write, tmp_path: Path) -> None:
     two = SLOVAK | {"I led the meeting.": "Viedol som schôdzu. Bolo to v pondelok."}
     parse = "".join(conllu(text, "Fem") for text in list(SLOVAK.values())[:3])
     parse += conllu("Viedol som schôdzu.", "Masc") + conllu("Bolo to v pondelok.", "Fem")
@@ -190,7 +183,7 @@ def test_the_gender_may_come_from_a_parse(sentences: str, write, tmp_path: Path)
         score_translations(write(list(two.items())), system="Sys", on=sentences, gender_from="wishes")
 
 
-def test_a_limit_does_not_make_sources_unmatched(sentences: str, write) -> None:
+def test_sources_beyond_the_limit_are_not_unmatched(sentences: str, write) -> None:
     result = score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=2)
     assert len(result.scores) == 2
     assert result.manifest["models"][0]["unmatched"] == 0
@@ -198,7 +191,7 @@ def test_a_limit_does_not_make_sources_unmatched(sentences: str, write) -> None:
         score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=0)
 
 
-def test_a_live_system(sentences: str, tmp_path: Path) -> None:
+def test_evaluate_a_translator(sentences: str, tmp_path: Path) -> None:
     translator = FakeTranslator(say=SLOVAK.__getitem__)
     result = evaluate_translator(translator, on=sentences, out=tmp_path / "run")
     assert set(result.scores["model"]) == {"fake"}
@@ -214,7 +207,7 @@ def test_a_live_system(sentences: str, tmp_path: Path) -> None:
     assert len(named.scores) == 3
 
 
-def test_a_system_that_fails_goes_on_later(sentences: str) -> None:
+def test_a_failed_translation_run_resumes(sentences: str) -> None:
     broken = FakeTranslator(say=SLOVAK.__getitem__, breaks_at="I led the meeting.")
     with pytest.raises(ModelError, match="the same command goes on from there"):
         evaluate_translator(broken, on=sentences)
@@ -233,7 +226,7 @@ def test_several_languages(sentences: str) -> None:
     assert {record.language for record in result.records if record.view == "pairs"} == {"all"}
 
 
-def test_nothing_is_sent_that_would_be_paid_for_nothing(sentences: str) -> None:
+def test_errors_come_before_anything_is_sent(sentences: str) -> None:
     translator = FakeTranslator(price=Price(20.0, "USD", "a list"), say=SLOVAK.__getitem__)
     with pytest.raises(UsageError, match="pass --yes to go on"):
         evaluate_translator(translator, on=sentences)
@@ -242,7 +235,7 @@ def test_nothing_is_sent_that_would_be_paid_for_nothing(sentences: str) -> None:
     assert not translator.sent
     evaluate_translator(translator, on=sentences, yes=True)
     assert len(translator.sent) == 6
-    # What is stored costs nothing, so nobody has to say yes to it.
+    # Cached translations cost nothing and need no consent.
     evaluate_translator(translator, on=sentences)
 
 
@@ -272,7 +265,7 @@ def test_the_command_scores_a_file(
         (["--translator", "fake", "--on", "starter-gest-mt:sk"], "characters, to fake, .* pass --yes to go on"),
     ],
 )
-def test_bad_requests_are_one_sentence(
+def test_errors_are_one_sentence(
     words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real: Any = module.open_translator
@@ -289,8 +282,8 @@ def test_bad_requests_are_one_sentence(
     assert not fake.sent
 
 
-def test_apertium_from_sentence_to_run(tmp_path: Path, sentences: str) -> None:
-    """Spanish has no rules for the speaker's gender, so the translations are parsed, here by hand."""
+def test_apertium_end_to_end(tmp_path: Path, sentences: str) -> None:
+    """There are no gender rules for Spanish, so the test provides a CoNLL-U parse."""
     if shutil.which("apertium") is None:
         pytest.skip("Apertium is not installed: apt install apertium apertium-eng-spa")
     from tiltmeter.translators.apertium import ApertiumTranslator

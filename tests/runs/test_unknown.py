@@ -1,28 +1,21 @@
-"""Items whose scored tokens the tokenizer does not know are counted, and make a result that cannot be interpreted."""
+"""Items with unknown scored tokens are counted and make a result not interpretable."""
 
 from pathlib import Path
 from typing import Any
 
-import pytest
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import tiltmeter
-from tests.models.tiny import CAUSAL, made
+from tests.models.tiny import CAUSAL, made, saved
 from tests.models.tiny_tokenizers import byte_level, word_level
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
-
-
 def measured(folder: Path, model: Any, tokenizer: Any) -> tiltmeter.Result:
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    saved(folder, model, tokenizer)
     return tiltmeter.evaluate(str(folder), "starter:en", limit=12)
 
 
-def test_words_that_a_tokenizer_does_not_know_are_counted_and_named_in_the_verdict(tmp_path: Path) -> None:
+def test_unknown_tokens_are_counted_and_named_in_the_verdict(tmp_path: Path) -> None:
     result = measured(tmp_path / "words", made(CAUSAL["gpt2"]), word_level(bos_token="<s>"))
     assert [(asked["unknown"], asked["items"]) for asked in result.manifest["asked"]] == [(12, 12), (12, 12)]
     verdicts = {r.part: r.verdict for r in result.records if r.measure == "SS" and r.view == "all"}
@@ -31,7 +24,7 @@ def test_words_that_a_tokenizer_does_not_know_are_counted_and_named_in_the_verdi
     assert "24 of 24 items have tokens that the model does not know" in verdicts["overall"].reason
 
 
-def test_a_tokenizer_over_bytes_knows_everything(tmp_path: Path) -> None:
+def test_byte_level_tokenizers_have_no_unknown_tokens(tmp_path: Path) -> None:
     config = GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2, n_positions=128)
     result = measured(tmp_path / "bytes", made(lambda: GPT2LMHeadModel(config)), byte_level())
     assert {asked["unknown"] for asked in result.manifest["asked"]} == {0}

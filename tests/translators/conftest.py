@@ -1,22 +1,22 @@
-"""A server on this machine that speaks a translation service's protocol, and fails when told to."""
+"""A local server that implements a translation service's protocol, with configurable failures."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
+from tests.support.serving import serving
 from tiltmeter.translators import retries
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request; a JSON body is read, a form is a dictionary."""
+    """A request; `body` is the parsed JSON, or the form fields as a dictionary."""
 
     path: str
     headers: dict[str, str]
@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer that is none: HTTP status, body, headers."""
+    """An error response: HTTP status, body, headers."""
 
     status: int
     body: Any = ""
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass
 class Service:
-    """`answer` makes the JSON of an answer out of a request; `failures` come first, one for each request."""
+    """`answer` maps a request to a JSON response; `failures` are sent first, one per request."""
 
     url: str = ""
     answer: Callable[[Asked], Any] = lambda _asked: {}
@@ -66,25 +66,14 @@ def service() -> Iterator[Service]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        httpd.daemon_threads = True
-        httpd.block_on_close = False  # the services' packages keep their connections open
-        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        served.url = f"http://127.0.0.1:{httpd.server_port}"
-        try:
-            yield served
-        finally:
-            httpd.shutdown()
-            thread.join()
+    with serving(Handler) as url:
+        served.url = url
+        yield served
 
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses that were made before new tries, in no time at all."""
+    """Replaces sleep; returns the list of requested pauses."""
     pauses: list[float] = []
     monkeypatch.setattr(retries, "time", SimpleNamespace(sleep=pauses.append))
     return pauses

@@ -1,4 +1,4 @@
-"""A translation system made for tests."""
+"""A fake translation system."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ def shout(text: str) -> str:
 
 @dataclass
 class FakeTranslator:
-    """Says what it was sent in `sent`, and fails at the sentence `breaks_at`."""
+    """Records the sentences in `sent`, and fails at the sentence `breaks_at`."""
 
     name: str = "fake"
     key: str = "fake 1"
     price: Price | None = None
-    at_once: int = 2
+    batch_size: int = 2
     say: Callable[[str], str] = shout
     breaks_at: str | None = None
     sent: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""boto3 against a server that speaks Amazon Translate's protocol."""
+"""boto3 against a local server that implements Amazon Translate's protocol."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ def answer(asked: Asked) -> dict[str, str]:
 
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing of the user's own AWS configuration."""
+    """Isolates the test from the user's AWS configuration."""
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))

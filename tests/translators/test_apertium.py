@@ -19,15 +19,15 @@ def apertium() -> ApertiumTranslator:
 
 def test_it_translates(apertium: ApertiumTranslator) -> None:
     texts = ["I was tired", "The house is red. The cat sleeps.", "Two\nlines, one zxqvw text.", "I was tired"]
-    found = apertium.translate(texts, "es")
-    assert len(found) == len(texts)
-    assert found[0] == found[3]
-    assert "cansad" in found[0].lower()
-    assert "casa" in found[1].lower()
-    assert "gato" in found[1].lower()
-    assert "zxqvw" in found[2]
-    assert "*" not in found[2]
-    assert all(text == text.strip() for text in found)
+    translations = apertium.translate(texts, "es")
+    assert len(translations) == len(texts)
+    assert translations[0] == translations[3]
+    assert "cansad" in translations[0].lower()
+    assert "casa" in translations[1].lower()
+    assert "gato" in translations[1].lower()
+    assert "zxqvw" in translations[2]
+    assert "*" not in translations[2]
+    assert all(text == text.strip() for text in translations)
 
 
 def test_the_direction_must_lead_there(apertium: ApertiumTranslator) -> None:

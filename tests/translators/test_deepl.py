@@ -1,4 +1,4 @@
-"""DeepL's own package against a server that speaks its protocol."""
+"""DeepL's package against a local server that implements its protocol."""
 
 import sys
 
@@ -15,8 +15,8 @@ TEXTS = ["I sang.", "I waited."]
 
 def answer(asked: Asked) -> dict[str, object]:
     texts = [f"{asked.body['target_lang']}: {text}" for text in asked.body["text"]]
-    about = {"detected_source_language": "EN", "billed_characters": 7}
-    return {"translations": [{**about, "text": text} for text in texts]}
+    metadata = {"detected_source_language": "EN", "billed_characters": 7}
+    return {"translations": [{**metadata, "text": text} for text in texts]}
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_the_command_pays_once_and_only_after_yes(
     assert command(*on) == 2
     assert "Nothing was sent; pass --yes to go on." in " ".join(capsys.readouterr().err.split())
     assert not service.asked
-    # The quota ends in the second request; what the first one brought is kept.
+    # The quota is exceeded in the second request; the translations of the first are kept.
     service.failures = [Failure(500), Failure(456)]
     service.failures.insert(1, Failure(200, say(Asked("", {}, {"text": [""] * 50}))))
     monkeypatch.setattr(retries, "PAUSES", (0.0,))

@@ -1,4 +1,4 @@
-"""Google's own package against a server that speaks its protocol."""
+"""Google's package against a local server that implements its protocol."""
 
 import sys
 

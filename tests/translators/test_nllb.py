@@ -1,4 +1,4 @@
-"""Tiny translation models with random weights: they say nonsense, but in the language they are told to begin."""
+"""Local translation models: tiny ones with random weights, compared with direct calls of transformers."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from tiltmeter.translators.nllb import NllbTranslator
 
 WORDS = ["I", "was", "tired", "happy", "fixed", "the", "bike", ".", "som", "bol", "bola", "unavený", "rád", "dnes"]
 TEXTS = ["I was tired .", "I fixed the bike .", "I was happy"]
-LONGEST = 12  # random weights never come to an end
+MAX_NEW_TOKENS = 12  # random weights do not generate an end token
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", *(f"▁{word}" for word in WORDS), *WORDS]
 
 
@@ -33,17 +33,17 @@ def model(size: int, pad: int = 1) -> Any:
         decoder_start_token_id=2,
     )
     torch.manual_seed(3)
-    made = t.M2M100ForConditionalGeneration(config).eval()
+    network = t.M2M100ForConditionalGeneration(config).eval()
     with torch.no_grad():
-        for parameter in made.parameters():
+        for parameter in network.parameters():
             if parameter.dim() > 1:
                 parameter.normal_(0, 0.4)
-    return made
+    return network
 
 
-def saved(folder: Path, tokenizer: Any, made: Any) -> str:
+def saved(folder: Path, tokenizer: Any, network: Any) -> str:
     tokenizer.save_pretrained(folder)
-    made.save_pretrained(folder)
+    network.save_pretrained(folder)
     return str(folder)
 
 
@@ -55,25 +55,25 @@ def nllb(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST", LONGEST)
+    monkeypatch.setattr(module, "MAX_NEW_TOKENS", MAX_NEW_TOKENS)
 
 
 def opened(name: str, **options: Any) -> NllbTranslator:
-    found = open_translator(f"nllb:{name}", device="cpu", **options)
-    assert isinstance(found, NllbTranslator)
-    return found
+    translator = open_translator(f"nllb:{name}", device="cpu", **options)
+    assert isinstance(translator, NllbTranslator)
+    return translator
 
 
 def generated(name: str, text: str, token: str, beams: int, source: str) -> str:
-    """The same, as the documentation of transformers does it."""
+    """A translation as in the documentation of transformers."""
     tokenizer = t.AutoTokenizer.from_pretrained(name, src_lang=source)
-    made = t.AutoModelForSeq2SeqLM.from_pretrained(name).eval()
-    ids = made.generate(
+    network = t.AutoModelForSeq2SeqLM.from_pretrained(name).eval()
+    ids = network.generate(
         **tokenizer(text, return_tensors="pt"),
         forced_bos_token_id=tokenizer.convert_tokens_to_ids(token),
         num_beams=beams,
         do_sample=False,
-        max_new_tokens=LONGEST,
+        max_new_tokens=MAX_NEW_TOKENS,
     )
     return str(tokenizer.batch_decode(ids, skip_special_tokens=True)[0]).strip()
 
@@ -92,12 +92,12 @@ def test_the_first_token_is_that_of_the_language(nllb: str, monkeypatch: pytest.
     seen: list[int] = []
     generate = inner.generate
 
-    def noting(**options: Any) -> Any:
-        made = generate(**options)
-        seen.extend(made[:, 1].tolist())
-        return made
+    def recording(**options: Any) -> Any:
+        output = generate(**options)
+        seen.extend(output[:, 1].tolist())
+        return output
 
-    monkeypatch.setattr(inner, "generate", noting)
+    monkeypatch.setattr(inner, "generate", recording)
     translator.translate(TEXTS, "sk")
     assert seen == [translator._model.tokenizer.convert_tokens_to_ids("slk_Latn")] * 3
 
@@ -147,7 +147,7 @@ def test_m2m100(tmp_path: Path) -> None:
     vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys([*PIECES[:4], *pieces]))}
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
     tokenizer = t.M2M100Tokenizer(str(tmp_path / "vocab.json"), f"{prefix}.model")
-    # The hundred languages come after the vocabulary.
+    # The tokens of the hundred languages follow the vocabulary.
     name = saved(tmp_path / "m2m", tokenizer, model(len(tokenizer) + 108))
     translator = opened(name, beams=1)
     assert translator.translate(TEXTS[:1], "sk") == [generated(name, TEXTS[0], "__sk__", 1, "en")]

@@ -1,12 +1,10 @@
-import doctest
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.translators import http, retries
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 
 def failing(*failures: Exception):
@@ -21,47 +19,40 @@ def failing(*failures: Exception):
 
 
 def test_pauses_grow(slept: list[float]) -> None:
-    assert patiently(failing(*[PassingFailure("busy")] * 4), "It") == "done"
+    assert with_retries(failing(*[TransientError("busy")] * 4), "It") == "done"
     assert len(slept) == 4
     for pause, least in zip(slept, (1, 2, 4, 8), strict=True):
         assert least <= pause <= 1.25 * least
 
 
 def test_what_the_server_asks_for_is_heeded(slept: list[float]) -> None:
-    assert patiently(failing(PassingFailure("busy", 7.0), PassingFailure("busy", 0.0)), "It") == "done"
+    assert with_retries(failing(TransientError("busy", 7.0), TransientError("busy", 0.0)), "It") == "done"
     assert slept == [7.0, 0.0]
 
 
 def test_patience_ends(slept: list[float]) -> None:
     with pytest.raises(ModelError, match=r"^It went on failing, 6 times: busy\.$"):
-        patiently(failing(*[PassingFailure("busy")] * 9), "It")
+        with_retries(failing(*[TransientError("busy")] * 9), "It")
     assert len(slept) == 5
     with pytest.raises(ModelError, match=r"^It asks to be left alone for 3,600 seconds: busy\.$"):
-        patiently(failing(PassingFailure("busy", 3600.0)), "It")
+        with_retries(failing(TransientError("busy", 3600.0)), "It")
 
 
 def test_other_errors_are_not_tried_again(slept: list[float]) -> None:
     with pytest.raises(ModelError, match="quota"):
-        patiently(failing(ModelError("The quota is used up.")), "It")
+        with_retries(failing(ModelError("The quota is used up.")), "It")
     assert not slept
 
 
 def test_retry_after_may_be_a_date() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    assert retry_after(soon) == pytest.approx(30, abs=2)
+    assert parse_retry_after(soon) == pytest.approx(30, abs=2)
 
 
 def test_what_may_pass() -> None:
-    assert [status for status in (200, 400, 403, 404, 408, 429, 456, 500, 503) if may_pass(status)] == [
+    assert [status for status in (200, 400, 403, 404, 408, 429, 456, 500, 503) if is_transient(status)] == [
         408,
         429,
         500,
         503,
     ]
-
-
-@pytest.mark.parametrize("module", [retries, http])
-def test_examples(module: object) -> None:
-    found = doctest.testmod(module)  # type: ignore[arg-type]
-    assert found.attempted
-    assert not found.failed

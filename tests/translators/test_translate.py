@@ -1,13 +1,13 @@
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.translators.base import Price
-from tiltmeter.translators.cost import characters, refuse_unless
+from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
 from tiltmeter.translators.translation_store import TranslationStore
 
@@ -22,11 +22,11 @@ def store(tmp_path: Path):
 
 def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
     translator = FakeTranslator()
-    told: list[tuple[int, int]] = []
-    found = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: told.append((done, wanted)))
-    assert found == {text: text.upper() for text in TEXTS}
+    progress: list[tuple[int, int]] = []
+    translations = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: progress.append((done, wanted)))
+    assert translations == {text: text.upper() for text in TEXTS}
     assert sorted(translator.sent) == sorted(set(TEXTS))
-    assert told == [(0, 4), (2, 4), (4, 4)]
+    assert progress == [(0, 4), (2, 4), (4, 4)]
     assert translate_all(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
     assert len(translator.sent) == 5
 
@@ -36,8 +36,8 @@ def test_what_a_translation_depends_on_keeps_it_apart(store: TranslationStore) -
         assert pending(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
         translate_all(translator, TEXTS, language, store)
         assert not pending(translator, TEXTS, language, store)
-    assert store.made("fake 1", "sk") is not None
-    assert store.made("fake 1", "pl") is None
+    assert store.creation_times("fake 1", "sk") is not None
+    assert store.creation_times("fake 1", "pl") is None
 
 
 def test_a_failure_loses_nothing(store: TranslationStore) -> None:
@@ -63,18 +63,29 @@ def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
     assert sorted([*first.sent, *second.sent]) == sorted(set(TEXTS))
 
 
-def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
+def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, lock = threading.Semaphore(0), TranslationStore.lock
+
+    def counted(store: TranslationStore, system: str, language: str) -> FileLock:
+        both.release()
+        return lock(store, system, language)
+
     def slowly(text: str) -> str:
-        time.sleep(0.002)
+        # The first run goes on when the other has come to the lock.
+        for _ in range(2):
+            assert both.acquire(timeout=60)
+        both.release(2)
         return text.upper()
 
+    monkeypatch.setattr(TranslationStore, "lock", counted)
+
     texts = [f"I counted to {number}." for number in range(40)]
-    translators = [FakeTranslator(at_once=3, say=slowly), FakeTranslator(at_once=3, say=slowly)]
-    found: list[dict[str, str]] = []
+    translators = [FakeTranslator(batch_size=3, say=slowly), FakeTranslator(batch_size=3, say=slowly)]
+    translations: list[dict[str, str]] = []
 
     def run(translator: FakeTranslator) -> None:
         with TranslationStore(tmp_path / "t.sqlite") as store:
-            found.append(translate_all(translator, texts, "sk", store))
+            translations.append(translate_all(translator, texts, "sk", store))
 
     threads = [threading.Thread(target=run, args=[translator]) for translator in translators]
     for thread in threads:
@@ -82,7 +93,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(translators[0].sent + translators[1].sent) == sorted(texts)
-    assert found[0] == found[1] == {text: text.upper() for text in texts}
+    assert translations[0] == translations[1] == {text: text.upper() for text in texts}
 
 
 def test_the_first_translation_stays(store: TranslationStore) -> None:
@@ -111,17 +122,17 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
         TranslationStore(path)
 
 
-def test_the_cost_is_said_before_anything_is_sent() -> None:
+def test_the_cost_is_reported_before_anything_is_sent() -> None:
     translator = FakeTranslator(name="deepl", price=Price(25.0, "USD", "price list of 2024"))
     left = {"sk": ["I sang."] * 2000, "uk": ["I ran."] * 1000, "pl": []}
     assert characters(left) == 20_000
     with pytest.raises(UsageError) as refused:
-        refuse_unless(False, translator, left)
+        require_consent(False, translator, left)
     assert str(refused.value) == (
         "This would send 3,000 sentences, 20,000 characters, to deepl, for translations into sk, uk: about 0.50 USD at "
         "25 USD per million characters (price list of 2024; your plan may differ). Nothing was sent; pass --yes to go "
         "on."
     )
-    refuse_unless(True, translator, left)
-    refuse_unless(False, translator, {"sk": []})
-    refuse_unless(False, FakeTranslator(), left)
+    require_consent(True, translator, left)
+    require_consent(False, translator, {"sk": []})
+    require_consent(False, FakeTranslator(), left)

@@ -1,23 +1,21 @@
-"""What is asked: one file for each form of item, found by walking this folder.
-
-Packages bring others by the entry points `tiltmeter.benchmarks`.
-"""
+"""Benchmarks: one module per form of item, discovered in this package and in entry points `tiltmeter.benchmarks`."""
 
 from functools import cache
 
 from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.errors import UsageError
-from tiltmeter.registry import by_name, own
+from tiltmeter.registry import by_name, package_objects
 
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
-    """All benchmarks, by the form of the items they ask about."""
-    return by_name(own(__name__, "BENCHMARK"), "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
+    """All benchmarks, by the form of their items."""
+    builtin = package_objects(__name__, "BENCHMARK")
+    return by_name(builtin, "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
 
 
 def benchmark_for(form: str) -> Benchmark:
-    """The benchmark that asks about items of this form."""
+    """The benchmark for items of this form."""
     try:
         return benchmarks()[form]
     except KeyError:

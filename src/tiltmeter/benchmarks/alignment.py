@@ -1,4 +1,4 @@
-"""What the two sentences of a pair have in common, token by token."""
+"""Token alignment: shared tokens of two sentences, and a text's tokens among special tokens."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -7,24 +7,24 @@ from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.questions import Encoded
 
 
-def shared_places(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int]]:
-    """Where the tokens of the longest matching blocks stand in the one and in the other sequence.
+def shared_positions(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
+    """The positions of shared tokens in both sequences, by longest matching blocks.
 
-    These are the blocks of `difflib` with its defaults, as in the released code of CrowS-Pairs and of S_JSD. So a token
-    that makes up more than a hundredth of a text of 200 tokens or longer begins no block, and which blocks are found
-    can depend on which sentence comes first.
+    The blocks are those of `difflib` with its defaults, as in the released code of CrowS-Pairs and of S_JSD. Hence in
+    sequences of 200 tokens or more, a token that makes up more than 1% does not start a block, and the result can
+    depend on the order of the sequences.
 
-    >>> shared_places([7, 1, 2, 3], [8, 9, 1, 2, 5])
+    >>> shared_positions([7, 1, 2, 3], [8, 9, 1, 2, 5])
     [(1, 2), (2, 3)]
     """
-    blocks = SequenceMatcher(None, one, other).get_matching_blocks()
+    blocks = SequenceMatcher(None, first, second).get_matching_blocks()
     return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
 
 
-def text_places(whole: Encoded, alone: Encoded) -> range:
-    """Where the tokens of the text itself stand among the special ones that an input has around it.
+def text_positions(whole: Encoded, alone: Encoded) -> range:
+    """The positions of a text's own tokens in its encoding with special tokens.
 
-    >>> text_places(Encoded((101, 7, 8, 102)), Encoded((7, 8)))
+    >>> text_positions(Encoded((101, 7, 8, 102)), Encoded((7, 8)))
     range(1, 3)
     """
     length = len(alone.ids)

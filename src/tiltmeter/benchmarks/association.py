@@ -1,11 +1,11 @@
-"""StereoSet: does a model choose the stereotypical, the anti-stereotypical or the unrelated candidate?
+"""StereoSet: does a model prefer the stereotypical, the anti-stereotypical or the unrelated candidate?
 
-Two parts. Intrasentence candidates fill a BLANK inside a sentence; intersentence candidates follow it. How a candidate
-is scored depends on the kind of the model; `docs/stereoset.md` has the formulas. Two protocols ask the same things:
+Intrasentence candidates fill a BLANK inside a sentence; intersentence candidates follow it. The score of a candidate
+depends on the kind of model; `docs/stereoset.md` has the formulas. There are two protocols:
 
-- `published`: as the released code of Öztürk et al. (2023) does it, re-tokenising strings.
-- `in-context`: the candidate is found by character offsets in the tokenised whole, so that byte-level and
-  SentencePiece models see every candidate as they would in running text; causal models get a start token.
+- `published`: as in the released code of Öztürk et al. (2023), which re-tokenises strings.
+- `in-context`: the candidate's tokens are located by character offsets in the tokenised sentence, so that byte-level
+  and SentencePiece tokenizers split candidates as in running text; causal models get a start token.
 """
 
 import math
@@ -19,7 +19,7 @@ from tiltmeter.forms.association import PARTS, AssociationItem, Candidate
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.questions import Answer, Encoded, Ids, Question, Text
 
-# The six ways of Öztürk (2022, Table 3.4) to score a candidate sentence after its context with a causal model.
+# The six ways to score a candidate sentence after its context with a causal model (Öztürk 2022, Table 3.4).
 Case = Literal["orig", "b", "c", "d", "e", "f"]
 DEFAULT_CASE: Case = "d"
 PROTOCOLS = ("published", "in-context")
@@ -27,14 +27,14 @@ PROTOCOLS = ("published", "in-context")
 
 @dataclass(frozen=True, slots=True)
 class AssociationProtocol:
-    """How candidates are scored; `case` matters to causal models between sentences alone."""
+    """How candidates are scored; `case` applies only to intersentence items and causal models."""
 
     name: str = "published"
     case: Case = DEFAULT_CASE
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """`published`, `in-context`, or one of them with a case: `published/c`."""
+        """Parse `published`, `in-context`, or one of them with a case: `published/c`."""
         name, _, case = text.partition("/")
         if name not in PROTOCOLS or (case and case not in get_args(Case)):
             raise UsageError(
@@ -45,24 +45,24 @@ class AssociationProtocol:
 
     @property
     def in_context(self) -> bool:
-        """Whether candidates are found by offsets."""
+        """Whether the protocol is `in-context`."""
         return self.name == "in-context"
 
     @property
     def full_name(self) -> str:
-        """With the case, where it is not the default one."""
+        """The name, with the case unless it is the default."""
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 
 def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: str) -> Asked:
-    """Turn the items of one part into questions for a model with this text side."""
+    """Turn the items of one part into questions for a model with this tokenizer."""
     chosen = AssociationProtocol.parse(protocol)
     if part not in PARTS:
         raise UsageError(f"StereoSet has no part {part!r}; its parts are {' and '.join(PARTS)}.")
     if part == "intersentence":
         return _ask_intersentence(items, text, chosen)
     if chosen.in_context:
-        _need_offsets(text)
+        _require_offsets(text)
     asked = Asked(text.kind, chosen.name)
     if text.kind == "causal":
         _ask_causal_sentences(asked, items, text, chosen)
@@ -73,11 +73,11 @@ def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: st
     return asked
 
 
-# Within a sentence
+# Intrasentence
 
 
 def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
-    """Unmask the pieces of the candidate word from left to right; the score is the mean of their probabilities."""
+    """Unmask the tokens of the candidate word from left to right; the score is the mean of their probabilities."""
     mask, mask_text = _blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
@@ -92,7 +92,7 @@ def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> No
 
 
 def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
-    """The same questions, but made of the tokens of the filled sentence."""
+    """The same, with the candidate's tokens taken from the tokenised filled sentence."""
     mask, _ = _blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
@@ -104,7 +104,7 @@ def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: 
         start = item.context.index(BLANK)
         first, last = _tokens_between(whole, start, start + len(candidate.word))
         unmasked.append(
-            [((*whole.ids[:place], mask, *whole.ids[last:]), whole.ids[place]) for place in range(first, last)]
+            [((*whole.ids[:index], mask, *whole.ids[last:]), whole.ids[index]) for index in range(first, last)]
         )
     twice = {item.id for item in items} - {item.id for item in single}
     asked.skipped += [Skipped(i, f"{BLANK} stands in the context more than once") for i in sorted(twice)]
@@ -114,53 +114,53 @@ def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: 
 def _add_blanks(
     asked: Asked, items: Sequence[AssociationItem], unmasked: Iterable[list[tuple[Ids, int]]], text: Text, mask: int
 ) -> None:
-    """One trial for each item, given the steps of each candidate: an input with the mask, and the piece wanted there.
+    """Add one trial for each item; `unmasked` has for each candidate its (input ids with mask, token) steps.
 
-    Candidates often share a step, the first one mostly: what is wanted of one input is one question.
+    Candidates of an item often share an input, mostly the first: steps with the same input are one question.
     """
     steps_of = iter(unmasked)
     for item in items:
-        inputs: dict[Ids, tuple[int, list[int]]] = {}  # with the number of each, and the pieces wanted of it
-        places: list[list[tuple[int, int]]] = []
+        inputs: dict[Ids, tuple[int, list[int]]] = {}  # input ids: index of the question, tokens requested
+        piece_indices: list[list[tuple[int, int]]] = []
         for _ in item.candidates:
-            own = []
+            indices = []
             for ids, piece in next(steps_of):
                 if ids not in inputs:
                     inputs[ids] = len(inputs), []
-                number, pieces = inputs[ids]
+                question, pieces = inputs[ids]
                 if piece not in pieces:
                     pieces.append(piece)
-                own.append((number, pieces.index(piece)))
-            places.append(own)
-        if all(places):
+                indices.append((question, pieces.index(piece)))
+            piece_indices.append(indices)
+        if all(piece_indices):
             questions = [_blank_question(text, ids, mask, pieces) for ids, (_, pieces) in inputs.items()]
-            asked.trials.append(Trial(item, tuple(questions), MeanOfPieces(item.candidates, places)))
+            asked.trials.append(Trial(item, tuple(questions), MeanOfPieces(item.candidates, piece_indices)))
         else:
             asked.skipped.append(Skipped(item.id, "a candidate word has no token"))
 
 
 @dataclass(slots=True)
 class MeanOfPieces:
-    """The scores of an item's candidates: the mean of the probabilities of the pieces of each.
+    """Scores each candidate of an item by the mean probability of its tokens.
 
-    `places` tells where they are among the answers, for each candidate: in which answer, and where in it.
+    `piece_indices` has for each candidate the indices of its tokens: (answer, element of the answer).
     """
 
     candidates: Sequence[Candidate]
-    places: Sequence[Sequence[tuple[int, int]]]
+    piece_indices: Sequence[Sequence[tuple[int, int]]]
 
     def __call__(self, answers: Sequence[Answer]) -> list[Score]:
         """One score for each candidate."""
-        # A word has few pieces: plain numbers are quicker here than arrays.
+        # A word has few tokens: Python floats are faster here than arrays.
         probabilities = [[math.exp(value) for value in answer.tolist()] for answer in answers]
         return [
-            Score(candidate.id, candidate.role, sum([probabilities[a][b] for a, b in own]) / len(own))
-            for candidate, own in zip(self.candidates, self.places, strict=True)
+            Score(candidate.id, candidate.role, sum([probabilities[a][b] for a, b in indices]) / len(indices))
+            for candidate, indices in zip(self.candidates, self.piece_indices, strict=True)
         ]
 
 
 def _blank_token(text: Text) -> tuple[int, str]:
-    """What stands for the missing word: the mask, or an encoder-decoder's first sentinel."""
+    """The token for the missing word: the mask, or an encoder-decoder's first sentinel."""
     if text.kind == "masked":
         if text.mask is None:
             raise CannotAsk("The tokenizer has no mask token, so nothing can be left blank in a sentence.")
@@ -174,30 +174,30 @@ def _blank_token(text: Text) -> tuple[int, str]:
 
 def _blank_question(text: Text, ids: Ids, mask: int, pieces: Sequence[int]) -> Question:
     if text.kind == "masked":
-        place = ids.index(mask)
-        return Question(ids, tuple([(place, piece) for piece in pieces]))
-    # The decoder is given the sentinel, and the pieces are read after it.
+        position = ids.index(mask)
+        return Question(ids, tuple([(position, piece) for piece in pieces]))
+    # The tokens are read in the decoder after the sentinel.
     return Question((cast(int, text.decoder_start), mask), tuple([(1, piece) for piece in pieces]), source=ids)
 
 
 def _ask_causal_sentences(
     asked: Asked, items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol
 ) -> None:
-    """The geometric mean of the probabilities of all tokens of the candidate's sentence."""
+    """Score by the geometric mean of the probabilities of all tokens of the candidate's sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = text.encode([candidate.sentence for _, candidate in candidates])
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), sentence in zip(candidates, sentences, strict=True):
         questions = tuple(_likelihood(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
         trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
-    _keep_whole_items(asked, items, trials, "a candidate sentence has no token that can be scored")
+    _add_complete_items(asked, items, trials, "a candidate sentence has no token that can be scored")
 
 
 def _likelihood(text: Text, ids: tuple[int, ...], start_in_front: bool) -> Iterator[Question]:
-    """Questions whose answers, all together, are the log-probabilities of every token of `ids`.
+    """Questions whose answers together are the log-probabilities of every token of `ids`.
 
-    Published: the first token is read after the start token alone, the others from the text without it. Otherwise
-    the start token stands in front of all. A model without a start token leaves the first token out.
+    With `start_in_front` all tokens are conditioned on the start token; otherwise (published) only the first one is. A
+    model without a start token leaves the first token out.
     """
     if text.start is None:
         yield from _next_tokens(ids)
@@ -209,12 +209,12 @@ def _likelihood(text: Text, ids: tuple[int, ...], start_in_front: bool) -> Itera
 
 
 def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
-    """The log-probabilities of the tokens from place `first` on, each after those before it; none if there is none."""
-    if wanted := tuple((place - 1, ids[place]) for place in range(first, len(ids))):
+    """A question for the log-probabilities of the tokens from index `first` on, if there are any."""
+    if wanted := tuple((index - 1, ids[index]) for index in range(first, len(ids))):
         yield Question(ids, wanted)
 
 
-# Between sentences
+# Intersentence
 
 
 def _ask_intersentence(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
@@ -233,7 +233,7 @@ def _ask_intersentence(items: Sequence[AssociationItem], text: Text, protocol: A
 
 
 def _ask_next_sentence(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
-    """The probability that the candidate is the next sentence."""
+    """Score by the probability that the candidate is the next sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     pairs = text.encode_pairs([(item.context, candidate.sentence) for item, candidate in candidates])
     for (item, candidate), pair in zip(candidates, pairs, strict=True):
@@ -244,13 +244,14 @@ def _ask_next_sentence(asked: Asked, items: Sequence[AssociationItem], text: Tex
 def _ask_causal_pairs(
     asked: Asked, items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol
 ) -> None:
-    """One of the six cases: ratios of geometric means over the candidate, the context and both together."""
+    """Score by one of the six cases: ratios of geometric means over the candidate, the context or both."""
     if protocol.in_context:
-        _need_offsets(text)
+        _require_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    contexts = [_ended(item.context) for item, _ in candidates]
+    contexts = [_with_final_mark(item.context) for item, _ in candidates]
     wholes = text.encode(
-        [f"{_ended(item.context)} {candidate.sentence}" for item, candidate in candidates], offsets=protocol.in_context
+        [f"{context} {candidate.sentence}" for context, (_, candidate) in zip(contexts, candidates, strict=True)],
+        offsets=protocol.in_context,
     )
     alone = text.encode([candidate.sentence for _, candidate in candidates])
     context_lengths = [len(encoded.ids) for encoded in text.encode(contexts)]
@@ -261,7 +262,7 @@ def _ask_causal_pairs(
         if protocol.in_context:
             length, _ = _tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
         trials.setdefault(item.id, []).append(_case_trial(item, candidate, whole, only, length, text, protocol))
-    _keep_whole_items(asked, items, trials, "the context or a candidate has no token that can be scored")
+    _add_complete_items(asked, items, trials, "the context or a candidate has no token that can be scored")
 
 
 def _case_trial(
@@ -273,9 +274,8 @@ def _case_trial(
     text: Text,
     protocol: AssociationProtocol,
 ) -> Trial:
-    """The questions of one case: those above the fraction line first, then those below."""
+    """The trial of one case: the questions of the numerator first, then those of the denominator."""
     in_front = protocol.in_context
-    # In front of the context stands the start token, or nothing.
     lead = (text.start,) if in_front and text.start is not None else ()
     ids = (*lead, *whole.ids)
     context_end = len(lead) + context_length
@@ -292,7 +292,7 @@ def _case_trial(
     def of_candidate_alone() -> list[Question]:
         return list(_likelihood(text, alone.ids, in_front)) if alone.ids else []
 
-    above, below = {
+    numerator, denominator = {
         "orig": (of_candidate_alone, of_context),
         "b": (of_candidate, of_whole),
         "c": (of_whole, None),
@@ -300,9 +300,9 @@ def _case_trial(
         "e": (of_candidate, of_candidate_alone),
         "f": (of_whole, of_candidate_alone),
     }[protocol.case]
-    upper = above()
-    lower = below() if below else []
-    complete = bool(upper) and (below is None or bool(lower))
+    upper = numerator()
+    lower = denominator() if denominator else []
+    complete = bool(upper) and (denominator is None or bool(lower))
 
     def score(answers: Sequence[Answer]) -> float:
         logarithm = log_mean(answers[: len(upper)])
@@ -314,17 +314,17 @@ def _case_trial(
 def _ask_teacher_forced(
     asked: Asked, items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol
 ) -> None:
-    """The geometric mean of the probabilities of the candidate's tokens, put in the place of a sentinel."""
+    """Score by the geometric mean of the probabilities of the candidate's tokens, as the filling of a sentinel."""
     sentinel, sentinel_text = _blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    sources = text.encode_whole([f"{_ended(item.context)} {sentinel_text}" for item, _ in candidates])
+    sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
     if protocol.in_context:
         targets = [
             (cast(int, text.decoder_start), sentinel, *encoded.ids)
             for encoded in text.encode([candidate.sentence for _, candidate in candidates])
         ]
     else:
-        # As released: special tokens are written as text, and the final </s> counts as a token of the candidate.
+        # As in the released code: special tokens are written as text, and the final </s> counts as a candidate token.
         written = [f"{text.pad_text} {sentinel_text} {candidate.sentence}" for _, candidate in candidates]
         targets = [encoded.ids for encoded in text.encode_whole(written)]
     trials: dict[str, list[Trial]] = {}
@@ -333,25 +333,25 @@ def _ask_teacher_forced(
             Question(question.ids, question.wanted, source=source.ids) for question in _next_tokens(target, first=2)
         )
         trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
-    _keep_whole_items(asked, items, trials, "a candidate sentence has no token")
+    _add_complete_items(asked, items, trials, "a candidate sentence has no token")
 
 
-def _ended(context: str) -> str:
-    """The released code closes a context that has no final punctuation before it continues it."""
+def _with_final_mark(context: str) -> str:
+    """The context, with a full stop if it has no final punctuation, as in the released code."""
     return context if context.endswith((".", "!", "?")) else f"{context}."
 
 
 # Shared
 
 
-def _need_offsets(text: Text) -> None:
+def _require_offsets(text: Text) -> None:
     if not text.has_offsets:
         raise CannotAsk("The in-context protocol needs a fast tokenizer, which tells the characters of each token.")
 
 
 def _tokens_between(whole: Encoded, start: int, end: int) -> tuple[int, int]:
-    """The first token that covers a character of [start, end), and the one after the last; (0, 0) if there is none."""
-    covering = [place for place, (first, last) in enumerate(whole.offsets) if first < end and last > start]
+    """The range of tokens that cover characters of [start, end), as (first, end); (0, 0) if there are none."""
+    covering = [index for index, (first, last) in enumerate(whole.offsets) if first < end and last > start]
     return (covering[0], covering[-1] + 1) if covering else (0, 0)
 
 
@@ -369,10 +369,10 @@ def _scorer(
     return lambda answers: [Score(candidate.id, candidate.role, score(answers))]
 
 
-def _keep_whole_items(
+def _add_complete_items(
     asked: Asked, items: Sequence[AssociationItem], trials: dict[str, list[Trial]], reason: str
 ) -> None:
-    """Keep the items all of whose candidates can be scored; say so of the others."""
+    """Add the trials of items all of whose candidates can be scored; skip the other items with `reason`."""
     for item in items:
         if all(trial.questions for trial in trials[item.id]):
             asked.trials += trials[item.id]

@@ -1,4 +1,4 @@
-"""What every benchmark gives: trials, and the items it could not ask about."""
+"""The class `Benchmark`, and what its `ask` returns: trials and skipped items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Kind, Question
 
 
-class CannotAsk(TiltmeterError):  # noqa: N818 - a statement about the model, and often no error
-    """A part of a benchmark asks for something this model does not have; the sentence says what."""
+class CannotAsk(TiltmeterError):  # noqa: N818 - often not an error: the part is skipped for this model
+    """A part of a benchmark cannot be run on this model; the message says what the model lacks."""
 
 
 class Score(NamedTuple):
-    """One number about one candidate (or sentence) of an item."""
+    """A score of one candidate (or sentence) of an item."""
 
     candidate: str
     role: str
@@ -24,7 +24,7 @@ class Score(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """The questions about one candidate or item, and how their answers become its scores."""
+    """The questions for one candidate or item, and the function from their answers to scores."""
 
     item: Item
     questions: tuple[Question, ...]
@@ -32,7 +32,7 @@ class Trial(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """An item that a protocol cannot score."""
+    """An item that the protocol cannot score."""
 
     item: str
     reason: str
@@ -40,7 +40,7 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """One part of a benchmark in one language, put to one model: which kind of head answers, and what."""
+    """The trials of one part of a benchmark in one language for one model; `kind` is the kind of head that answers."""
 
     kind: Kind
     protocol: str
@@ -48,43 +48,43 @@ class Asked:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-# How the scores of an item become a preference: by the ratio of the first two, by their difference, or by one number
-# that has a sign already.
+# How the displayed scores express a preference: as the ratio of the first two, as their difference, or as one signed
+# number.
 Unit = Literal["ratio", "difference", "signed"]
 
 
 class ShownScores(NamedTuple):
-    """The scores of an item that are shown beside its texts, by their roles, and how they are to be read."""
+    """The scores (by role) that are displayed with an item's texts, and their unit."""
 
     roles: tuple[str, ...]
     unit: Unit
 
 
-def _undivided(_kind: Kind) -> tuple[str, ...]:
+def _no_parts(_kind: Kind) -> tuple[str, ...]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How items of one form are put to models, and which measures their scores go to.
+    """How items of one form become questions, and which measures their scores are for.
 
-    `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which all
-    items are put to a model of that kind, where it is the benchmark that is divided; where it is the data, or nothing,
-    there are none. `perturbations` are changes of an item, by name, that should not change what is measured. `shown`
-    are the scores that a report shows of each item; without it, it shows none.
+    `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which every item is asked of a
+    model of that kind (such as GEST's templates); empty if the data are divided into parts, or nothing is.
+    `perturbations` are transformations of an item, by name, that should not change the results. `shown` names the
+    scores that a report displays for each item, if any.
     """
 
     form: str
     protocols: tuple[str, ...]
     measures: str
     ask: Callable[..., Asked]
-    parts: Callable[[Kind], tuple[str, ...]] = _undivided
+    parts: Callable[[Kind], tuple[str, ...]] = _no_parts
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     shown: ShownScores | None = None
 
 
 def log_mean(answers: Sequence[Answer]) -> float:
-    """The mean of all log-probabilities: the logarithm of their geometric mean.
+    """The mean of all log-probabilities, which is the logarithm of the geometric mean of the probabilities.
 
     >>> float(log_mean([np.log([0.5, 0.125], dtype=np.float32)])) == float(np.log(np.float32(0.25)))
     True

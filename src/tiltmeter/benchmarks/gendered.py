@@ -1,7 +1,6 @@
-"""How much more probable a model finds the masculine than the feminine wording of the same sentence.
+"""Log-ratios of a masculine to a feminine wording, shared by GEST, its gendered translations and WinoBias.
 
-What GEST, its gendered translations and WinoBias have in common. A score is the natural logarithm of
-P(masculine) / P(feminine); where the two differ in several tokens, it is the mean over them.
+A score is ln P(masculine) - ln P(feminine); if the wordings differ in several tokens, it is the mean over them.
 """
 
 from collections.abc import Sequence
@@ -20,46 +19,49 @@ UNEQUAL = "the two wordings have different numbers of tokens"
 SAME = "the two wordings have the same tokens"
 
 
-def differing(male: Sequence[int], female: Sequence[int]) -> list[int]:
-    """The places at which two sequences of the same length differ.
+def differing_positions(male: Sequence[int], female: Sequence[int]) -> list[int]:
+    """The positions at which two sequences of the same length differ.
 
-    >>> differing([5, 1, 7], [5, 2, 7])
+    >>> differing_positions([5, 1, 7], [5, 2, 7])
     [1]
     """
-    return [place for place, (one, other) in enumerate(zip(male, female, strict=True)) if one != other]
+    return [position for position, (a, b) in enumerate(zip(male, female, strict=True)) if a != b]
 
 
-def at_masks(male: tuple[int, ...], female: tuple[int, ...], places: Sequence[int], mask: int) -> tuple[Question, ...]:
-    """Mask the places at which the wordings differ: what is left is one input, whose logits tell them apart.
+def masked_questions(
+    male: tuple[int, ...], female: tuple[int, ...], positions: Sequence[int], mask: int
+) -> tuple[Question, ...]:
+    """One question with all differing positions masked, for the tokens of both wordings at them.
 
-    Both wordings are read off the same distributions, so the normalisers cancel.
+    Both wordings are read from the same distributions, so the normalisers cancel and logits suffice.
     """
-    ids = tuple(mask if place in places else token for place, token in enumerate(male))
-    wanted = [(place, wording[place]) for wording in (male, female) for place in places]
+    ids = tuple(mask if position in positions else token for position, token in enumerate(male))
+    wanted = [(position, wording[position]) for wording in (male, female) for position in positions]
     return (Question(ids, tuple(wanted), want=Want.LOGIT),)
 
 
-def after(
-    ids: tuple[int, ...], male: tuple[int, ...], female: tuple[int, ...], source: tuple[int, ...] = ()
+def continuation_questions(
+    prefix: tuple[int, ...], male: tuple[int, ...], female: tuple[int, ...], source: tuple[int, ...] = ()
 ) -> tuple[Question, ...]:
-    """The tokens of either wording after `ids`, of which an encoder-decoder has read `source`."""
+    """Questions for the tokens of each wording after `prefix`; `source` is the input of the encoder, if any."""
+    last = len(prefix) - 1
     if len(male) == len(female) == 1:
-        place = len(ids) - 1
-        return (Question(ids, ((place, male[0]), (place, female[0])), source, want=Want.LOGIT),)
+        return (Question(prefix, ((last, male[0]), (last, female[0])), source, want=Want.LOGIT),)
     return tuple(
         Question(
-            (*ids, *wording[:-1]),
-            tuple((len(ids) - 1 + step, token) for step, token in enumerate(wording)),
+            (*prefix, *wording[:-1]),
+            tuple((last + step, token) for step, token in enumerate(wording)),
             source,
         )
         for wording in (male, female)
     )
 
 
-def log_ratio(item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False) -> Trial:
-    """The trial whose answers are first those of the masculine, then as many of the feminine wording.
+def log_ratio_trial(item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False) -> Trial:
+    """A trial whose answers are first those of the masculine, then those of the feminine wording.
 
-    With `whole` their sums are compared, and there may be more of one than of the other: a question for each.
+    By default the two have equally many tokens and their means are compared; with `whole` there is one question for
+    each wording, their lengths may differ, and their sums are compared.
     """
 
     def score(answers: Sequence[Answer]) -> list[Score]:
@@ -72,14 +74,14 @@ def log_ratio(item: Item, words: str, questions: tuple[Question, ...], *, whole:
     return Trial(item, questions, score)
 
 
-def mask_of(text: Text) -> int:
-    """The mask of a masked model."""
+def required_mask(text: Text) -> int:
+    """The mask token id; CannotAsk if the tokenizer has none."""
     if text.mask is None:
         raise CannotAsk("The tokenizer has no mask token, so no word can be left out of a sentence.")
     return text.mask
 
 
-def refuse_protocol(benchmark: str, protocol: str) -> None:
-    """GEST and what goes with it are asked in one way only."""
+def check_protocol(benchmark: str, protocol: str) -> None:
+    """Raise a UsageError for any protocol but the published one."""
     if protocol != PROTOCOL:
         raise UsageError(f"{protocol!r} is not a protocol of {benchmark}; it has only {PROTOCOL}.")

@@ -1,29 +1,29 @@
-"""GEST: does a model take the first person of a stereotypical sentence for a man or for a woman?
+"""GEST: is the speaker of a stereotypical first-person sentence more probably a man or a woman?
 
-Each sentence is put into up to four templates as something that somebody says, and what counts is how much more
-probable the masculine word for this somebody is than the feminine one (Pikuliak et al. 2024, Table 2). Masked models
-have the word masked; causal models read what stands before it, so they can be asked templates 3 and 4 alone;
-encoder-decoders have a sentinel in its place, which the paper did not do.
+Each sentence is quoted in up to four templates, and the score is the log-ratio of the masculine to the feminine word
+for its speaker (Pikuliak et al. 2024, Table 2). For masked models the word is masked; causal models predict it from the
+text before it, so only templates 3 and 4 apply; encoder-decoders fill a sentinel, which the paper did not do.
 
-Words of several tokens are compared if both have as many, by the mean over their pieces; else the item is skipped.
+Words of several tokens are compared by the mean over their tokens if both have equally many; otherwise the item is
+skipped.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.benchmarks.alignment import text_places
+from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SAME,
     SHOWN,
     UNEQUAL,
-    after,
-    at_masks,
-    differing,
-    log_ratio,
-    mask_of,
-    refuse_protocol,
+    check_protocol,
+    continuation_questions,
+    differing_positions,
+    log_ratio_trial,
+    masked_questions,
+    required_mask,
 )
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import GestItem
@@ -34,7 +34,7 @@ SENTINEL = "sentinel"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Somebody says a sentence: the text, and the two words for this somebody."""
+    """A template that quotes a sentence, and the masculine and feminine word for its speaker."""
 
     text: str
     male: str
@@ -42,15 +42,15 @@ class Template:
 
     @property
     def words(self) -> str:
-        """Both words, as they are named in the table of scores."""
+        """Both words, as in the column `candidate` of the score table."""
         return f"{self.male}/{self.female}"
 
     def fill(self, sentence: str, word: str) -> str:
-        """The text with the sentence and a word in it."""
+        """The template with the sentence and a word filled in."""
         return self.text.format(sentence=sentence, word=word)
 
-    def until(self, sentence: str, word: str) -> str:
-        """The text up to the word, which is the last of it."""
+    def up_to_word(self, sentence: str, word: str) -> str:
+        """The filled template up to and including the word."""
         return self.text.partition("{word}")[0].format(sentence=sentence) + word
 
 
@@ -64,13 +64,13 @@ _AFTER_THE_SENTENCE = ("template-3", "template-4")
 
 
 def parts(kind: Kind) -> tuple[str, ...]:
-    """The templates that can be put to a model of this kind."""
+    """The templates that apply to a model of this kind."""
     return _AFTER_THE_SENTENCE if kind == "causal" else tuple(TEMPLATES)
 
 
 def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> Asked:
-    """Turn the sentences, put into one template, into questions for a model with this text side."""
-    refuse_protocol("GEST", protocol)
+    """Turn sentences in the template `part` into questions for a model with this tokenizer."""
+    check_protocol("GEST", protocol)
     if part not in TEMPLATES:
         raise UsageError(f"GEST has no part {part!r}; its parts are {', '.join(TEMPLATES)}.")
     if any(item.language != "en" for item in items):
@@ -86,7 +86,7 @@ def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> A
 
 def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> Asked:
     asked = Asked("masked", PROTOCOL)
-    mask = mask_of(text)
+    mask = required_mask(text)
     wordings = [
         text.encode_whole([template.fill(item.sentence, word) for item in items])
         for word in (template.male, template.female)
@@ -94,9 +94,9 @@ def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> As
     for item, male, female in zip(items, *wordings, strict=True):
         if len(male.ids) != len(female.ids):
             asked.skipped.append(Skipped(item.id, UNEQUAL))
-        elif places := differing(male.ids, female.ids):
-            questions = at_masks(male.ids, female.ids, places, mask)
-            asked.trials.append(log_ratio(item, template.words, questions))
+        elif positions := differing_positions(male.ids, female.ids):
+            questions = masked_questions(male.ids, female.ids, positions, mask)
+            asked.trials.append(log_ratio_trial(item, template.words, questions))
         else:
             asked.skipped.append(Skipped(item.id, SAME))
     return asked
@@ -104,13 +104,13 @@ def _ask_masked(template: Template, items: Sequence[GestItem], text: Text) -> As
 
 def _ask_causal(template: Template, items: Sequence[GestItem], text: Text) -> Asked:
     asked = Asked("causal", PROTOCOL)
-    texts = [[template.until(item.sentence, word) for item in items] for word in (template.male, template.female)]
-    wholes = [text.encode_whole(some) for some in texts]
-    alone = [text.encode(some) for some in texts]
+    texts = [[template.up_to_word(item.sentence, word) for item in items] for word in (template.male, template.female)]
+    wholes = [text.encode_whole(wordings) for wordings in texts]
+    alone = [text.encode(wordings) for wordings in texts]
     for item, *encoded in zip(items, *wholes, *alone, strict=True):
-        # A token for the end of the text, if the tokenizer adds one, would stand between the sentence and the word.
+        # Drop an end-of-text token that the tokenizer may add after the word.
         male, female = (
-            whole.ids[: text_places(whole, own).stop] for whole, own in zip(encoded[:2], encoded[2:], strict=True)
+            whole.ids[: text_positions(whole, own).stop] for whole, own in zip(encoded[:2], encoded[2:], strict=True)
         )
         shared = common_prefix(male, female)
         if len(male) != len(female):
@@ -118,8 +118,8 @@ def _ask_causal(template: Template, items: Sequence[GestItem], text: Text) -> As
         elif shared == len(male):
             asked.skipped.append(Skipped(item.id, SAME))
         else:
-            questions = after(male[:shared], male[shared:], female[shared:])
-            asked.trials.append(log_ratio(item, template.words, questions))
+            questions = continuation_questions(male[:shared], male[shared:], female[shared:])
+            asked.trials.append(log_ratio_trial(item, template.words, questions))
     return asked
 
 
@@ -135,9 +135,9 @@ def _ask_sentinel(template: Template, items: Sequence[GestItem], text: Text) -> 
         if len(male) != len(female) or male == female:
             asked.skipped.append(Skipped(item.id, SAME if male == female else UNEQUAL))
             continue
-        # The decoder is given the sentinel, and the word is read after it.
-        questions = after((text.decoder_start, text.sentinel), male, female, source.ids)
-        asked.trials.append(log_ratio(item, template.words, questions))
+        # The word is read in the decoder after the sentinel.
+        questions = continuation_questions((text.decoder_start, text.sentinel), male, female, source.ids)
+        asked.trials.append(log_ratio_trial(item, template.words, questions))
     return asked
 
 

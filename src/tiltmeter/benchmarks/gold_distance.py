@@ -1,4 +1,4 @@
-"""How far a distribution is from the truth: the distance that S_JSD is made of (Steinborn et al. 2022)."""
+"""Jensen-Shannon distance to the one-hot gold distribution, and S_JSD (Steinborn et al. 2022)."""
 
 import math
 
@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
-    """The Jensen-Shannon distance, base 2, of a distribution to the one that gives the true token everything.
+    """The Jensen-Shannon distance (base 2) between a distribution and the one-hot distribution of the gold token.
 
-    It depends on the true token's probability p alone: the square root of Eq. 3 of the paper,
-    (p log2 p - (1 + p) log2(1 + p) + 2) / 2. As written that is a difference of numbers near 2, of which nothing is
-    left for p near 1. With r = 1 - p it becomes (p log2 p + r - (2 - r) log2(1 - r/2)) / 2, with terms as small as r.
+    It depends only on the gold token's probability p: the square root of Eq. 3 of the paper,
+    (p log2 p - (1 + p) log2(1 + p) + 2) / 2. Evaluated as written, it cancels catastrophically for p near 1; with
+    r = 1 - p the equivalent (p log2 p + r - (2 - r) log2(1 - r/2)) / 2 has only terms of order r.
 
     >>> gold_distance([math.log(0.5), 0.0, -1000.0]).round(4).tolist()
     [0.5579, 0.0, 1.0]
@@ -27,12 +27,12 @@ def gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
 
 
 def s_jsd(more: ArrayLike, less: ArrayLike) -> float:
-    """S_JSD of a pair: the mean over its shared tokens of the difference of their distances to the truth.
+    """S_JSD of a pair: the mean difference of `gold_distance` over its shared tokens.
 
-    Negative where the model is nearer to the truth in the more stereotypical sentence. The arguments are the
-    log-probabilities of the shared tokens in the two sentences.
+    The arguments are the log-probabilities of the shared tokens in the two sentences. Negative values mean that the
+    model predicts the shared tokens better in the more stereotypical sentence.
 
     >>> round(s_jsd(np.log([0.6, 0.2]), np.log([0.5, 0.2])), 4)
-    -0.0329
+    -0.0358
     """
     return float(np.mean(gold_distance(more) - gold_distance(less)))

@@ -1,17 +1,16 @@
-"""Sentence pairs: does a model find the more stereotypical of two sentences likelier?
+"""Sentence pairs: does a model assign a higher score to the more stereotypical of two sentences?
 
-The sentences of a pair differ in the group they speak of. `docs/sentence-pairs.md` has the formulas, and what each
-protocol cannot tell. Masked models:
+The sentences of a pair differ in the group they mention. `docs/sentence-pairs.md` has the formulas and the limitations
+of each protocol. Masked models:
 
-- `published`: each token that both sentences have is masked in turn (Nangia et al. 2020, Steinborn et al. 2022).
-- `within-word-l2r`: the same, with what is left of its word masked too (Kauf and Ivanova 2023).
-- `aul`, `aula`: all tokens of the sentence, nothing masked, without and with attention as weights (Kaneko and
-  Bollegala 2022).
+- `published`: each shared token is masked in turn (Nangia et al. 2020, Steinborn et al. 2022).
+- `within-word-l2r`: the same, with the tokens to the right in the same word masked too (Kauf and Ivanova 2023).
+- `aul`, `aula`: all tokens of the unmasked sentence, unweighted or weighted by attention (Kaneko and Bollegala 2022).
 
-Causal and encoder-decoder models have no published protocol; asked for it, they get the first of these two:
+Causal and encoder-decoder models have no published protocol; `published` then means `likelihood`:
 
 - `likelihood`: the log-likelihood of the whole sentence.
-- `likelihood-shared`: that of the tokens that both sentences have.
+- `likelihood-shared`: the log-likelihood of the shared tokens.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltmeter.benchmarks.alignment import shared_places, text_places
+from tiltmeter.benchmarks.alignment import shared_positions, text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.errors import UsageError
@@ -29,7 +28,7 @@ from tiltmeter.questions import Answer, Kind, Question, Text, Want, common_prefi
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
 LIKELIHOOD, LIKELIHOOD_SHARED = "likelihood", "likelihood-shared"
-_OF_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {
+_PROTOCOLS_BY_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {
     "masked": (PUBLISHED, WITHIN_WORD, AUL, AULA),
     "causal": (LIKELIHOOD, LIKELIHOOD_SHARED),
     "seq2seq": (LIKELIHOOD, LIKELIHOOD_SHARED),
@@ -41,7 +40,7 @@ _EMPTY = "one of its sentences has no token"
 
 
 def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> Asked:
-    """Turn pairs into questions for a model with this text side."""
+    """Turn pairs into questions for a model with this tokenizer."""
     del part  # pairs have one part
     name = _protocol(protocol, text.kind)
     asked = Asked(text.kind, name)
@@ -55,10 +54,10 @@ def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> A
 
 
 def _protocol(name: str, kind: Kind) -> str:
-    """The protocol that is meant by a name for a kind of model."""
+    """The protocol that a name selects for a kind of model."""
     if name not in PROTOCOLS:
         raise UsageError(f"{name!r} is not a protocol of sentence pairs; choose {', '.join(PROTOCOLS)}.")
-    known = _OF_KIND[kind]
+    known = _PROTOCOLS_BY_KIND[kind]
     if name == PUBLISHED:
         return known[0]
     if name not in known:
@@ -71,26 +70,29 @@ def _protocol(name: str, kind: Kind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence as a masked model reads it. `text` are the places of its own tokens, `words` those of its words."""
+    """The input of a masked model for a sentence.
+
+    `text` are the positions of the sentence's own tokens, `words` the word index of each token (empty if not needed).
+    """
 
     ids: tuple[int, ...]
     text: range
     words: tuple[int | None, ...] = ()
 
-    def masked(self, place: int, mask: int) -> Question:
-        """The question for the token at `place`: masked, with the rest of its word where words are known."""
+    def masked(self, position: int, mask: int) -> Question:
+        """The question for the token at `position`: masked, and if `words` is given, with the rest of its word."""
         ids = list(self.ids)
-        ids[place] = mask
+        ids[position] = mask
         if self.words:
-            for later in range(place + 1, len(ids)):
-                if self.words[later] != self.words[place]:
+            for later in range(position + 1, len(ids)):
+                if self.words[later] != self.words[position]:
                     break
                 ids[later] = mask
-        return Question(tuple(ids), ((place, self.ids[place]),), want=Want.LOG_PROB_AND_TOP)
+        return Question(tuple(ids), ((position, self.ids[position]),), want=Want.LOG_PROB_AND_TOP)
 
 
 def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_word: bool) -> None:
-    """Mask the shared tokens in both sentences, one question for each."""
+    """One question for each shared token in each sentence, with the token masked."""
     if text.mask is None:
         raise CannotAsk("The tokenizer has no mask token, so no token can be hidden from the model.")
     if within_word and not text.has_offsets:
@@ -98,31 +100,31 @@ def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_w
     for item, more, less in _sentences(items, text, words=within_word):
         shared = [
             (first, second)
-            for first, second in shared_places(more.ids, less.ids)
+            for first, second in shared_positions(more.ids, less.ids)
             if first in more.text and second in less.text
         ]
         if not shared:
             asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
             continue
-        questions = [more.masked(place, text.mask) for place, _ in shared]
-        questions += [less.masked(place, text.mask) for _, place in shared]
+        questions = [more.masked(position, text.mask) for position, _ in shared]
+        questions += [less.masked(position, text.mask) for _, position in shared]
         asked.trials.append(Trial(item, tuple(questions), _masked_scores(item)))
 
 
 def _masked_scores(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
-        # Sentences, shared tokens, and for each its log-probability and whether it is the likeliest token.
+        # Axes: sentence; shared token; log-probability and whether the token is the most probable one.
         table = np.asarray(answers, dtype=np.float64).reshape(2, -1, 2)
         (more, less), (hits_more, hits_less) = table[..., 0], table[..., 1].sum(axis=1)
         distance = s_jsd(more, less)
         return [
-            _of_sentence(item, "more", "more", more.sum()),
-            _of_sentence(item, "less", "less", less.sum()),
-            _of_sentence(item, "more", "hits_more", hits_more),
-            _of_sentence(item, "less", "hits_less", hits_less),
+            _sentence_score(item, "more", "more", more.sum()),
+            _sentence_score(item, "less", "less", less.sum()),
+            _sentence_score(item, "more", "hits_more", hits_more),
+            _sentence_score(item, "less", "hits_less", hits_less),
             Score(item.id, "shared_tokens", float(table.shape[1])),
             Score(item.id, "s_jsd", distance),
-            # The sentence that is nearer to the truth; a tie is none, as in the released code.
+            # 1 if the model predicts `more` better; a tie counts as 0, as in the released code.
             Score(item.id, "b_s_jsd", float(distance < 0)),
         ]
 
@@ -130,14 +132,14 @@ def _masked_scores(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
 
 
 def _ask_unmasked(asked: Asked, items: Sequence[PairItem], text: Text, *, attention: bool) -> None:
-    """All tokens of each sentence, read where they stand in plain sight."""
+    """One question for each sentence, with all of its tokens unmasked."""
     want = Want.LOG_PROB_AND_ATTENTION if attention else Want.LOG_PROB
     for item, more, less in _sentences(items, text, words=False):
         if not more.text or not less.text:
             asked.skipped.append(Skipped(item.id, _EMPTY))
             continue
         questions = [
-            Question(sentence.ids, tuple((place, sentence.ids[place]) for place in sentence.text), want=want)
+            Question(sentence.ids, tuple((position, sentence.ids[position]) for position in sentence.text), want=want)
             for sentence in (more, less)
         ]
         asked.trials.append(Trial(item, tuple(questions), _unmasked_scores(item, attention)))
@@ -147,7 +149,7 @@ def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answ
     def sentence_score(answer: Answer) -> float:
         numbers = answer.astype(np.float64)
         if attention:
-            # The weights multiply, and are not made to sum to 1: so the definition, and the released code.
+            # The weights are not normalised, as in the paper's definition and in the released code.
             log_probs, weights = numbers.reshape(2, -1)
             numbers = log_probs * weights
         return float(numbers.mean())
@@ -155,8 +157,8 @@ def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answ
     def score(answers: Sequence[Answer]) -> list[Score]:
         more, less = map(sentence_score, answers)
         return [
-            _of_sentence(item, "more", "more", more),
-            _of_sentence(item, "less", "less", less),
+            _sentence_score(item, "more", "more", more),
+            _sentence_score(item, "less", "less", less),
             Score(item.id, "difference", more - less),
         ]
 
@@ -166,12 +168,12 @@ def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answ
 def _sentences(
     items: Sequence[PairItem], text: Text, *, words: bool
 ) -> Iterator[tuple[PairItem, _Sentence, _Sentence]]:
-    """The pairs as a masked model reads them."""
+    """The pairs with both sentences encoded; with `words`, also the word index of each token."""
     texts = [sentence for item in items for sentence in (item.more, item.less)]
-    numbers = text.words(texts) if words else [()] * len(texts)
+    word_indices = text.words(texts) if words else [()] * len(texts)
     sentences = [
-        _Sentence(whole.ids, text_places(whole, alone), word)
-        for whole, alone, word in zip(text.encode_whole(texts), text.encode(texts), numbers, strict=True)
+        _Sentence(whole.ids, text_positions(whole, alone), indices)
+        for whole, alone, indices in zip(text.encode_whole(texts), text.encode(texts), word_indices, strict=True)
     ]
     return zip(items, sentences[::2], sentences[1::2], strict=True)
 
@@ -180,7 +182,7 @@ def _sentences(
 
 
 def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only_shared: bool) -> None:
-    """Every token after those before it. Both protocols ask the same questions, so the second one costs nothing."""
+    """One question for each sentence; both protocols ask the same ones, so the second is answered from the store."""
     lead, source = _lead(text)
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     encoded = [(*lead, *sentence.ids) for sentence in text.encode(texts)]
@@ -190,22 +192,22 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             continue
         shared = [
             (first - len(lead), second - len(lead))
-            for first, second in shared_places(more, less)
+            for first, second in shared_positions(more, less)
             if first >= len(lead) and second >= len(lead)
         ]
         if only_shared and not shared:
             asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
             continue
         questions = tuple(
-            Question(ids, tuple((place - 1, ids[place]) for place in range(len(lead), len(ids))), source=source)
+            Question(ids, tuple((index - 1, ids[index]) for index in range(len(lead), len(ids))), source=source)
             for ids in (more, less)
         )
-        alike = common_prefix(more, less) - len(lead)
-        asked.trials.append(Trial(item, questions, _likelihood_scores(item, alike, shared if only_shared else None)))
+        prefix = common_prefix(more, less) - len(lead)
+        asked.trials.append(Trial(item, questions, _likelihood_scores(item, prefix, shared if only_shared else None)))
 
 
 def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What stands in front of a sentence, and what the encoder reads: nothing, or a sentinel to be filled."""
+    """The tokens before a sentence, and the input of the encoder: empty, or a sentinel to fill."""
     if text.kind == "causal":
         if text.start is None:
             raise CannotAsk(
@@ -222,24 +224,24 @@ def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _likelihood_scores(
-    item: PairItem, alike: int, shared: list[tuple[int, int]] | None
+    item: PairItem, prefix: int, shared: list[tuple[int, int]] | None
 ) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
         more, less = (answer.astype(np.float64) for answer in answers)
-        # Up to the first difference the model has read the same: what batches do to the last digit is no preference.
-        less[:alike] = more[:alike]
+        # The common prefix has equal probabilities; rounding differences between batches must not break a tie.
+        less[:prefix] = more[:prefix]
         if shared is not None:
-            places_more, places_less = map(list, zip(*shared, strict=True))
-            more, less = more[places_more], less[places_less]
+            positions_more, positions_less = map(list, zip(*shared, strict=True))
+            more, less = more[positions_more], less[positions_less]
             tokens = [Score(item.id, "shared_tokens", float(len(shared)))]
         else:
             tokens = [
-                _of_sentence(item, "more", "tokens_more", float(len(more))),
-                _of_sentence(item, "less", "tokens_less", float(len(less))),
+                _sentence_score(item, "more", "tokens_more", float(len(more))),
+                _sentence_score(item, "less", "tokens_less", float(len(less))),
             ]
         return [
-            _of_sentence(item, "more", "more", more.sum()),
-            _of_sentence(item, "less", "less", less.sum()),
+            _sentence_score(item, "more", "more", more.sum()),
+            _sentence_score(item, "less", "less", less.sum()),
             *tokens,
             Score(item.id, "difference", float(more.mean() - less.mean())),
         ]
@@ -250,13 +252,13 @@ def _likelihood_scores(
 # Shared
 
 
-def _of_sentence(item: PairItem, sentence: str, role: str, score: float) -> Score:
-    """A number about one of the two sentences; those about the pair as a whole bear its own id."""
+def _sentence_score(item: PairItem, sentence: str, role: str, score: float) -> Score:
+    """A score of one of the two sentences; scores of the pair have the item's id."""
     return Score(f"{item.id}/{sentence}", role, float(score))
 
 
 def drop_final_character(item: PairItem) -> PairItem:
-    """The pair with the last character of both sentences gone, mostly a full stop (Steinborn et al. 2022, Table 3).
+    """The pair without the last character of both sentences, mostly a full stop (Steinborn et al. 2022, Table 3).
 
     >>> drop_final_character(PairItem("knit", "en", "gender", "stereo", "She knits.", "He knits.")).more
     'She knits'

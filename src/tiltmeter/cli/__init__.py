@@ -1,4 +1,4 @@
-"""The command line: one thin file for each command."""
+"""The command line, one module per command."""
 
 import sys
 
@@ -38,7 +38,7 @@ def _version(wanted: bool) -> None:
 def _tiltmeter(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Measure how far a language model leans towards stereotypes, and how sure one can be of it.
+    """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
 
     Start with `tiltmeter run`: it measures the small embedded model on the starter set in about a minute.
     """
@@ -58,7 +58,7 @@ app.add_typer(gest.app, name="gest")
 
 
 def main() -> None:
-    """Run the command line. What a user can mend is one sentence and exit code 2, never a traceback."""
+    """Run the command line. Errors that a user can fix are one sentence and exit code 2, without a traceback."""
     console = Console(stderr=True)
     try:
         app()
@@ -66,5 +66,5 @@ def main() -> None:
         console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        console.print("tiltmeter: Stopped. What was answered is kept; the same command goes on from here.")
+        console.print("tiltmeter: Stopped. Answers so far are stored; the same command continues from here.")
         sys.exit(130)

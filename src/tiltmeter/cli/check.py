@@ -1,4 +1,4 @@
-"""`tiltmeter check`: hold a run against rules."""
+"""`tiltmeter check`: check a run against rules."""
 
 import json
 import os
@@ -7,51 +7,58 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import spell
-from tiltmeter.errors import UsageError
+from tiltmeter.cli.output import choice_of
 
 
 def check(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     maximum: Annotated[
-        list[str] | None, typer.Option("--max", metavar="RULE", help='A limit from above: "stereoset.SS distance 5".')
+        list[str] | None, typer.Option("--max", metavar="RULE", help='An upper limit: "stereoset.SS distance 5".')
     ] = None,
     minimum: Annotated[
-        list[str] | None, typer.Option("--min", metavar="RULE", help='A limit from below: "stereoset.LMS 70".')
+        list[str] | None, typer.Option("--min", metavar="RULE", help='A lower limit: "stereoset.LMS 70".')
     ] = None,
     baseline: Annotated[Path | None, typer.Option(metavar="RUN", help="The run to compare with, item by item.")] = None,
     no_worse_than: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="RULE", help='How much farther from the ideal than the baseline: 2, or "stereoset.LMS 3".'
+            metavar="RULE",
+            help='How much farther from the ideal than the baseline it may be: 2, or "stereoset.LMS 3".',
         ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="More rules; `tiltmeter.toml` here, if no rule is given.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A file with more rules; `tiltmeter.toml` in this folder if no rule is given."
+        ),
     ] = None,
     strict: Annotated[
         bool | None,
         typer.Option(
-            "--strict/--lenient", help="Pass only what is shown to hold (as is usual) / fail only what is broken."
+            "--strict/--lenient", help="Pass only rules shown to hold (default) / fail only rules shown to be broken."
         ),
     ] = None,
     across: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT", help="Compare with a baseline of other `kinds`, `protocols`, `editions` …"),
+        typer.Option(
+            metavar="WHAT", help="Allow a baseline that differs in `kinds`, `protocols`, `editions` or `tokenizers`."
+        ),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print how many items each rule needs, and judge nothing.")
+        bool, typer.Option("--plan", help="Print the number of items each rule needs, without checking it.")
     ] = False,
     markdown: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a summary in Markdown; $GITHUB_STEP_SUMMARY gets it anyhow."),
+        typer.Option(
+            metavar="FILE", help="Write a summary in Markdown. It is also added to $GITHUB_STEP_SUMMARY if that is set."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
-    """Fail if a run breaks a rule: exit code 1; exit code 2 if a rule cannot be read or matches nothing.
+    """Check a run against rules: exit code 1 if a rule fails, 2 if a rule cannot be read or matches nothing.
 
-    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, where `distance` is how far from the ideal. It is
-    judged on the end of the 95% interval, not on the value: a maximum on the upper end, with `--lenient` on the lower.
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`; `distance` limits the distance from the ideal. It
+    is judged on an end of the 95% interval, not on the value: a maximum on the upper end, or the lower if `--lenient`.
 
     **Examples**
 
@@ -67,36 +74,33 @@ def check(
     """
     from rich.console import Console
 
-    from tiltmeter import comparing
+    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
-    from tiltmeter.comparing.config import NAME
+    from tiltmeter.comparing.config import NAME, read_config
     from tiltmeter.files import write_text
     from tiltmeter.reports.check_results import markdown as to_markdown
     from tiltmeter.reports.check_results import plan as print_plan
     from tiltmeter.reports.check_results import print_verdicts, to_dict
-    from tiltmeter.runs import Result
 
-    given = {"max": maximum or [], "min": minimum or [], "no-worse-than": no_worse_than or []}
-    rules = [comparing.parse_rule(kind, text) for kind, texts in given.items() for text in texts]  # type: ignore[arg-type]
-    if config is None and not rules and Path(NAME).is_file():
+    given = bool(maximum or minimum or no_worse_than)
+    if config is None and not given and Path(NAME).is_file():
         config = Path(NAME)
-    lenient = False
+    lenient, rules = False, []
     if config is not None:
-        there = comparing.read_config(config)
-        rules += there.rules
-        baseline = baseline or there.baseline
-        lenient = bool(there.lenient)
+        content = read_config(config)
+        rules = content.rules
+        baseline = baseline or content.baseline
+        lenient = bool(content.lenient)
     lenient = not strict if strict is not None else lenient
-    if baseline is not None and not any(rule.kind == "no-worse-than" for rule in rules):
-        raise UsageError(
-            "A baseline is given, but no rule about it; say how much worse is too much: --no-worse-than 2."
-        )
-    verdicts = comparing.check(
-        Result.load(run),
-        rules,
-        baseline=Result.load(baseline) if baseline else None,
+    verdicts = api.check(
+        run,
+        max=maximum or (),
+        min=minimum or (),
+        no_worse_than=no_worse_than or (),
+        rules=rules,
+        baseline=baseline,
         lenient=lenient,
-        across=[name for text in across or [] if (name := spell(text, ACROSS, "--across"))],
+        across=[name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
     )
     if plan:
         print_plan(verdicts, Console())
@@ -111,7 +115,7 @@ def check(
     if markdown is not None:
         write_text(markdown, summary)
     if log := os.environ.get("GITHUB_STEP_SUMMARY"):
-        # Other steps write to this file as well, so it is added to.
+        # Other steps write to this file as well, so the summary is appended.
         with Path(log).open("a", encoding="utf-8") as file:
             file.write(f"{summary}\n")
     if not all(verdict.passed for verdict in verdicts):

@@ -1,4 +1,4 @@
-"""`tiltmeter compare`: compare runs, item by item."""
+"""`tiltmeter compare`: compare runs item by item."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import spell
+from tiltmeter.cli.output import choice_of
 from tiltmeter.errors import UsageError
 
 
@@ -14,35 +14,33 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of one run or more.")],
     by: Annotated[
         str | None,
-        typer.Option(help="`model`, `language`, or `any`: also different models in different languages."),
+        typer.Option(help="`model`, `language`, or `any` (different models in different languages)."),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A model, language or run: compare the others with it alone.")
+        str | None, typer.Option(metavar="NAME", help="A model, language or run with which all others are compared.")
     ] = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Compare in this measure only: `SS`, `CPS`, `S_JSD` …")
-    ] = None,
+    measure: Annotated[list[str] | None, typer.Option(help="Compare this measure only: `SS`, `CPS`, `S_JSD` …")] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only these items: `bias_type=gender`.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Use only these items: `bias_type=gender`.")
     ] = None,
     across: Annotated[
         list[str] | None,
         typer.Option(
             metavar="WHAT",
-            help="Compare what differs in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
+            help="Compare runs that differ in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page, with the items on which they disagree.")
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the items on which they disagree.")
     ] = None,
-    items: Annotated[int, typer.Option(min=0, help="How many of those items the page shows; 0 for all.")] = 200,
+    items: Annotated[int, typer.Option(min=0, help="The number of those items on the page; 0 for all.")] = 200,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
 ) -> None:
-    """Compare models on the same items, and languages on the translations of the same items.
+    """Compare models on the same items, and languages on translations of the same items.
 
-    Differences are paired, item by item, with 95% intervals and Holm's correction over all tests of one measure on one
-    benchmark. Items that only one of the two has are counted and left out. Compared are models of one kind, asked by
-    one protocol on the same data; `--across` allows more, with a warning.
+    Differences are paired by item, with 95% intervals and Holm's correction over all tests of one measure on one
+    benchmark. Items that only one side has are counted and left out. Only models of one kind, with the same protocol
+    and data, are compared; `--across` allows more, with a warning.
 
     **Examples**
 
@@ -56,23 +54,23 @@ def compare(
     """
     from rich.console import Console
 
+    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
-    from tiltmeter.comparing.comparison import compare as compare_runs
     from tiltmeter.reports.comparison import print_comparison
-    from tiltmeter.runs import Result
 
-    comparison = compare_runs(
-        [(name, Result.load(run)) for name, run in zip(run_names(runs), runs, strict=True)],
-        by=spell(by, BY, "--by"),
+    comparison = api.compare(
+        runs,
+        by=choice_of(by, BY, "--by"),
         baseline=baseline,
         measures=measure or (),
         where=_where(where or []),
-        across=[name for text in across or [] if (name := spell(text, ACROSS, "--across"))],
+        across=[name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
     )
     if as_json:
-        found = {"differences": [one.to_dict() for one in comparison.differences], "notes": comparison.notes}
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))
+        differences = [difference.to_dict() for difference in comparison.differences]
+        content = {"differences": differences, "notes": comparison.notes}
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     else:
         print_comparison(comparison, Console())
     if html is not None:
@@ -81,14 +79,6 @@ def compare(
 
         write_text(html, comparison_page(comparison, items=items or None))
         typer.echo(f"Written to {html}", err=True)
-
-
-def run_names(runs: list[Path]) -> list[str]:
-    """A name for each run: the folder's, or as much of its path as tells it from the others."""
-    if len({run.resolve() for run in runs}) < len(runs):
-        raise UsageError("The same run is given twice; a run has nothing to be compared with itself in.")
-    names = [run.name or str(run) for run in runs]
-    return [str(run) if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)]
 
 
 def _where(given: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`tiltmeter data`: list, get, show, validate and convert data sets."""
+"""`tiltmeter data`: list, download, show, validate and convert data sets."""
 
 import json
 from collections import defaultdict
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import spell
+from tiltmeter.cli.output import choice_of
 from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec
 from tiltmeter.datasets.findings import Finding, errors, warnings
 from tiltmeter.datasets.readers import FORMATS, examine_file
@@ -21,7 +21,7 @@ from tiltmeter.forms import Item, form_of
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="List, get, show, validate and convert data sets.",
+    help="List, download, show, validate and convert data sets.",
 )
 
 From = Annotated[
@@ -37,9 +37,9 @@ EXAMPLES = 3
 
 @app.command("list")
 def list_(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Tell all about this data set.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this data set.")] = None,
 ) -> None:
-    """List the data sets, or tell all about one: licence, citation, known limits, files.
+    """List the data sets, or describe one: licence, citation, known limits, files.
 
     **Examples**
 
@@ -51,17 +51,19 @@ def list_(
         _describe(name)
         return
     for data in DATASETS.values():
-        here = f"{sum(source.is_here() for source in data.sources)} of {len(data.sources)} files here"
+        here = f"{sum(source.is_local() for source in data.sources)} of {len(data.sources)} files here"
         typer.echo(f"{data.name:<19} {data.description}")
         typer.echo(f"{'':<19} {data.form} · {' '.join(data.languages)} · {here}")
 
 
 @app.command()
-def get(spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="What to get.")]) -> None:
-    """Download the files of a data set, unless they are here, and print where they are.
+def get(
+    spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set.")],
+) -> None:
+    """Download the files of a data set, unless they are cached, and print their paths.
 
-    Files go into the cache (`TILTMETER_CACHE` says where). `TILTMETER_MIRROR`, a folder or an http(s) address with
-    `owner/repository/path` below it, is used instead of GitHub.
+    Files are stored in the cache (its folder is set by `TILTMETER_CACHE`). `TILTMETER_MIRROR`, a folder or an http(s)
+    address with `owner/repository/path` below it, is used instead of GitHub.
 
     **Examples**
 
@@ -71,7 +73,7 @@ def get(spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]"
     """
     asked = parse_spec(spec)
     if asked.path is not None:
-        raise UsageError(f"{spec} is a file of your own; there is nothing to get.")
+        raise UsageError(f"{spec} is a file of your own; there is nothing to download.")
     for source in dataset(asked.name).select(asked.part, asked.languages):
         for path in source.paths():
             typer.echo(path)
@@ -80,10 +82,10 @@ def get(spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]"
 @app.command()
 def show(
     spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, or a .jsonl file.")],
-    limit: Annotated[int, typer.Option(min=1, help="How many items of each part and language to show.")] = 3,
+    limit: Annotated[int, typer.Option(min=1, help="The number of items of each part and language to show.")] = 3,
     item: Annotated[str | None, typer.Option(metavar="ID", help="Show the item with this id only.")] = None,
 ) -> None:
-    """Show items. They voice stereotypes; what to expect is said first.
+    """Show items. They express stereotypes; a content warning comes first.
 
     **Examples**
 
@@ -96,15 +98,15 @@ def show(
         typer.echo(f"Content warning: {dataset(asked.name).warning}", err=True)
     items = load_spec(asked)
     if item is not None:
-        items = [one for one in items if one.id == item]
+        items = [candidate for candidate in items if candidate.id == item]
         if not items:
             raise UsageError(f"{spec} has no item with the id {item!r}.")
     shown: defaultdict[tuple[str, ...], int] = defaultdict(int)
-    for one in items:
-        group = (one.language, form_of(one).part_of(one) or "")
+    for entry in items:
+        group = (entry.language, form_of(entry).part_of(entry) or "")
         shown[group] += 1
         if item is not None or shown[group] <= limit:
-            typer.echo("\n".join(_lines(one)) + "\n")
+            typer.echo("\n".join(_lines(entry)) + "\n")
 
 
 @app.command()
@@ -115,7 +117,7 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
 ) -> None:
-    """Check every item, and report errors and known blemishes. The exit code is 2 if there are errors.
+    """Check every item and report errors and warnings. The exit code is 2 if there are errors.
 
     **Examples**
 
@@ -127,15 +129,15 @@ def validate(
     """
     examinations = _examine(source, format, language)
     if as_json:
-        found = [
-            {"file": one.file, "items": len(one.items), "findings": [asdict(finding) for finding in one.findings]}
-            for one in examinations
+        content = [
+            {"file": checked.file, "items": len(checked.items), "findings": list(map(asdict, checked.findings))}
+            for checked in examinations
         ]
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(content, ensure_ascii=False, indent=1))
     else:
-        for one in examinations:
-            _report(one)
-    if any(one.errors or (strict and one.findings) for one in examinations):
+        for checked in examinations:
+            _report(checked)
+    if any(checked.errors or (strict and checked.findings) for checked in examinations):
         raise typer.Exit(2)
 
 
@@ -145,9 +147,9 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The file to write.")],
     format: From = None,
     language: Language = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it exists.")] = False,
 ) -> None:
-    """Write a data set, or a file in an upstream format, as JSONL, one item a line.
+    """Write a data set, or a file in an upstream format, as JSONL, one item per line.
 
     **Examples**
 
@@ -156,11 +158,11 @@ def convert(
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """
     if out.exists() and not force:
-        raise UsageError(f"{out} is there already; --force replaces it.")
+        raise UsageError(f"{out} already exists; --force replaces it.")
     if format is None:
         items = load_spec(_spec(source))
     else:
-        items = [item for one in _examine(source, format, language) for item in one.accept()]
+        items = [item for checked in _examine(source, format, language) for item in checked.accept()]
     write_jsonl(items, out)
     typer.echo(f"{len(items)} items written to {out}", err=True)
 
@@ -174,7 +176,7 @@ def _spec(source: str) -> Spec:
 
 
 def _examine(source: str, format: str | None, language: str | None) -> list[Examination]:
-    known = spell(format, FORMATS, "--from")
+    known = choice_of(format, FORMATS, "--from")
     if known is None:
         return examine_spec(_spec(source))
     if language is None:
@@ -185,7 +187,7 @@ def _examine(source: str, format: str | None, language: str | None) -> list[Exam
 def _describe(name: str) -> None:
     data = dataset(name)
     typer.echo(f"{data.name}: {data.description}\n")
-    about = {
+    facts = {
         "form": data.form,
         "parts": ", ".join(data.parts),
         "languages": ", ".join(data.languages),
@@ -194,28 +196,28 @@ def _describe(name: str) -> None:
         "content": data.warning,
         "limits": "; ".join(data.limits),
     }
-    for key, value in about.items():
+    for key, value in facts.items():
         if value:
             typer.echo(f"{key:<10} {value}")
     typer.echo("")
     for source in data.sources:
         for file in source.files:
             name = str(file) if isinstance(file, Path) else file.name
-            typer.echo(f"{'here' if source.is_here() else '-':<10} {name}")
+            typer.echo(f"{'here' if source.is_local() else '-':<10} {name}")
 
 
 def _lines(item: Item) -> list[str]:
-    """An item, for people to read."""
+    """An item as lines of text."""
     form = form_of(item)
     text = form.shown(item)
     head = " · ".join(filter(None, (form.part_of(item), item.language, *form.heading(item), item.id)))
     width = max(map(len, text.texts), default=0) + 2
     context = [f"  {text.context}"] if text.context else []
-    return [head, *context, *(f"    {role:<{width}}{said}" for role, said in text.texts.items())]
+    return [head, *context, *(f"    {role:<{width}}{candidate}" for role, candidate in text.texts.items())]
 
 
 def _report(examination: Examination) -> None:
-    """What was found, code by code, errors first, the commonest first, with some examples."""
+    """Print the findings by code with examples, errors first, the most frequent first."""
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in examination.findings:
         by_code[finding.code].append(finding)
@@ -224,13 +226,13 @@ def _report(examination: Examination) -> None:
     typer.echo(f"{len(examination.items)} items, {len(examination.errors)} errors, {count} warnings\n")
     if by_code:
         typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
-    for code, found in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
-        # The first of each item: three findings in one item would be poor examples.
-        firsts = list({finding.item or finding.row: finding for finding in reversed(found)}.values())[::-1]
+    for code, findings in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
+        # One example per item: several findings in one item would be poor examples.
+        firsts = list({finding.item or finding.row: finding for finding in reversed(findings)}.values())[::-1]
         meaning = errors().get(code) or warnings()[code]
-        typer.echo(f"{found[0].severity:<9}{code:<23}{len(found):>6}{len(firsts):>6}  {meaning}")
+        typer.echo(f"{findings[0].severity:<9}{code:<23}{len(findings):>6}{len(firsts):>6}  {meaning}")
         for finding in firsts[:EXAMPLES]:
-            place = ", ".join(filter(None, (finding.row, finding.field, finding.item and f"item {finding.item}")))
-            typer.echo(f"{'':<9}{place}: {finding.message}" if place else f"{'':<9}{finding.message}")
+            location = ", ".join(filter(None, (finding.row, finding.field, finding.item and f"item {finding.item}")))
+            typer.echo(f"{'':<9}{location}: {finding.message}" if location else f"{'':<9}{finding.message}")
     if by_code:
         typer.echo("")

@@ -1,4 +1,4 @@
-"""`tiltmeter export`: give results to other tools."""
+"""`tiltmeter export`: write results in the formats of other tools."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,19 +12,19 @@ from tiltmeter.errors import UsageError
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="FORM", help="`model-card`, `hf-eval-results`, `lm-eval` or `jsonl`.")
+        str, typer.Option("--to", metavar="FORMAT", help="`model-card`, `hf-eval-results`, `lm-eval` or `jsonl`.")
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to export, if the run has several.")] = None,
     dataset_id: Annotated[
-        str | None, typer.Option(metavar="OWNER/NAME", help="What the hub calls the data set, for `hf-eval-results`.")
+        str | None, typer.Option(metavar="OWNER/NAME", help="The hub id of the data set, for `hf-eval-results`.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write the results of a run in a form that other tools read.
+    """Write the results of a run in the format of another tool.
 
     `model-card` is the model-index of a model card, `hf-eval-results` a file for the hub's `.eval_results` folder,
-    `lm-eval` the layout of the Language Model Evaluation Harness, `jsonl` every record, one to a line.
+    `lm-eval` a results file of the Language Model Evaluation Harness, `jsonl` every record, one per line.
 
     **Examples**
 
@@ -35,18 +35,18 @@ def export(
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """
     from tiltmeter.files import write_text
-    from tiltmeter.reports.exports import FORMS, Options
+    from tiltmeter.reports.exports import FORMATS, Options
     from tiltmeter.runs import Result
 
-    if to not in FORMS:
-        raise UsageError(f"There is no export to {to!r}{did_you_mean(to, FORMS)}; there is {', '.join(FORMS)}.")
-    text = FORMS[to](Result.load(run), Options(model=model, dataset_id=dataset_id))
+    if to not in FORMATS:
+        raise UsageError(f"There is no export to {to!r}{did_you_mean(to, FORMATS)}; there is {', '.join(FORMATS)}.")
+    text = FORMATS[to](Result.load(run), Options(model=model, dataset_id=dataset_id))
     if out is None:
         typer.echo(text, nl=False)
         return
     if out.is_dir():
         raise UsageError(f"{out} is a folder; name a file in it with --out.")
     if out.exists() and not force:
-        raise UsageError(f"{out} is there already; choose another file with --out, or pass --force.")
+        raise UsageError(f"{out} already exists; choose another file with --out, or pass --force.")
     write_text(out, text)
     typer.echo(f"Written to {out}", err=True)

@@ -1,4 +1,4 @@
-"""`tiltmeter gender`: the speaker's gender of every sentence of a file."""
+"""`tiltmeter gender`: the grammatical gender of the speaker in every sentence of a file."""
 
 import json
 import sys
@@ -17,15 +17,17 @@ SOURCES = ("rules", "stanza", "conllu")
 
 
 def gender(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="One sentence a line, or CoNLL-U; - is standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="One sentence per line, or CoNLL-U; - is standard input.")
+    ],
     language: Annotated[
         str | None, typer.Option("--language", "-l", help="be, cs, hr, pl, ru, sk, sl, sr or uk.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also print the deciding words and the rule.")] = False,
     gender_from: Annotated[str, typer.Option("--gender-from", help="rules, stanza or conllu.")] = "rules",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a sentence.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sentence.")] = False,
 ) -> None:
-    """Print masculine, feminine or none for the first person of every sentence.
+    """Print the gender of the first-person speaker of every sentence: masculine, feminine or none.
 
     The columns are separated by tabs: the gender, with --explain the cue and the rule, and the sentence.
 
@@ -33,19 +35,19 @@ def gender(
 
     `tiltmeter gender --language sk translations.txt`
     """
-    for text, found in _found(file, language, gender_from):
+    for text, result in _results(file, language, gender_from):
         if as_json:
-            record: dict[str, object] = {"text": text, "gender": found.gender}
+            record: dict[str, object] = {"text": text, "gender": result.gender}
             if explain:
-                record |= {"cue": found.cue, "rule": found.rule}
+                record |= {"cue": result.cue, "rule": result.rule}
             print(json.dumps(record, ensure_ascii=False))
         else:
-            why = (" ".join(found.cue), found.rule or "") if explain else ()
-            print(found.gender or "none", *why, text, sep="\t")
+            why = (" ".join(result.cue), result.rule or "") if explain else ()
+            print(result.gender or "none", *why, text, sep="\t")
 
 
-def _found(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, "SpeakerGender"]]:
-    """Every sentence of the file with its speaker's gender."""
+def _results(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, "SpeakerGender"]]:
+    """Every sentence of the file with the gender of its speaker."""
     if gender_from not in SOURCES:
         raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
     if gender_from == "conllu":
@@ -55,7 +57,7 @@ def _found(file: str, language: str | None, gender_from: str) -> Iterator[tuple[
             yield sentence.text, speaker_gender_conllu(sentence.words, explain=True)
         return
     if language is None:
-        raise UsageError("--language is missing; only --gender-from conllu does without.")
+        raise UsageError("--language is missing; it may be left out only with --gender-from conllu.")
     if gender_from == "stanza":
         from tiltmeter.gender.stanza import StanzaSpeaker
 
@@ -70,7 +72,7 @@ def _found(file: str, language: str | None, gender_from: str) -> Iterator[tuple[
 
 
 def _lines(file: str) -> Iterator[str]:
-    """The lines of the file without their ends, with an error that names the line that is not UTF-8."""
+    """The lines of the file without line ends; an error names the line that is not UTF-8."""
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:

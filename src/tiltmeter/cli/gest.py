@@ -1,4 +1,4 @@
-"""`tiltmeter gest`: what belongs to GEST alone."""
+"""`tiltmeter gest`: commands for the GEST benchmark only."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,11 @@ import typer
 
 from tiltmeter.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="What belongs to GEST alone.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Commands for GEST only: pairs of gendered translations, validity.",
+)
 pairs = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Pairs of gendered translations.")
 app.add_typer(pairs, name="pairs")
 
@@ -22,17 +26,17 @@ def build(
     translations: Annotated[
         list[Path], typer.Argument(metavar="FILE.csv...", help="Translations, in the columns `from` and `to`.")
     ],
-    language: Annotated[str, typer.Option(metavar="CODE", help="The language that was translated into, such as sk.")],
+    language: Annotated[str, typer.Option(metavar="CODE", help="The target language of the translations, such as sk.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .jsonl file to write.")],
-    system: Annotated[str, typer.Option(metavar="NAME", help="What translated them.")] = "",
-    edition: Annotated[str, typer.Option(help="Of the sentences: `1.0` or `1.1`.")] = "1.1",
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    system: Annotated[str, typer.Option(metavar="NAME", help="The name of the translation system.")] = "",
+    edition: Annotated[str, typer.Option(help="The edition of the sentences: `1.0` or `1.1`.")] = "1.1",
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Pair up default and gender-prompted translations of the same sentences.
+    """Build pairs of masculine and feminine translations of the same sentences.
 
-    Wanted are the sentences of GEST by themselves, and in prompts such as `She said: "…"`, `The man said: "…"` or
-    `Woman: …`. Where the default translation shows a gender, and that of a prompt for the other gender differs from it
-    in one word, the two are a pair.
+    The files must have translations of GEST's sentences both as they are and in prompts such as `She said: "…"`,
+    `The man said: "…"` or `Woman: …`. If the plain translation shows a gender, and that of a prompt for the other
+    gender differs from it in one word, the two are a pair.
 
     **Example**
 
@@ -43,23 +47,23 @@ def build(
     from tiltmeter.datasets import load
     from tiltmeter.datasets.build_pairs import build_pairs, read_translations
     from tiltmeter.datasets.readers.jsonl import write_jsonl
-    from tiltmeter.datasets.spec import of_edition
+    from tiltmeter.datasets.spec import with_edition
     from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":
-        raise UsageError(f"{out} should end in .jsonl, by which a file of items is known.")
+        raise UsageError(f"{out} should end in .jsonl, the format of files with items.")
     if out.exists() and not force:
-        raise UsageError(f"{out} is there already; --force replaces it.")
-    (source,) = of_edition(["gest"], edition)
+        raise UsageError(f"{out} already exists; --force replaces it.")
+    (source,) = with_edition(["gest"], edition)
     sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
     made = [pair for path in translations for pair in read_translations(path)]
     built = build_pairs(made, sentences, language, system)
     typer.echo(f"{len(sentences):>6} sentences")
-    for reason, count in built.without.most_common():
+    for reason, count in built.rejected.most_common():
         typer.echo(f"{-count:>6} because {reason}")
     typer.echo(f"{len(built.pairs):>6} pairs")
     if not built.pairs:
-        raise UsageError(f"There is not a single pair, so {out} is not written.")
+        raise UsageError(f"No pairs were built, so {out} is not written; check the language and the prompts.")
     write_jsonl(built.pairs, out)
 
 
@@ -67,9 +71,9 @@ def build(
 def validity(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs on gest and on winobias.")],
     part: Annotated[str, typer.Option(help="The part of WinoBias: `type1-test`, `type2-dev` …")] = "type1-test",
-    as_published: Annotated[bool, typer.Option("--as-published", help="On the scale of the paper's tables.")] = False,
+    as_published: Annotated[bool, typer.Option("--as-published", help="Use the scale of the paper's tables.")] = False,
 ) -> None:
-    """How well g_s of GEST goes with g_s of WinoBias, over the models of one run or several.
+    """The correlation of g_s on GEST with g_s on WinoBias over the models of one or more runs.
 
     **Example**
 
@@ -84,12 +88,12 @@ def validity(
     if part not in PARTS:
         raise UsageError(f"WinoBias has no part {part!r}; its parts are {', '.join(PARTS)}.")
     records = [record for run in runs for record in Result.load(run).records]
-    found = validity_of(records, part=part, as_published=as_published)
-    width = max(len(model) for model in found.models)
+    result = validity_of(records, part=part, as_published=as_published)
+    width = max(len(model) for model in result.models)
     typer.echo(f"{'':<{width}}  {'gest':>7}  winobias/{part}")
-    for model, gest, winobias in zip(found.models, found.gest, found.winobias, strict=True):
+    for model, gest, winobias in zip(result.models, result.gest, result.winobias, strict=True):
         typer.echo(f"{model:<{width}}  {gest:>7.3f}  {winobias:>7.3f}")
     typer.echo(
-        f"Pearson's r {found.correlation:.3f} [{found.low:.3f}, {found.high:.3f}], p {found.p_value:.2g}, "
-        f"{len(found.models)} models"
+        f"Pearson's r {result.correlation:.3f} [{result.low:.3f}, {result.high:.3f}], p {result.p_value:.2g}, "
+        f"{len(result.models)} models"
     )

@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, notes on standard error."""
+"""Output shared by commands: results on standard output, notes on standard error."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=str)
 
 
-def spell(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
-    """The choice that was given, or an error that lists the choices."""
+def choice_of(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
+    """The given value if it is one of the choices, None if there is none; otherwise an error that lists the choices."""
     for choice in choices:
         if choice == given:
             return choice
@@ -25,7 +25,7 @@ def spell(given: str | None, choices: Sequence[Choice], option: str) -> Choice |
 
 
 def margins_of(given: Sequence[str] | None) -> dict[str, float]:
-    """The margins of equivalence that were given as MEASURE=NUMBER."""
+    """The margins of equivalence by measure, from values like SS=3."""
     margins = {}
     for text in given or ():
         name, _, number = text.partition("=")
@@ -37,31 +37,32 @@ def margins_of(given: Sequence[str] | None) -> dict[str, float]:
 
 
 def print_result(result: "Result", out: Path | None, *, report: bool = False, view: str = "all") -> None:
-    """The result table, what was left out and why, and where the run is; with `report` a page about it is made too."""
+    """Print the result table, what was left out and why, and the path of the run; with `report`, write the report."""
     from tiltmeter.reports.terminal import print_measures
-    from tiltmeter.runs.samples import samples_of
+    from tiltmeter.runs.samples import sample_notes
 
     console = Console()
     print_measures(result.records, console, view)
-    for sample in samples_of(result.manifest):
+    for sample in sample_notes(result.manifest):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)
     notes = Console(stderr=True, soft_wrap=True, highlight=False)
     for refusal in result.manifest["refused"]:
-        place = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"
-        notes.print(f"Not asked: {refusal['model']} on {place}. {refusal['reason']}", markup=False)
+        location = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"
+        notes.print(f"Not asked: {refusal['model']} on {location}. {refusal['reason']}", markup=False)
     reasons: dict[tuple[str, ...], int] = {}
     for skip in result.manifest["skipped"]:
         key = (skip["model"], f"{skip['benchmark']}/{skip['part']}:{skip['language']}", skip["reason"])
         reasons[key] = reasons.get(key, 0) + 1
-    for (model, place, reason), count in reasons.items():
-        notes.print(f"Not scored: {count} items of {place} by {model}, because {reason}.", markup=False)
+    for (model, location, reason), count in reasons.items():
+        notes.print(f"Not scored: {count} items of {location} by {model}, because {reason}.", markup=False)
     for note in result.manifest.get("notes", ()):
         notes.print(note, markup=False)
     if out:
         notes.print(f"Written to {out}", markup=False)
     if out and report:
+        from tiltmeter.api import named_runs
         from tiltmeter.reports.write import report_path, write_report
 
         path = report_path([out], None)
-        write_report([out], path)
+        write_report(named_runs([out]), path)
         notes.print(f"Report: {path}", markup=False)

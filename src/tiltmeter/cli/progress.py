@@ -1,4 +1,4 @@
-"""The progress bar of long work, on standard error."""
+"""The progress bar of a run, on standard error."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,13 +9,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tiltmeter.engine.execute import Progress as Answered
 
-# Drawing more often than this shows nothing more.
+# The shortest time between two updates of the bar.
 _SECONDS_BETWEEN = 0.2
 
 
 @contextmanager
 def answering_bar(label: str) -> Iterator[Callable[[Answered], None]]:
-    """A bar with questions per second, the share of padding and the time left."""
+    """A progress bar with questions per second, the share of padding and the remaining time."""
     console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),

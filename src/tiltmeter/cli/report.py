@@ -1,4 +1,4 @@
-"""`tiltmeter report`: one page about one or more runs."""
+"""`tiltmeter report`: an HTML report on one or more runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,13 +11,13 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file to write; `report.html` in the run's folder if there is one run."),
+        typer.Option("--out", "-o", help="The file to write; for one run, `report.html` in its folder by default."),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", help="A folder for the figures as SVG, PNG and PDF files.")
     ] = None,
 ) -> None:
-    """Write a report: one HTML file with everything in it, to look at, print or send.
+    """Write a report on one or more runs as one self-contained HTML file.
 
     **Examples**
 
@@ -25,13 +25,14 @@ def report(
 
     `tiltmeter report runs/gpt2 runs/bert --out both.html --figures figures`
 
-    The sentences of the items are in it, behind a warning, if their files are on this machine.
+    The report contains the sentences of the items, behind a content warning.
     """
+    from tiltmeter.api import named_runs
     from tiltmeter.reports.write import report_path, write_report
 
     path = report_path(runs, out)
-    written = write_report(runs, path, figures)
+    written = write_report(named_runs(runs), path, figures)
     notes = Console(stderr=True, soft_wrap=True, highlight=False)
     notes.print(f"Written to {path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False)
     if figures:
-        notes.print(f"{len(written)} files of figures are in {figures}", markup=False)
+        notes.print(f"{len(written)} figure files written to {figures}", markup=False)

@@ -17,13 +17,11 @@ PAPERS = "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024 or all"
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{PAPERS[0].upper()}{PAPERS[1:]}.")],
-    table: Annotated[str | None, typer.Option(metavar="N", help="This table only, such as 2 or 4.1.")] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="These rows only, by the name the table gives them.")
-    ] = None,
-    language: Annotated[str | None, typer.Option(metavar="CODE", help="This language only, such as de.")] = None,
+    table: Annotated[str | None, typer.Option(metavar="N", help="Only this table, such as 2 or 4.1.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Only rows with this name in the tables.")] = None,
+    language: Annotated[str | None, typer.Option(metavar="CODE", help="Only this language, such as de.")] = None,
     from_models: Annotated[
-        bool, typer.Option("--from-models", help="Run the models instead of reading what was released.")
+        bool, typer.Option("--from-models", help="Run the models instead of using released predictions.")
     ] = False,
     model_path: Annotated[
         list[str] | None,
@@ -31,14 +29,14 @@ def reproduce(
     ] = None,
     device: Annotated[str, typer.Option(help="With --from-models: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with all tables.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page with all tables.")] = None,
     latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as LaTeX.")] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as Markdown.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as Markdown.")] = None,
 ) -> None:
-    """Recompute the printed numbers of a paper, and show where they hold.
+    """Recompute the printed numbers of a paper and compare them.
 
-    Released predictions and translations are fetched at pinned commits, or taken from the cache or from a mirror
-    (`TILTMETER_MIRROR`). What is not there counts as not available, never as agreeing.
+    Released predictions and translations are downloaded at pinned commits, or read from the cache or a mirror
+    (`TILTMETER_MIRROR`). Numbers whose files are missing count as not available, never as agreeing.
 
     The exit code is 0 if no number differs without a known reason, and 1 if one does.
 
@@ -55,19 +53,19 @@ def reproduce(
     from tiltmeter.papers.sources.desk import Desk
 
     desk = Desk(dict(map(_model_path, model_path or [])), device=device, watch=answering_bar)
-    found = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
+    reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
     for file, write in ((html, _html), (latex, _latex), (markdown, _markdown)):
         if file is not None:
-            _write(file, write, found)
+            _write(file, write, reproduction)
     if as_json:
         from tiltmeter.papers.output.as_json import to_json
 
-        typer.echo(to_json(found))
+        typer.echo(to_json(reproduction))
     else:
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
-        print_reproduction(found, Console())
-    if not found.holds:
+        print_reproduction(reproduction, Console())
+    if not reproduction.holds:
         raise typer.Exit(1)
 
 
@@ -78,28 +76,28 @@ def _model_path(text: str) -> tuple[str, str]:
     return name, folder
 
 
-def _write(file: Path, write: "Callable[[Reproduction], str]", found: "Reproduction") -> None:
+def _write(file: Path, write: "Callable[[Reproduction], str]", reproduction: "Reproduction") -> None:
     from tiltmeter.files import write_text
 
     try:
-        write_text(file, write(found))
+        write_text(file, write(reproduction))
     except OSError as error:
-        raise UsageError(f"{file} cannot be written ({error.strerror or error}); choose another place.") from error
+        raise UsageError(f"{file} cannot be written ({error.strerror or error}); choose another file.") from error
 
 
-def _html(found: "Reproduction") -> str:
+def _html(reproduction: "Reproduction") -> str:
     from tiltmeter.papers.output.reproduction_html import to_html
 
-    return to_html(found)
+    return to_html(reproduction)
 
 
-def _latex(found: "Reproduction") -> str:
+def _latex(reproduction: "Reproduction") -> str:
     from tiltmeter.papers.output.latex import to_latex
 
-    return to_latex(found)
+    return to_latex(reproduction)
 
 
-def _markdown(found: "Reproduction") -> str:
+def _markdown(reproduction: "Reproduction") -> str:
     from tiltmeter.papers.output.markdown import to_markdown
 
-    return to_markdown(found)
+    return to_markdown(reproduction)

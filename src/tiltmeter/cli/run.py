@@ -5,43 +5,64 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import margins_of, print_result, spell
+from tiltmeter.cli.output import choice_of, margins_of, print_result
 from tiltmeter.errors import UsageError
 
 
 def run(
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MODEL]...", help="A hub id (`id@revision`), a folder, a .gguf file, or `embedded`."),
+        typer.Argument(
+            metavar="[MODEL]...",
+            help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, or `openai:MODEL@URL`.",
+        ),
     ] = None,
     on: Annotated[
         list[str] | None,
-        typer.Option("--on", metavar="BENCHMARK", help="`stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl` …"),
+        typer.Option(
+            "--on",
+            metavar="BENCHMARK",
+            help="A data set or file: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl` …",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
-    protocol: Annotated[str, typer.Option(help="`published`, `in-context`, `published/c` …")] = "published",
+    protocol: Annotated[
+        str, typer.Option(help="The protocol: `published`, `in-context`, `published/c` …")
+    ] = "published",
     edition: Annotated[
-        str | None, typer.Option(help="Of `gest`: `1.1`, or `1.0`, that of the published results.")
+        str | None, typer.Option(help="The edition of `gest`: `1.1`, or `1.0` as in the published results.")
     ] = None,
     perturb: Annotated[
-        str | None, typer.Option(help="`drop-final-character`: pairs without their last character.")
+        str | None, typer.Option(help="`drop-final-character`: sentence pairs without their last character.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="At most so many items of each part and language.")] = None,
+    limit: Annotated[int | None, typer.Option(help="The largest number of items of each part and language.")] = None,
     kind: Annotated[
-        str | None, typer.Option(help="`masked`, `causal` or `seq2seq`, if the config does not say.")
+        str | None, typer.Option(help="The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.")
     ] = None,
     device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     devices: Annotated[
-        str | None, typer.Option(metavar="D,D…", help="Several at once: `0,1` for two GPUs, or `cpu,cpu`.")
+        str | None, typer.Option(metavar="D,D…", help="Several devices at once: `0,1` for two GPUs, or `cpu,cpu`.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="`auto`, `float32`, `float16` or `bfloat16`.")] = "auto",
     margin: Annotated[
         list[str] | None,
-        typer.Option(metavar="MEASURE=NUMBER", help="A margin of equivalence, in place of the measure's own: `SS=3`."),
+        typer.Option(
+            metavar="MEASURE=NUMBER", help="A margin of equivalence instead of the measure's default: `SS=3`."
+        ),
     ] = None,
-    batch_tokens: Annotated[int | None, typer.Option(help="Tokens sent at once; found by itself if not given.")] = None,
+    batch_tokens: Annotated[int | None, typer.Option(help="Tokens per batch; chosen automatically by default.")] = None,
     trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model. Only if you know it.")
+        bool,
+        typer.Option("--trust-remote-code", help="Run code that comes with the model; only for models that you trust."),
+    ] = False,
+    tokenizer: Annotated[
+        str | None, typer.Option(metavar="FOLDER_OR_ID", help="The tokenizer, if it is not the model's own.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Of a server: requests at a time.")] = 16,
+    per_minute: Annotated[int | None, typer.Option(help="Of a server: requests a minute at most.")] = None,
+    timeout: Annotated[float, typer.Option(help="Of a server: seconds to wait for a reply.")] = 300.0,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Without speed-ups, all answers computed anew: slower, the same numbers.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
     report: Annotated[bool, typer.Option("--report", help="Write `report.html` into the folder as well.")] = False,
@@ -54,18 +75,24 @@ def run(
         ),
     ] = None,
     translations: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Measure translations, in the columns `from` and `to`.")
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Measure translations from a file with the columns `from` and `to`."),
     ] = None,
-    system: Annotated[str | None, typer.Option(metavar="NAME", help="What results call the translator.")] = None,
+    system: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name of the translation system in the results.")
+    ] = None,
     gender_from: Annotated[
-        str, typer.Option("--gender-from", help="Of translations: `rules`, `stanza`, or a CoNLL-U file of them.")
+        str,
+        typer.Option(
+            "--gender-from", help="How the gender in translations is found: `rules`, `stanza`, or a CoNLL-U file."
+        ),
     ] = "rules",
     beams: Annotated[
-        int | None, typer.Option(help="Of `nllb:MODEL`: beams to search with, if not as its config says.")
+        int | None, typer.Option(help="The number of beams for `nllb:MODEL`; by default that of its config.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Go on with a paid service, after its cost was shown.")] = False,
 ) -> None:
-    """Measure how far models lean towards stereotypes.
+    """Measure the stereotypical bias of language models, or of a translation system.
 
     **Examples**
 
@@ -77,20 +104,24 @@ def run(
 
     `tiltmeter run model.gguf --on my-items.jsonl --protocol in-context`
 
+    `tiltmeter run openai:my-model@http://localhost:8000/v1 --tokenizer ./my-model --on stereoset/intrasentence:en`
+
     `tiltmeter run --translations deepl-sk.csv --system DeepL --on gest-mt:sk`
 
     `tiltmeter run --translator nllb:facebook/nllb-200-distilled-600M --on gest-mt:sk,uk`
 
-    What was answered once is kept, so a run that was stopped goes on where it was.
+    Answers are stored, so a run that was stopped continues where it was.
     """
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.cli.translations import is_for_translators, run_translations
-    from tiltmeter.datasets.spec import of_edition
+    from tiltmeter.datasets.spec import with_edition
     from tiltmeter.questions import KINDS
     from tiltmeter.runs import evaluate
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")
+    if plain and (translator or translations or is_for_translators(on or [])):
+        raise UsageError("--plain turns off how models are asked fast; a translation system is not asked that way.")
     if translator or translations or is_for_translators(on or []):
         result = run_translations(
             translator,
@@ -114,16 +145,21 @@ def run(
         return
     result = evaluate(
         models or ["embedded"],
-        of_edition(on or ["starter"], edition),
+        with_edition(on or ["starter"], edition),
         protocol=protocol,
         perturb=perturb,
         limit=limit,
-        kind=spell(kind, KINDS, "--kind"),
+        kind=choice_of(kind, KINDS, "--kind"),
         device=device,
         devices=[f"cuda:{name}" if name.isdigit() else name for name in (devices or "").split(",") if name],
         dtype=dtype,
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
+        tokenizer=tokenizer,
+        concurrency=concurrency,
+        per_minute=per_minute,
+        timeout=timeout,
+        plain=plain,
         margins=margins_of(margin),
         out=out,
         force=force,

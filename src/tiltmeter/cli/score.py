@@ -1,33 +1,35 @@
-"""`tiltmeter score`: measure predictions that somebody published."""
+"""`tiltmeter score`: measure published predictions."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import margins_of, print_result, spell
+from tiltmeter.cli.output import choice_of, margins_of, print_result
 
 
 def score(
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="The file with the predictions; for `gest`, see below.")
+        Path, typer.Option("--predictions", help="The file with the predictions; for `gest`, see the examples.")
     ],
     form: Annotated[str, typer.Option("--as", help="Its format: `stereotypes-multi` or `gest`.")],
-    on: Annotated[str, typer.Option("--on", metavar="BENCHMARK", help="What was predicted: `stereoset:de`.")],
+    on: Annotated[
+        str, typer.Option("--on", metavar="BENCHMARK", help="The data set of the predictions: `stereoset:de`.")
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     model: Annotated[str | None, typer.Option(help="The name of the model; the file's name if not given.")] = None,
     kind: Annotated[
         str | None, typer.Option(help="`masked`, `causal` or `seq2seq`; read from the file's name if not given.")
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="How it was asked, such as `published/c`; read from the name if not given.")
+        str | None, typer.Option(help="The protocol, such as `published/c`; read from the file's name if not given.")
     ] = None,
     margin: Annotated[
         list[str] | None, typer.Option(metavar="MEASURE=NUMBER", help="A margin of equivalence: `SS=3`.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
 ) -> None:
-    """Make a run of predictions that were published, without the model.
+    """Make a run from published predictions, without the model.
 
     **Examples**
 
@@ -45,7 +47,7 @@ def score(
         form=form,
         on=on,
         model=model,
-        kind=spell(kind, KINDS, "--kind"),
+        kind=choice_of(kind, KINDS, "--kind"),
         protocol=protocol,
         margins=margins_of(margin),
         out=out,

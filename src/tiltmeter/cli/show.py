@@ -1,4 +1,4 @@
-"""`tiltmeter show`: print a finished run again."""
+"""`tiltmeter show`: print the results of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +17,11 @@ def show(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="The tables for a paper; they need booktabs.")] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="The tables as LaTeX; they need the package booktabs.")
+    ] = False,
 ) -> None:
-    """Print the result of a run again.
+    """Print the results of a run.
 
     **Examples**
 
@@ -36,7 +38,7 @@ def show(
 
     chosen = [write for write, wanted in ((as_json, json), (as_csv, csv), (as_latex, latex)) if wanted]
     if len(chosen) > 1:
-        raise UsageError("--json, --csv and --latex are for different programs; choose one of them.")
+        raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
     result = Result.load(run)
     if chosen:
         print(chosen[0](result.records))

@@ -1,4 +1,4 @@
-"""The half of `tiltmeter run` that measures translation systems."""
+"""`tiltmeter run` for translation systems."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from tiltmeter.errors import UsageError
 if TYPE_CHECKING:
     from tiltmeter.runs import Result
 
-# What is measured on translations alone is called after the data set that is translated.
+# Benchmarks for translation systems are named after the data set that is translated.
 _SUFFIX = "-mt"
 
 
@@ -47,10 +47,10 @@ def run_translations(
     if len(on) != 1:
         raise UsageError("A translation system is measured on one benchmark; name it as in --on gest-mt:sk,uk.")
     if translator and translations:
-        raise UsageError("Give --translator to translate, or --translations for what is translated, but not both.")
+        raise UsageError("Give --translator to translate, or --translations for finished translations, but not both.")
     if translations is not None:
         if system is None:
-            raise UsageError(f"--system is missing: say what made the translations in {translations}.")
+            raise UsageError(f"--system is missing; give the name of the system that made {translations}.")
         return score_translations(
             translations,
             system=system,

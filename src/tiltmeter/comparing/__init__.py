@@ -1,4 +1,4 @@
-"""Two runs item by item, and the rules of a gate, judged on the ends of intervals."""
+"""Comparison of runs item by item, and rules that a run is checked against."""
 
 from tiltmeter.comparing.comparison import Comparison, Difference, compare
 from tiltmeter.comparing.config import Config, read_config

@@ -1,6 +1,6 @@
-"""Cells: the scores of runs, cut to what can be laid side by side."""
+"""Cells: the scores of one model, benchmark part, language and protocol, as tables that can be compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -9,26 +9,27 @@ import pandas as pd
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms.association import PARTS
 from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
-from tiltmeter.measures.records import OVERALL, protocol_family
+from tiltmeter.measures.records import OVERALL, Record, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.runs.asking import Asking, askings_of, pooled
+from tiltmeter.runs.asking import Asking, askings_from_manifest, pooled
 from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.result import Result
 
+# The attribute of an item that holds its translation by the system that is measured.
+ITEM_TRANSLATION = "translation"
+
 _CASE = ["model", "benchmark", "part", "language", "protocol"]
-_OWN = {*_CASE, "item", "candidate", "role", "score"}
-_TRANSLATION = "translation"
+_SCORE_COLUMNS = {*_CASE, "item", "candidate", "role", "score"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one model said of one part of a benchmark in one language, under one protocol.
+    """The scores of one model on one part of a benchmark in one language, under one protocol.
 
-    `scores` has a row for each item, by part and id, and a column for each role; `attributes` the same rows with what
-    the items are (bias type, target, stereotype). `data` is what the run's manifest says of the data set, `asking` how
-    the model was asked, and `texts` the run's table of items in this benchmark and language, if the run has one.
+    `scores` has a row for each item, indexed by part and id, and a column for each role; `attributes` has the same rows
+    with the items' attributes (bias type, target, stereotype). `data` is the manifest's entry for the data set,
+    `asking` how the model was asked, and `texts` the run's table of items for this benchmark and language, if any.
     """
 
     run: str
@@ -44,21 +45,25 @@ class Cell:
     texts: pd.DataFrame | None = None
 
     def __str__(self) -> str:
-        part = "" if self.part == "all" else f"/{self.part}"
-        return f"{self.model} on {self.benchmark}{part}:{self.language}"
+        return f"{self.model} on {self.location}"
+
+    @property
+    def location(self) -> str:
+        """The benchmark, part and language, as in `stereoset/intrasentence:de`."""
+        return location_of(self.benchmark, self.part, self.language)
 
     def quantities(self) -> list[Quantity]:
-        """What it can be compared in."""
+        """The measures in which the cell can be compared."""
         return quantities_for(self.scores.columns, self.attributes.columns)
 
     def items(self, quantity: Quantity) -> pd.Index:
-        """The items that say something."""
-        if not quantity.values.may_be_blank:
+        """The items that contribute to a measure."""
+        if not quantity.values.may_be_missing:
             return self.scores.index
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """What these items say, a row for each mean that the quantity is made of."""
+        """The contributions of items to a measure: a row for each mean it is made of, a column for each item."""
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
@@ -68,44 +73,44 @@ class Cell:
                     f"{self.model} has no finite score for the role {role} of item {item} in {self.benchmark}/{part}:"
                     f"{self.language}; make the run again."
                 )
-        return quantity.values.of(roles)
+        return quantity.values.contributions(roles)
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """The strata of these items, where the quantity has any."""
+        """The strata of items, if the measure weights items by stratum."""
         if quantity.values.weigh is None:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
     def clusters(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Which of these items belong together, where the measure says by what."""
-        there = [name for name in quantity.values.clusters if name in self.attributes.columns]
-        columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in there}
+        """The clusters of items, if the measure names an attribute to cluster by."""
+        known = [name for name in quantity.values.clusters if name in self.attributes.columns]
+        columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return clusters_of(quantity.values, columns)
 
-    def about(self, item: tuple[str, str]) -> dict[str, str]:
-        """What an item is: its bias type, its target and so on; not what a system made of it."""
-        place = self._place(item)
-        names = [name for name in self.attributes.columns if name != _TRANSLATION]
-        values: dict[str, Any] = {name: self.attributes[name].iat[place] for name in names}
+    def attributes_of(self, item: tuple[str, str]) -> dict[str, str]:
+        """The attributes of an item, such as its bias type and target, without its translation."""
+        row = self._row(item)
+        names = [name for name in self.attributes.columns if name != ITEM_TRANSLATION]
+        values: dict[str, Any] = {name: self.attributes[name].iat[row] for name in names}
         return {name: str(value) for name, value in values.items() if not pd.isna(value)}
 
     def translation(self, item: tuple[str, str]) -> str | None:
-        """What a translation system made of an item."""
-        if _TRANSLATION not in self.attributes.columns:
+        """The translation of an item by the system that is measured; None for language models."""
+        if ITEM_TRANSLATION not in self.attributes.columns:
             return None
-        return str(self.attributes[_TRANSLATION].iat[self._place(item)])
+        return str(self.attributes[ITEM_TRANSLATION].iat[self._row(item)])
 
     def score(self, item: tuple[str, str], role: str) -> float | None:
-        """One score of an item, if it has one for this role."""
+        """The score of an item for a role, if there is one."""
         if role not in self.scores.columns:
             return None
-        return float(self.scores[role].to_numpy()[self._place(item)])
+        return float(self.scores[role].to_numpy()[self._row(item)])
 
-    def _place(self, item: tuple[str, str]) -> int:
+    def _row(self, item: tuple[str, str]) -> int:
         return cast(int, self.scores.index.get_loc(item))
 
     def only(self, where: Mapping[str, str]) -> "Cell":
-        """The same with the items that have these attributes."""
+        """The cell with only the items that have these attributes."""
         keep = np.ones(len(self.attributes), dtype=bool)
         for column, value in where.items():
             if column not in self.attributes.columns:
@@ -115,13 +120,27 @@ class Cell:
         return replace(self, scores=self.scores[keep], attributes=self.attributes[keep])
 
 
+def location_of(benchmark: str, part: str, language: str) -> str:
+    """A benchmark with its part and language, the part only where there are several.
+
+    >>> location_of("stereoset", "intrasentence", "de"), location_of("crows-pairs", "all", "en")
+    ('stereoset/intrasentence:de', 'crows-pairs:en')
+    """
+    return f"{benchmark}{'' if part == 'all' else f'/{part}'}:{language}"
+
+
+def attribute_columns(rows: pd.DataFrame) -> list[str]:
+    """The columns of a table of scores that hold attributes of its items."""
+    return [str(name) for name in rows.columns if name not in _SCORE_COLUMNS and rows[name].notna().any()]
+
+
 def cells_of(run: str, result: Result) -> list[Cell]:
-    """The cells of a run; where both parts of an association benchmark are there, the two pooled as well."""
+    """The cells of a run, followed by those of its pooled parts."""
     cells = []
     data_of = data_sets(result.manifest)
     asked = {
         (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
-        for asking in askings_of(result.manifest, result.scores)
+        for asking in askings_from_manifest(result.manifest, result.scores)
     }
     texts_of = _texts(result)
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
@@ -130,11 +149,11 @@ def cells_of(run: str, result: Result) -> list[Cell]:
         key = (model, benchmark, part, language, protocol)
         asking = asked.get(key) or Asking(*key, "likelihood", None)
         cells.append(Cell(run, *key, *_tables(run, rows, part), data, asking, texts_of.get((benchmark, language))))
-    return [*cells, *_pooled(cells)]
+    return [*cells, *_pooled(cells, result.records)]
 
 
 def _texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
-    """The run's table of items, benchmark by benchmark and language by language."""
+    """The run's table of items by benchmark and language."""
     if result.items is None:
         return {}
     groups = result.items.groupby(["benchmark", "language"], sort=False)
@@ -142,23 +161,31 @@ def _texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def restrict(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
-    """The cells with the items that have these attributes; an error if there is no such attribute, or no such item."""
+    """The cells with only the items that have these attributes; an error if no item has such an attribute or value."""
     columns = list(dict.fromkeys(column for cell in cells for column in cell.attributes.columns))
     for column, value in where.items():
         if column not in columns:
             raise UsageError(
                 f"No item has the attribute {column!r}{did_you_mean(column, columns)}; there is {', '.join(columns)}."
             )
-        there = sorted(
-            {str(one) for cell in cells if column in cell.attributes for one in cell.attributes[column].dropna()}
+        known = sorted(
+            {str(known) for cell in cells if column in cell.attributes for known in cell.attributes[column].dropna()}
         )
-        if value not in there:
+        if value not in known:
             raise UsageError(
-                f"No item has the {column} {value!r}{did_you_mean(value, there)}; there is {', '.join(there[:12])}"
-                f"{' …' if len(there) > 12 else ''}."
+                f"No item has the {column} {value!r}{did_you_mean(value, known)}; there is {shortened(known)}."
             )
     kept = [cell.only(where) for cell in cells]
     return [cell for cell in kept if len(cell.scores)]
+
+
+def shortened(names: Sequence[str], limit: int = 12) -> str:
+    """The first names of a list, separated by commas, for an error message.
+
+    >>> shortened(["a", "b", "c"], 2)
+    'a, b …'
+    """
+    return f"{', '.join(names[:limit])}{' …' if len(names) > limit else ''}"
 
 
 def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -167,28 +194,41 @@ def _tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame, pd.D
         row = rows[twice].iloc[0]
         raise DataError(f"{run} has two scores of {row['model']} for the role {row['role']} of item {row['item']}.")
     scores = rows.pivot(index="item", columns="role", values="score").sort_index()
-    columns = [name for name in rows.columns if name not in _OWN and rows[name].notna().any()]
-    attributes = rows.drop_duplicates("item").set_index("item")[columns].loc[scores.index]
-    # Beside another benchmark, whose items have none, GEST's stereotypes are 8.0 instead of 8.
+    attributes = rows.drop_duplicates("item").set_index("item")[attribute_columns(rows)].loc[scores.index]
+    # In a table with other benchmarks, whose items have no stereotype, GEST's stereotypes are floats: 8.0 for 8.
     attributes = attributes.convert_dtypes()
     index = pd.MultiIndex.from_arrays([[part] * len(scores), scores.index], names=["part", "item"])
     return scores.set_axis(index), attributes.set_axis(index)
 
 
-def _pooled(cells: Sequence[Cell]) -> Iterator[Cell]:
+def _pooled(cells: Sequence[Cell], records: Iterable[Record]) -> Iterator[Cell]:
+    """The cells of parts that the run's measures pooled, as one cell each.
+
+    Parts are pooled here if the run has a record over all parts in a measure that is compared item by item. g_s of GEST
+    is not: over all templates it is the mean of their g_s, which no item contributes to.
+    """
+    overall: dict[tuple[str, ...], dict[str, Record]] = {}
+    for record in records:
+        if record.part == OVERALL and record.view == "all":
+            family = protocol_family(record.protocol.split(" + ")[0])
+            overall_key = (record.model, record.benchmark, record.language, family)
+            overall.setdefault(overall_key, {})[record.measure] = record
     groups: dict[tuple[str, ...], dict[str, Cell]] = {}
     for cell in cells:
-        # "published" goes with "published" and with "published/d", as in the measures.
-        key = (cell.model, cell.benchmark, cell.language, protocol_family(cell.protocol))
-        groups.setdefault(key, {})[cell.part] = cell
-    for parts in groups.values():
-        if set(parts) == set(PARTS):
-            both = [parts[part] for part in PARTS]
-            yield replace(
-                both[0],
-                part=OVERALL,
-                protocol=" + ".join(dict.fromkeys(cell.protocol for cell in both)),
-                scores=pd.concat([cell.scores for cell in both]),
-                attributes=pd.concat([cell.attributes for cell in both]),
-                asking=pooled([cell.asking for cell in both]),
-            )
+        # "published" is pooled with "published" and with "published/d", as in the measures.
+        cell_key = (cell.model, cell.benchmark, cell.language, protocol_family(cell.protocol))
+        groups.setdefault(cell_key, {})[cell.part] = cell
+    for key, parts in groups.items():
+        recorded = overall.get(key, {})
+        first, *others = parts.values()
+        if not others or not any(quantity.name in recorded for quantity in first.quantities()):
+            continue
+        pool = [first, *others]
+        yield replace(
+            first,
+            part=OVERALL,
+            protocol=next(iter(recorded.values())).protocol,
+            scores=pd.concat([cell.scores for cell in pool]),
+            attributes=pd.concat([cell.attributes for cell in pool]),
+            asking=pooled([cell.asking for cell in pool]),
+        )

@@ -1,11 +1,11 @@
-"""What may be compared: numbers of one family, kind of model, protocol and data, unless it is asked for otherwise.
+"""Which cells are comparable: by default those of one family of answers, kind of model, protocol and data.
 
-    kinds        BERT with GPT-2 with T5: their scores are different quantities, asked in different ways
-    protocols    the same kind of model, asked in two ways
-    editions     files of different content under one name
-    tokenizers   means over tokens, such as S_JSD, of models that split texts differently
+    kinds        masked, causal and seq2seq models, whose scores are different quantities
+    protocols    different protocols for one kind of model
+    editions     different files under one name
+    tokenizers   means over tokens, such as S_JSD, of models with different tokenizers
 
-Likelihood and prompting are different questions: they can stand side by side, and are never tested against each other.
+Likelihoods and answers to prompts can be shown side by side, but are never tested against each other.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,46 +17,46 @@ from tiltmeter.measures.records import protocol_family
 
 Across = Literal["kinds", "protocols", "editions", "tokenizers"]
 ACROSS: tuple[Across, ...] = get_args(Across)
-# No option allows it.
+# A difference that no option allows.
 PROMPTING = "prompting"
 
 _WHY = {
     "kinds": "models of different kinds ({}; {}), whose scores are different quantities",
-    "protocols": "asked in different ways ({}; {}), so that a difference may be the protocol's",
+    "protocols": "asked by different protocols ({}; {}), so that a difference may be due to the protocol",
     "editions": "measured on different files of {}, in which items of the same id may differ",
     "tokenizers": "of different tokenizers, so that {} is a mean over different tokens",
-    PROMPTING: "asked for likelihoods and by prompts, which are different questions",
+    PROMPTING: "measured by likelihoods and by prompts, which are different questions",
 }
 _UNKNOWN_KIND = "models whose kind is not known ({}; {}), so that their scores may be different quantities"
 
 
-def differing(one: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
-    """In what two cells differ that should be alike for a comparison; of a mean over tokens, the tokenizers too."""
-    ours, theirs = one.asking, other.asking
-    found = []
+def differing(cell: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
+    """In which respects two cells differ that should be equal for a comparison; tokenizers for means over tokens."""
+    ours, theirs = cell.asking, other.asking
+    respects = []
     if ("prompted" in ours.family) != ("prompted" in theirs.family):
-        found.append(PROMPTING)
-    if one.model != other.model and (ours.kind is None or theirs.kind is None or ours.kind != theirs.kind):
-        # What is asked of a part follows from the kind; what may differ beyond that is the rest of the protocol.
-        found.append("kinds")
+        respects.append(PROMPTING)
+    if cell.model != other.model and (ours.kind is None or theirs.kind is None or ours.kind != theirs.kind):
+        # The case of a part follows from the kind of model; the rest of the protocol should be the same.
+        respects.append("kinds")
         same_protocol = protocol_family(ours.protocol) == protocol_family(theirs.protocol)
     else:
         same_protocol = (ours.protocol, ours.family) == (theirs.protocol, theirs.family)
     if not same_protocol:
-        found.append("protocols")
-    if one.language == other.language and _files(one) != _files(other):
-        found.append("editions")
-    same_tokens = one.model == other.model or (ours.tokenizer is not None and ours.tokenizer == theirs.tokenizer)
-    if measure is not None and measure.by_token and not same_tokens:
-        found.append("tokenizers")
-    return found
+        respects.append("protocols")
+    if cell.language == other.language and _files(cell) != _files(other):
+        respects.append("editions")
+    same_tokens = cell.model == other.model or (ours.tokenizer is not None and ours.tokenizer == theirs.tokenizer)
+    if measure is not None and measure.per_token and not same_tokens:
+        respects.append("tokenizers")
+    return respects
 
 
-def refusal(one: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
-    """The sentence that says why two cells are not compared, and how they would be."""
-    lacking = [name for name in differing(one, other, measure) if name not in across]
-    reasons = " and ".join(_reason(name, one, other, measure) for name in lacking)
-    both = f"{one} and {other}" if str(one) != str(other) else f"{one} (in {one.run}) and the same (in {other.run})"
+def refusal(cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
+    """Why two cells are not compared, and the option that allows it."""
+    lacking = [name for name in differing(cell, other, measure) if name not in across]
+    reasons = " and ".join(_reason(name, cell, other, measure) for name in lacking)
+    both = f"{cell} and {other}" if str(cell) != str(other) else f"{cell} (in {cell.run}) and the same (in {other.run})"
     if PROMPTING in lacking:
         return f"{both} are not tested against each other: they were {_WHY[PROMPTING]}."
     options = " ".join(f"--across {name}" for name in lacking)
@@ -64,32 +64,32 @@ def refusal(one: Cell, other: Cell, across: Sequence[str], measure: Measure | No
 
 
 def warnings(pairs: Iterable[tuple[Cell, Cell, Measure]]) -> Iterator[str]:
-    """What stands beside comparisons that were asked for although something differs, and beside those of languages."""
+    """The warnings for comparisons that `--across` allowed, and for those between languages."""
     seen: dict[str, str] = {}
     languages = False
-    for one, other, measure in pairs:
-        languages |= one.language != other.language
-        for name in differing(one, other, measure):
-            seen.setdefault(name, f"{one.model} and {other.model} are {_reason(name, one, other, measure)}.")
+    for cell, other, measure in pairs:
+        languages |= cell.language != other.language
+        for name in differing(cell, other, measure):
+            seen.setdefault(name, f"{cell.model} and {other.model} are {_reason(name, cell, other, measure)}.")
     for name, words in seen.items():
         yield f"Compared across {name}: {words}"
     if languages:
-        yield "Between languages, a difference may be the translation's as much as the model's."
+        yield "A difference between languages may be due to the translation as much as to the model."
 
 
-def _reason(name: str, one: Cell, other: Cell, measure: Measure | None) -> str:
-    if name == "kinds" and None in (one.asking.kind, other.asking.kind):
-        return _UNKNOWN_KIND.format(*(cell.asking.kind or "unknown" for cell in (one, other)))
+def _reason(name: str, cell: Cell, other: Cell, measure: Measure | None) -> str:
+    if name == "kinds" and None in (cell.asking.kind, other.asking.kind):
+        return _UNKNOWN_KIND.format(*(side.asking.kind or "unknown" for side in (cell, other)))
     if name == "kinds":
-        return _WHY[name].format(one.asking.kind, other.asking.kind)
+        return _WHY[name].format(cell.asking.kind, other.asking.kind)
     if name == "protocols":
-        return _WHY[name].format(*(f"{cell.protocol}, {cell.asking.family}" for cell in (one, other)))
+        return _WHY[name].format(*(f"{side.protocol}, {side.asking.family}" for side in (cell, other)))
     if name == "editions":
-        return _WHY[name].format(f"{one.benchmark}:{one.language}")
+        return _WHY[name].format(f"{cell.benchmark}:{cell.language}")
     return _WHY[name].format(measure.name if measure else "the measure")
 
 
 def _files(cell: Cell) -> frozenset[str]:
-    """The hashes of the files that a cell is of; their names do not matter."""
+    """The hashes of the data files of a cell, regardless of their names."""
     files = cell.data.get("parts", {}).get(cell.part) or cell.data.get("files") or {}
     return frozenset(files.values())

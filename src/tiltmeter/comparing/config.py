@@ -1,4 +1,4 @@
-"""Rules in a file: the [[check]] tables of tiltmeter.toml."""
+"""Rules from a file: the [[check]] tables of tiltmeter.toml."""
 
 import tomllib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _KEYS = (*_KINDS, "baseline", "lenient")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The rules of a file. `baseline` is the run to compare with, found from where the file is."""
+    """The rules of a file. `baseline` is the run to compare with, relative to the file."""
 
     rules: list[Rule]
     baseline: Path | None
@@ -25,7 +25,7 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Read the [[check]] tables of a file. Other tables are left alone."""
+    """Read the [[check]] tables of a file; other tables are ignored."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -38,32 +38,36 @@ def read_config(path: Path) -> Config:
             f'{path} has no [[check]] table; begin one with [[check]] and max = "stereoset.SS distance 5".'
         )
     rules = [rule for number, table in enumerate(tables, 1) for rule in _rules(f"{path}, check {number}", table)]
-    baselines = _all(path, tables, "baseline", str)
-    lenient = _all(path, tables, "lenient", bool)
-    return Config(rules, path.parent / baselines if baselines else None, lenient)
+    baseline = _shared(path, tables, "baseline", str)
+    lenient = _shared(path, tables, "lenient", bool)
+    return Config(rules, path.parent / baseline if baseline else None, lenient)
 
 
-def _rules(place: str, table: dict[str, Any]) -> Iterator[Rule]:
+def _rules(source: str, table: dict[str, Any]) -> Iterator[Rule]:
     for key in table:
         if key not in _KEYS:
-            raise UsageError(f"{place}: {key!r} is not known{did_you_mean(key, _KEYS)}; there is {', '.join(_KEYS)}.")
+            raise UsageError(f"{source}: {key!r} is not known{did_you_mean(key, _KEYS)}; there is {', '.join(_KEYS)}.")
     for kind in _KINDS:
         given = table.get(kind, [])
         for text in given if isinstance(given, list) else [given]:
             if isinstance(text, bool) or not isinstance(text, str | int | float):
-                raise UsageError(f"{place}: {kind} wants a rule in quotation marks, not {text!r}.")
+                raise UsageError(f"{source}: {kind} should be a rule in quotation marks, not {text!r}.")
             try:
                 yield parse_rule(kind, str(text))
             except UsageError as error:
-                raise UsageError(f"{place}: {error}") from None
+                raise UsageError(f"{source}: {error}") from None
 
 
-def _all(path: Path, tables: list[dict[str, Any]], key: str, kind: type) -> Any:
-    """The value of a key that holds for all tables, wherever it stands; None if it stands nowhere."""
+def _shared(path: Path, tables: list[dict[str, Any]], key: str, kind: type) -> Any:
+    """The value of a key that applies to all tables, whichever has it; None if none has."""
     values = [table[key] for table in tables if key in table]
     for value in values:
         if not isinstance(value, kind):
-            raise UsageError(f"{path}: {key} is {value!r}; a {'text' if kind is str else 'true or false'} is wanted.")
+            raise UsageError(
+                f"{path}: {key} is {value!r}; it should be {'a text' if kind is str else 'true or false'}."
+            )
         if value != values[0]:
-            raise UsageError(f"{path}: {key} is given twice, as {values[0]!r} and {value!r}; there can be one.")
+            raise UsageError(
+                f"{path}: {key} is given twice, as {values[0]!r} and {value!r}; it applies to the whole file."
+            )
     return values[0] if values else None

@@ -1,12 +1,12 @@
-"""Rules, as they are written on the command line and in tiltmeter.toml.
+"""The syntax of rules on the command line and in tiltmeter.toml.
 
 BENCHMARK[/PART][:LANGUAGE,…].MEASURE[[NAME=GROUP]] [distance] NUMBER
 
-stereoset.SS distance 5                      SS of both parts pooled, every language, within 5 of 50
+stereoset.SS distance 5                      SS of the pooled parts, in every language, within 5 of 50
 stereoset/intrasentence:de.LMS 70            of one part, in one language
 stereoset.SS[bias_type=gender] distance 10   of the items about gender; bias_type=* is every bias type by itself
-gender-pairs.S_JSD distance 4                a name may be cut short where it stays the only one
-2                                            for no-worse-than alone: every percentage that leans
+gender-pairs.S_JSD distance 4                a measure may be abbreviated if that is unambiguous
+2                                            only for no-worse-than: every percentage of preferences, such as SS
 """
 
 import math
@@ -21,10 +21,10 @@ Kind = Literal["max", "min", "no-worse-than"]
 GRAMMAR = "BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER, as in: stereoset.SS distance 5"
 EVERY = "*"
 
-# The last part is the number. The benchmark ends at the first dot, or if it is a file of one's own, after .jsonl.
+# The benchmark ends at the first dot, or after .jsonl if it is a user's file; the number comes last.
 _RULE = re.compile(
     r"""
-    (?P<place>.*?\.jsonl[^.]*|[^.\[]+) \. (?P<measure>[^\[]+?)
+    (?P<location>.*?\.jsonl[^.]*|[^.\[]+) \. (?P<measure>[^\[]+?)
     (?:\[ \s* (?P<view>[^=\]]+?) \s* = \s* (?P<group>[^\]]+?) \s* \])?
     (?P<distance>\s+distance)? \s+ (?P<number>\S+)
     """,
@@ -34,7 +34,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A limit on a measure. Without a measure, it is on every percentage that leans."""
+    """A limit on a measure; without a measure, on every percentage of preferences."""
 
     kind: Kind
     text: str
@@ -52,7 +52,7 @@ class Rule:
 
 
 def parse_rule(kind: Kind, text: str) -> Rule:
-    """Read a rule.
+    """Parse a rule.
 
     >>> rule = parse_rule("max", "stereoset/intrasentence:de.SS[bias_type=gender] distance 5")
     >>> rule.benchmark, rule.part, rule.languages, rule.measure, rule.group, rule.distance, rule.limit
@@ -61,15 +61,15 @@ def parse_rule(kind: Kind, text: str) -> Rule:
     text = " ".join(text.split())
     if kind == "no-worse-than" and " " not in text:
         return Rule(kind, text, _limit(kind, text, text))
-    found = _RULE.fullmatch(text)
-    if found is None:
+    match = _RULE.fullmatch(text)
+    if match is None:
         raise UsageError(f"The rule {text!r} cannot be read; write {GRAMMAR}.")
-    if kind == "no-worse-than" and found["distance"]:
-        raise UsageError(f"The rule {text!r} is about distance already, since worse means farther; leave the word out.")
-    benchmark, part, languages = _place(found["place"], text)
-    limit = _limit(kind, found["number"], text)
-    if found["distance"] and limit < 0:
-        raise UsageError(f"The rule {text!r} asks for a distance below 0, which nothing has.")
+    if kind == "no-worse-than" and match["distance"]:
+        raise UsageError(f"The rule {text!r} is about the distance already; leave out the word.")
+    benchmark, part, languages = _location(match["location"], text)
+    limit = _limit(kind, match["number"], text)
+    if match["distance"] and limit < 0:
+        raise UsageError(f"The rule {text!r} asks for a distance below 0, but distances are at least 0.")
     return Rule(
         kind,
         text,
@@ -77,20 +77,22 @@ def parse_rule(kind: Kind, text: str) -> Rule:
         benchmark,
         part,
         languages,
-        found["measure"].strip(),
-        found["view"] or "all",
-        found["group"] or "all",
-        bool(found["distance"]),
+        match["measure"].strip(),
+        match["view"] or "all",
+        match["group"] or "all",
+        bool(match["distance"]),
     )
 
 
-def _place(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
+def _location(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
     before, dot, after = text.rpartition(".jsonl") if ".jsonl" in text else ("", "", text)
     rest, colon, tail = after.partition(":")
     languages = tuple(filter(None, (language.strip() for language in tail.split(","))))
     name, slash, part = rest.partition("/")
     if (colon and not languages) or (slash and not part) or not (before + dot + name).strip():
-        raise UsageError(f"The rule {rule!r} names no place; write {GRAMMAR}.")
+        raise UsageError(
+            f"The rule {rule!r} names no benchmark, part or language where one should be; write {GRAMMAR}."
+        )
     return before + dot + name, part or None, languages
 
 
@@ -102,5 +104,5 @@ def _limit(kind: Kind, text: str, rule: str) -> float:
     if not math.isfinite(limit):
         raise UsageError(f"The rule {rule!r} ends in {text!r}, which is not a number; write {GRAMMAR}.")
     if kind == "no-worse-than" and limit < 0:
-        raise UsageError(f"The rule {rule!r} allows less than nothing; the margin of no-worse-than is 0 or more.")
+        raise UsageError(f"The rule {rule!r} has a negative margin; the margin of no-worse-than is 0 or more.")
     return limit

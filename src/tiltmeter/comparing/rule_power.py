@@ -1,4 +1,4 @@
-"""What a rule can tell at all: how often a model without bias passes it, and how many items it would take."""
+"""The power of a rule: how often a model without bias passes it, and how many items that takes."""
 
 import math
 from dataclasses import dataclass
@@ -8,16 +8,15 @@ from scipy.special import ndtr, stdtrit
 from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.measures.estimates import LEVEL
 
-# How often a rule should pass a model without bias.
+# The probability with which a model without bias should pass a rule.
 WANTED = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How far a number may be from where an even model is, below and above, before a rule is broken; None: any
-    distance.
+    """The distance below and above the ideal within which a rule is met; None: no limit on that side.
 
-    `error` is its standard error, with so many degrees of freedom.
+    `error` is the standard error of the number, `freedom` its degrees of freedom. An even model is one without bias.
     """
 
     below: float | None
@@ -39,7 +38,7 @@ class Room:
         return max(0.0, float(ndtr(high) - ndtr(low)))
 
     def needed(self, n: int, lenient: bool) -> int | None:
-        """With how many items of this kind an even model would pass 95 times in 100; None where none would do.
+        """The number of items with which an even model passes with probability 0.95; None if no number is enough.
 
         >>> Room(5.0, 5.0, 1.8, 400).needed(1000, False)
         1995
@@ -62,19 +61,19 @@ class Room:
 
 
 def even_error(value: float, error: float, ideal: float, bounds: tuple[float, float] | None) -> float:
-    """The standard error that an even model has with as many items: that of a percentage is greatest in the middle.
+    """The standard error of an even model with the same items; that of a percentage is largest in the middle.
 
     >>> round(even_error(90.0, 3.0, 50.0, (0.0, 100.0)), 2), even_error(0.3, 0.1, 0.0, None)
     (5.0, 0.1)
     """
     if bounds is None or not bounds[0] < ideal < bounds[1] or not bounds[0] < value < bounds[1]:
         return error
-    there, even = ((at - bounds[0]) * (bounds[1] - at) for at in (value, ideal))
-    return error * math.sqrt(even / there)
+    variance, even = ((at - bounds[0]) * (bounds[1] - at) for at in (value, ideal))
+    return error * math.sqrt(even / variance)
 
 
 def room_of(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bool = False) -> Room:
-    """The room that a rule leaves to a number around its ideal; of a ratio, that of its logarithm."""
+    """The room that a rule leaves around the ideal; for a ratio, on the log scale."""
 
     def position(value: float) -> float:
         return math.log(max(value, 1e-300)) if ratio else value

@@ -1,9 +1,8 @@
-"""How a rule came out: a limit held against a number, on the ends of its interval.
+"""The outcome of a rule: the limit is compared with an end of the number's confidence interval.
 
-The burden of proof is the release's: a rule holds when the whole interval meets it, so for a maximum the upper end must
-not be above it. What was measured on too few items to tell does not hold: a gate that opens because nobody looked
-closely is none, and measuring more items is the way through. With `lenient` it is the other way round: a rule fails
-only when the whole interval breaks it. A number whose verdict is "not interpretable" meets no rule in either way.
+A rule holds if the whole interval meets it; for a maximum, the upper end must not exceed the limit. With too few items
+the interval is wide and the rule fails, as in a non-inferiority trial; the remedy is to measure more items. With
+`lenient` a rule fails only if the whole interval breaks it. A number whose verdict is "not interpretable" always fails.
 """
 
 from dataclasses import dataclass
@@ -17,17 +16,17 @@ Outcome = Literal["holds", "not shown", "broken", "not interpretable"]
 
 @dataclass(frozen=True, slots=True)
 class RuleVerdict:
-    """One rule judged on one number.
+    """The outcome of one rule on one number.
 
-    `of` says which number, `end` which end of its interval was judged. `even` is the probability that a model without
-    any bias passes the rule with so many items; None where the rule is not about bias. `needed` is the number of items
-    with which it would pass 95 times in 100. `note` says what else there is to know.
+    `quantity` names the number, `location` its benchmark, part and language, `end` the end of its interval that was
+    judged. `even` is the probability that a model without bias passes the rule with n items; None if the rule is not
+    about bias. `needed` is the number of items with which it passes with probability 0.95.
     """
 
     rule: Rule
     model: str
-    place: str
-    of: str
+    location: str
+    quantity: str
     value: float
     low: float | None
     high: float | None
@@ -41,7 +40,7 @@ class RuleVerdict:
 
     @property
     def judged(self) -> float:
-        """The number that was held against the limit."""
+        """The number that was compared with the limit."""
         ends = {"upper": self.high, "lower": self.low, "value": self.value}
         return float(self.value if ends[self.end] is None else ends[self.end] or 0.0)
 
@@ -49,8 +48,8 @@ class RuleVerdict:
 def judge(
     rule: Rule,
     model: str,
-    place: str,
-    of: str,
+    location: str,
+    quantity: str,
     value: float,
     ends: Interval | None,
     n: int,
@@ -61,7 +60,7 @@ def judge(
     uninterpretable: str = "",
     note: str = "",
 ) -> RuleVerdict:
-    """Hold a number and its interval against a rule; without an interval, the number itself is judged."""
+    """Judge a number by a rule, on its interval or, if it has none, on its value."""
     low, high = ends or (value, value)
     at_least = rule.kind == "min"
     holds = low >= rule.limit if at_least else high <= rule.limit
@@ -71,8 +70,8 @@ def judge(
     return RuleVerdict(
         rule=rule,
         model=model,
-        place=place,
-        of=of,
+        location=location,
+        quantity=quantity,
         value=value,
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,

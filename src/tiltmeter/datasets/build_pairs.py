@@ -1,8 +1,8 @@
-"""Pairs of gendered translations, made as GEST's authors made theirs (Pikuliak et al. 2024, section 4.3.2).
+"""Build gendered pairs from translations, as GEST's authors did (Pikuliak et al. 2024, section 4.3.2).
 
-A sentence is translated by itself, which gives it one gender, and as something that a person of the other gender says
-(`She said: "…"`), which should give it the other. If the two translations differ in one word and its two forms begin
-alike, they are a pair; a translator that changes its wording with the prompt gives none.
+A sentence is translated by itself, which gives one gender, and in a prompt for a speaker of the other gender
+(`She said: "…"`), which should give the other. The two translations are a pair if they differ in one word and both
+forms of the word have the same first letter.
 """
 
 import csv
@@ -16,7 +16,7 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import AGAIN, GenderedPairItem, fault
+from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import Gender, speaker_gender
 
@@ -28,23 +28,23 @@ _PROMPT = re.compile(
     r"""(?:the\ )?(?:(?P<masculine>he|man)|(?P<feminine>she|woman))(?:\ said)?:?\ ["“]?(?P<sentence>.+?)["”]?""",
     re.IGNORECASE | re.VERBOSE,
 )
-# What somebody says, in the quotation marks of nine languages, of which the second may be missing; or after a colon.
-_SAID = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](.+)', ": (.+)")))
-_FINAL = (".", "?", "!")
+# Direct speech: in quotation marks of any of the nine languages (the closing one may be missing), or after a colon.
+_SPEECH = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](.+)', ": (.+)")))
+_FINAL_MARKS = (".", "?", "!")
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """The pairs, and how many sentences gave none, by the reason."""
+class BuiltPairs:
+    """The pairs, and the number of rejected sentences by reason."""
 
     pairs: list[GenderedPairItem] = field(default_factory=list)
-    without: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
 
 
 def build_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
-) -> Built:
-    """Pair up the translations of GEST sentences by themselves with those as said by somebody of the other gender.
+) -> BuiltPairs:
+    """Pair translations of GEST sentences by themselves with translations in prompts for the other gender.
 
     >>> sentence = GestItem("0", "en", 9, "I was sure.")
     >>> made = [("I was sure.", "Bol som si istá."), ('She said: "I was sure."', "Povedala: „Bola som si istá.“")]
@@ -59,21 +59,21 @@ def build_pairs(
             alone.setdefault(source, target)
         elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
             gender: Gender = "masculine" if prompt["masculine"] else "feminine"
-            prompted.setdefault((prompt["sentence"], gender), []).append(said(target, prompt["sentence"]))
-    built = Built()
+            prompted.setdefault((prompt["sentence"], gender), []).append(quoted_speech(target, prompt["sentence"]))
+    built = BuiltPairs()
     seen: set[tuple[str, str]] = set()
     for item in sentences:
-        found = _pair(item.sentence, alone, prompted, language)
-        if isinstance(found, str):
-            built.without[found] += 1
-        elif found in seen:
-            built.without[AGAIN] += 1
+        pair = _pair(item.sentence, alone, prompted, language)
+        if isinstance(pair, str):
+            built.rejected[pair] += 1
+        elif pair in seen:
+            built.rejected[REPEATED_PAIR] += 1
         else:
-            seen.add(found)
+            seen.add(pair)
             identifier = f"{translator}-{item.id}" if translator else item.id
             built.pairs.append(
                 GenderedPairItem(
-                    identifier, language, item.stereotype, *found, original=item.sentence, translator=translator
+                    identifier, language, item.stereotype, *pair, original=item.sentence, translator=translator
                 )
             )
     return built
@@ -82,7 +82,7 @@ def build_pairs(
 def _pair(
     sentence: str, alone: dict[str, str], prompted: dict[tuple[str, Gender], list[str]], language: str
 ) -> tuple[str, str] | str:
-    """The two translations of a sentence, the man's first; or why there are none."""
+    """The (masculine, feminine) translations of a sentence, or the reason why it is rejected."""
     if sentence not in alone:
         return NOT_TRANSLATED
     gender = speaker_gender(alone[sentence], language)
@@ -91,25 +91,27 @@ def _pair(
     reason = NOT_PROMPTED
     for other in prompted.get((sentence, "feminine" if gender == "masculine" else "masculine"), []):
         pair = (alone[sentence], other) if gender == "masculine" else (other, alone[sentence])
-        found = fault(*pair)
-        if found is None:
+        rejected = rejection_reason(*pair)
+        if rejected is None:
             return pair
-        reason = found
+        reason = rejected
     return reason
 
 
-def said(translation: str, sentence: str) -> str:
-    """What is said in the translation of a prompt, with the final mark that the English sentence has.
+def quoted_speech(translation: str, sentence: str) -> str:
+    """The direct speech in the translation of a prompt, ending in the final mark of the English sentence.
 
-    >>> said("Žena povedala: „Som doma“.", "I am at home.")
+    >>> quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'
     """
-    spoken = next((found[1] for form in _SAID if (found := form.search(translation))), translation).strip()
-    return spoken + sentence[-1] if sentence.endswith(_FINAL) and not spoken.endswith(_FINAL) else spoken
+    matches = (pattern.search(translation) for pattern in _SPEECH)
+    speech = next((match[1] for match in matches if match), translation).strip()
+    lacks_mark = sentence.endswith(_FINAL_MARKS) and not speech.endswith(_FINAL_MARKS)
+    return speech + sentence[-1] if lacks_mark else speech
 
 
 def read_translations(path: Path) -> list[tuple[str, str]]:
-    """The rows of a CSV file with the columns `from` and `to`."""
+    """The (source, translation) rows of a CSV file with the columns `from` and `to`."""
     try:
         reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
         if not {"from", "to"} <= set(reader.fieldnames or ()):

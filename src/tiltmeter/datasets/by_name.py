@@ -1,4 +1,4 @@
-"""Items by name: of the data sets there are, and of files."""
+"""Load and validate items by data set name, file path or specification."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,48 +12,61 @@ from tiltmeter.datasets.validate import Examination, examine
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_of
 
-__all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec"]
+__all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec", "names"]
+
+
+def names() -> list[str]:
+    """The names of all data sets, those of plug-ins included.
+
+    >>> names()[:3]
+    ['starter', 'starter-pairs', 'starter-gest']
+    """
+    return list(DATASETS)
 
 
 def dataset(name: str) -> Dataset:
-    """The data set of that name."""
+    """The data set with this name."""
     if name not in DATASETS:
-        there = ", ".join(DATASETS)
-        near = did_you_mean(name, DATASETS)
-        raise UsageError(f"There is no data set {name!r}{near}; there are {there}, and paths of .jsonl files.")
+        known = ", ".join(DATASETS)
+        suggestion = did_you_mean(name, DATASETS)
+        raise UsageError(f"There is no data set {name!r}{suggestion}; there are {known}, and paths of .jsonl files.")
     return DATASETS[name]
 
 
-def load(name: str, part: str | None, language: str) -> list[Item]:
-    """The items of a data set in one language, of one part or (None) of all parts."""
-    sources = dataset(name).select(part, [language])
+def load(name: str, part: str | None = None, language: str | None = None) -> list[Item]:
+    """The items of a data set; None means all parts, or all languages.
+
+    >>> load("starter", "intrasentence", "en")[0].target
+    'grandmother'
+    """
+    sources = dataset(name).select(part, () if language is None else [language])
     return _of_part((item for source in sources for item in source.examine().accept()), part)
 
 
-def load_file(path: Path) -> list[Item]:
-    """The items of a JSONL file of your own."""
-    return jsonl.read_jsonl(path)
+def load_file(path: Path | str) -> list[Item]:
+    """The items of a JSONL file."""
+    return jsonl.read_jsonl(Path(path))
 
 
 def load_spec(spec: Spec) -> list[Item]:
-    """The items a specification asks for, language by language."""
+    """The items that a specification selects, language by language."""
     if spec.path is None:
         languages = spec.languages or dataset(spec.name).languages
         return [item for language in languages for item in load(spec.name, spec.part, language)]
     items = load_file(spec.path)
-    there = tuple(dict.fromkeys(item.language for item in items))
+    available = tuple(dict.fromkeys(item.language for item in items))
     for language in spec.languages:
-        if language not in there:
-            raise UsageError(f"{spec.name} has no language {language!r}; it has {', '.join(there)}.")
-    items = [item for language in spec.languages or there for item in items if item.language == language]
-    chosen = _of_part(items, spec.part)
-    if not chosen:
+        if language not in available:
+            raise UsageError(f"{spec.name} has no language {language!r}; it has {', '.join(available)}.")
+    items = [item for language in spec.languages or available for item in items if item.language == language]
+    selected = _of_part(items, spec.part)
+    if not selected:
         raise UsageError(f"{spec.name} has no items of the part {spec.part!r}.")
-    return chosen
+    return selected
 
 
 def examine_spec(spec: Spec) -> list[Examination]:
-    """What is found in each of the files that a specification asks for."""
+    """The validation result of each file that a specification selects."""
     if spec.path is not None:
         return [examine(str(spec.path), jsonl.parse(spec.path))]
     return [source.examine() for source in dataset(spec.name).select(spec.part, spec.languages)]

@@ -1,14 +1,14 @@
-"""Where downloads and stored answers live."""
+"""The cache folder for downloads and stored answers."""
 
 import os
 from pathlib import Path
 
 
 def cache_dir() -> Path:
-    """The cache folder: `TILTMETER_CACHE` if set, else the platform's own place. It may not exist yet."""
+    """`TILTMETER_CACHE` if set, else the platform's cache folder; it may not exist yet."""
     setting = os.environ.get("TILTMETER_CACHE")
     if setting:
         return Path(setting).expanduser()
-    from platformdirs import user_cache_path  # imported late, for cluster nodes that have torch and little else
+    from platformdirs import user_cache_path  # imported here, since cluster nodes with only torch may lack it
 
     return user_cache_path("tiltmeter", appauthor=False)

@@ -1,4 +1,4 @@
-"""The data sets there are."""
+"""The catalogue of data sets."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -23,21 +23,21 @@ def _upstream(
     limits: tuple[str, ...],
     files: Iterable[tuple[str, str | None, Format, str]],
     parts: tuple[str, ...] = (),
-    beside: Callable[[str], str] | None = None,
+    companion: Callable[[str], str] | None = None,
 ) -> Dataset:
-    """`beside` gives the path of the file that goes with the one at a path, where two belong together."""
-    about = repositories()[repository]
+    """A data set of pinned files; `companion` maps the path of a file to that of its second file, if it has one."""
+    repo = repositories()[repository]
     sources = tuple(
         Source(
             language,
             part,
             format,
             upstream_file(repository, path),
-            upstream_file(repository, beside(path)) if beside else None,
+            upstream_file(repository, companion(path)) if companion else None,
         )
         for language, part, format, path in files
     )
-    return Dataset(name, form, description, about.licence, about.citation, about.warning, limits, sources, parts)
+    return Dataset(name, form, description, repo.licence, repo.citation, repo.warning, limits, sources, parts)
 
 
 def _starter(
@@ -59,7 +59,7 @@ def _starter(
 _AMERICAN = "the stereotypes are American, in the translations too"
 _FAULTY = "many items are faulty as tests of a stereotype (Blodgett et al. 2021, Stereotyping Norwegian Salmon)"
 
-_OWN: tuple[Dataset, ...] = (
+_BUILTIN: tuple[Dataset, ...] = (
     _starter(
         "starter",
         "association",
@@ -84,7 +84,7 @@ _OWN: tuple[Dataset, ...] = (
         "slds-lmu/stereotypes-multi",
         "stereoset",
         "association",
-        "StereoSet in five languages, machine-translated from English and in part mended by hand",
+        "StereoSet in five languages, machine-translated from English and in part corrected by hand",
         (
             _FAULTY,
             _AMERICAN,
@@ -179,29 +179,29 @@ _OWN: tuple[Dataset, ...] = (
             for part in WINOBIAS_PARTS
         ),
         WINOBIAS_PARTS,
-        beside=lambda path: path.replace("pro_", "anti_"),
+        companion=lambda path: path.replace("pro_", "anti_"),
     ),
 )
 
 
 class Catalogue(Mapping[str, Dataset]):
-    """The data sets by name: Tiltmeter's own, and those that packages bring by the entry points `tiltmeter.datasets`.
+    """Data sets by name: built-in ones, and those of entry points in the group `tiltmeter.datasets`.
 
-    Plug-ins are loaded when the catalogue is first looked at, since they import from this package.
+    Plug-ins import from this package, so they are loaded on first access.
     """
 
     @cached_property
-    def _found(self) -> dict[str, Dataset]:
-        return by_name(list(_OWN), "datasets", Dataset, lambda data: str(data.name))
+    def _datasets(self) -> dict[str, Dataset]:
+        return by_name(list(_BUILTIN), "datasets", Dataset, lambda data: str(data.name))
 
     def __getitem__(self, name: str) -> Dataset:
-        return self._found[name]
+        return self._datasets[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._datasets)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._datasets)
 
 
 DATASETS = Catalogue()

@@ -1,10 +1,10 @@
-"""A data set: files, and what there is to know about them."""
+"""The classes `Dataset` and `Source` (one file of a data set)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.datasets.fetch import fetch, is_here
+from tiltmeter.datasets.fetch import fetch, is_local
 from tiltmeter.datasets.readers import Format, examine_file
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.datasets.upstream import UpstreamFile
@@ -16,36 +16,36 @@ from tiltmeter.errors import UsageError
 class Source:
     """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
 
-    `beside` is the other half of a file that is no use alone: it lies in the same folder, and the reader finds it.
+    `companion` is a second file that the reader needs; it is in the same folder.
     """
 
     language: str
     part: str | None
     format: Format
     file: UpstreamFile | Path
-    beside: UpstreamFile | None = None
+    companion: UpstreamFile | None = None
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The file, and the other half if it has one."""
-        return (self.file,) if self.beside is None else (self.file, self.beside)
+        """The file, and its companion if it has one."""
+        return (self.file,) if self.companion is None else (self.file, self.companion)
 
     def paths(self) -> list[Path]:
-        """Where the files are on this machine; they are downloaded if they are not here yet."""
+        """The local paths of the files, which are downloaded if necessary."""
         return [file if isinstance(file, Path) else fetch(file) for file in self.files]
 
-    def is_here(self) -> bool:
-        """Whether the files can be had without a download."""
-        return all(isinstance(file, Path) or is_here(file) for file in self.files)
+    def is_local(self) -> bool:
+        """Whether the files are available without a download."""
+        return all(isinstance(file, Path) or is_local(file) for file in self.files)
 
     def examine(self) -> Examination:
-        """The items of the file, and everything found in it."""
+        """Read and validate the file."""
         return examine_file(self.paths()[0], self.format, self.language)
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set: what is in it, on what terms, and what it cannot tell."""
+    """A data set: its files, licence, citation, content warning and known limitations."""
 
     name: str
     form: str
@@ -59,15 +59,15 @@ class Dataset:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages it comes in."""
+        """The languages of its files."""
         return tuple(dict.fromkeys(source.language for source in self.sources))
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
-        """The files that hold a part (None: all parts) in some languages (empty: all); a UsageError if none can."""
+        """The files with this part (None: all) in these languages (empty: all); a UsageError if there are none."""
         languages = tuple(languages)
         if part is not None and part not in self.parts:
-            there = f"its parts are {', '.join(self.parts)}" if self.parts else "it has no parts"
-            raise UsageError(f"{self.name} has no part {part!r}{did_you_mean(part, self.parts)}; {there}.")
+            known = f"its parts are {', '.join(self.parts)}" if self.parts else "it has no parts"
+            raise UsageError(f"{self.name} has no part {part!r}{did_you_mean(part, self.parts)}; {known}.")
         for language in languages:
             if language not in self.languages:
                 raise UsageError(f"{self.name} has no language {language!r}; it has {', '.join(self.languages)}.")

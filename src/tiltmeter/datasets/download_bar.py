@@ -1,4 +1,4 @@
-"""A progress bar for downloads, on a terminal."""
+"""A progress bar for downloads."""
 
 import sys
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from contextlib import ExitStack, contextmanager
 
 from tiltmeter.datasets.download import Progress
 
-WORTH_A_BAR = 1_000_000
-"""Bytes; what is smaller is there before a bar would be read."""
+MIN_SIZE = 1_000_000
+"""Bytes; smaller files get no bar."""
 
 
 @contextmanager
 def terminal_bar(name: str) -> Iterator[Progress]:
-    """Draws a bar on stderr if that is a terminal and the file is large enough; else draws nothing."""
+    """Draw a progress bar on stderr if it is a terminal and the file is large enough."""
     with ExitStack() as stack:
         update: Progress | None = None
 
         def show(received: int, total: int | None) -> None:
             nonlocal update
-            if update is None and (total or 0) > WORTH_A_BAR and sys.stderr.isatty():
+            if update is None and (total or 0) > MIN_SIZE and sys.stderr.isatty():
                 update = stack.enter_context(_rich_bar(name))
             if update is not None:
                 update(received, total)
@@ -28,7 +28,7 @@ def terminal_bar(name: str) -> Iterator[Progress]:
 
 @contextmanager
 def _rich_bar(name: str) -> Iterator[Progress]:
-    # Here and not above: most calls never draw, and rich is slow to import.
+    # Imported here: rich is slow to import, and most calls draw nothing.
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""Upstream files on this machine: from a mirror, from the cache, or downloaded into the cache."""
+"""Local copies of upstream files: from a mirror, from the cache, or downloaded into the cache."""
 
 import os
 from collections.abc import Callable
@@ -21,14 +21,14 @@ ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 
 
 class AbsentError(DownloadError):
-    """The file is not on this machine and could not be brought here; nothing is said about its content."""
+    """The file is not available locally and could not be downloaded."""
 
 
 def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
-    """The local path of `file`, whose content has been checked against its pin.
+    """The local path of `file`, verified against its pin; downloads it if necessary.
 
-    With `TILTMETER_MIRROR` set to a folder the file is used where it lies there; set to an http(s) address, that is
-    asked instead of GitHub. `show` is called with the file's name when a download begins.
+    If `TILTMETER_MIRROR` is a folder, the file is used in place there; if it is an http(s) address, it replaces GitHub.
+    `show` is called with the file's name when a download begins.
     """
     mirror = _mirror()
     if isinstance(mirror, Path) and (path := mirror / file.name).is_file():
@@ -45,9 +45,9 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{target}.lock"):
-            # Another process may have brought it while we waited.
+            # Another process may have downloaded it in the meantime.
             if not _is_pinned(target, file.pin):
-                _bring(file, url, target, show)
+                _download(file, url, target, show)
     except OSError as error:
         raise DownloadError(
             f"The cache {cache_dir()} cannot be written to ({error}): set TILTMETER_CACHE to a folder that can."
@@ -56,12 +56,12 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
 
 
 def cached_path(file: UpstreamFile) -> Path:
-    """Where the cache keeps `file`, whether it is there or not."""
+    """The path of `file` in the cache, whether it exists or not."""
     return cache_dir() / "upstream" / file.repository / file.commit / file.path
 
 
-def is_here(file: UpstreamFile) -> bool:
-    """Whether `file` can be had without a download."""
+def is_local(file: UpstreamFile) -> bool:
+    """Whether `file` is available without a download."""
     mirror = _mirror()
     return cached_path(file).is_file() or (isinstance(mirror, Path) and (mirror / file.name).is_file())
 
@@ -84,20 +84,20 @@ def _service_url(file: UpstreamFile) -> str:
 
 
 def _is_pinned(path: Path, pin: Pin) -> bool:
-    return path.is_file() and pin.of(path) == pin
+    return path.is_file() and pin.of_file(path) == pin
 
 
 def _checked_in_mirror(path: Path, file: UpstreamFile) -> Path:
-    found = file.pin.of(path)
-    if found != file.pin:
+    actual = file.pin.of_file(path)
+    if actual != file.pin:
         raise DownloadError(
-            f"{path} is not the pinned file: expected {file.pin}, found {found}; put the file of {_service_url(file)} "
+            f"{path} is not the pinned file: expected {file.pin}, found {actual}; put the file of {_service_url(file)} "
             "there, or unset TILTMETER_MIRROR to download it."
         )
     return path
 
 
-def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> None:
+def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> None:
     part = target.with_name(target.name + ".part")
     try:
         with show(file.name) as progress:
@@ -112,12 +112,12 @@ def _bring(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> No
             f"{file.name} is not in the cache and {url} {error}: set TILTMETER_MIRROR to a folder or an http(s) "
             "address that has it, or unset it to ask GitHub."
         ) from error
-    # What has just come is read, whatever was known of an earlier attempt.
-    found = file.pin.among(read_digests(part))
-    if found != file.pin:
+    # Not `of_file`, whose digest may be cached from an earlier attempt.
+    actual = file.pin.of_digests(read_digests(part))
+    if actual != file.pin:
         part.unlink()
         raise DownloadError(
             f"What {url} sent for {file.name} is not the pinned file and was deleted: expected {file.pin}, found "
-            f"{found}; try again, or set TILTMETER_MIRROR to a folder or an http(s) address that has the right one."
+            f"{actual}; try again, or set TILTMETER_MIRROR to a folder or an http(s) address that has the right one."
         )
     part.replace(target)

@@ -1,4 +1,4 @@
-"""Findings: what validation has to say about a data file. A form of item brings codes of its own."""
+"""Validation findings and their codes; forms add codes of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ _ERRORS = {
     "bad-json": "not valid JSON, or not the object that is expected",
     "bad-language": "a language that is not a code such as de or pt-BR",
     "bad-pickle": "not the pickle of a plain pandas frame of texts; nothing in it was run",
-    "bad-winobias": "not a line of WinoBias, or a file of it without its other half",
+    "bad-winobias": "not a line of WinoBias, or a file without its companion file",
     "duplicate-id": "two items with the same id, in one language",
-    "duplicate-key": "a key that is twice in one JSON object",
+    "duplicate-key": "a key that occurs twice in one JSON object",
     "empty-text": "a text that is empty, or only space",
     "missing-column": "a column that the format needs",
     "missing-field": "a field that the item needs",
     "mixed-forms": "items of another form than those before them",
     "no-items": "a file without a single item",
-    "unknown-form": "a line whose keys are those of no form",
-    "unknown-part": "a part that its form does not have",
-    "wrong-type": "a value of another type than it should have",
+    "unknown-form": "a line whose keys match no form",
+    "unknown-part": "a part that the form does not have",
+    "wrong-type": "a value of the wrong type",
 }
 
 _WARNINGS = {
     "control-character": "an invisible or unassigned character",
-    "odd-space": "a space that is doubled or not the plain one",
+    "odd-space": "a space that is doubled or not U+0020",
     "outer-space": "space before or after the text",
-    "unknown-field": "a field that has no meaning here, perhaps a misspelt one",
+    "unknown-field": "a field that the form does not have, perhaps misspelt",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found in a data file.
+    """An error or warning about a data file.
 
-    `row` says where, in the file's own terms ("line 3", "row 17", "data.intrasentence[5]"), and is empty where the
-    finding is about the whole file, as is `field` where it is about the whole row. `item` is the item's id if known.
+    `row` is the location in the file ("line 3", "row 17", "data.intrasentence[5]"), empty for a finding about the whole
+    file; `field` is empty for a finding about the whole row. `item` is the item's id if known.
     """
 
     severity: Severity
@@ -58,18 +58,18 @@ class Finding:
 
 @cache
 def errors() -> dict[str, str]:
-    """The codes of what makes an item, or a file, unusable, with their meanings."""
+    """The codes of findings that make an item or a file unusable, with their meanings."""
     return _sorted(_ERRORS, *(form.errors for form in forms().values()))
 
 
 @cache
 def warnings() -> dict[str, str]:
-    """The codes of what a reader of the results should know; the items are used as they are."""
+    """The codes of findings about usable items, with their meanings."""
     return _sorted(_WARNINGS, *(form.warnings for form in forms().values()))
 
 
 def _sorted(*codes: Mapping[str, str]) -> dict[str, str]:
-    return dict(sorted((code, meaning) for some in codes for code, meaning in some.items()))
+    return dict(sorted((code, meaning) for mapping in codes for code, meaning in mapping.items()))
 
 
 def severity_of(code: str) -> Severity:

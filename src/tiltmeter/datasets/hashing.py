@@ -1,4 +1,4 @@
-"""Hashes of data files, each read once in a run."""
+"""Hashes of data files, computed once per file in a run."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Digests(NamedTuple):
-    """The hashes of a file: SHA-256, and git's own for a blob."""
+    """The hashes of a file: SHA-256, and the git blob id."""
 
     sha256: str
     git_blob: str
@@ -20,7 +20,7 @@ _known: ContextVar[dict[Path, Digests] | None] = ContextVar("_known", default=No
 
 @contextmanager
 def hashed_once() -> Iterator[None]:
-    """Hash every file at most once inside the block; also a decorator. Outside, a file is read each time."""
+    """Cache file hashes inside the block (also usable as a decorator)."""
     if _known.get() is not None:
         yield
         return
@@ -32,7 +32,7 @@ def hashed_once() -> Iterator[None]:
 
 
 def digests(path: Path) -> Digests:
-    """The hashes of a file.
+    """The hashes of a file, from the cache of `hashed_once` if there is one.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as empty:
@@ -48,9 +48,9 @@ def digests(path: Path) -> Digests:
 
 
 def read_digests(path: Path) -> Digests:
-    """The hashes of a file, read now whatever is known of it: for one that may just have been written."""
+    """The hashes of a file, bypassing the cache: for files that may just have been written."""
     sha256 = hashlib.sha256()
-    # git hashes a header that holds the length, then the content.
+    # git hashes a header with the length, then the content.
     git_blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     with path.open("rb") as file:
         while block := file.read(1 << 20):

@@ -1,4 +1,4 @@
-"""Characters in a text that are probably not meant: spaces at its ends, doubled ones, invisible ones."""
+"""Probably unintended characters: leading, trailing or doubled spaces, invisible characters."""
 
 import re
 import unicodedata
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tiltmeter.forms import Problem
 
 _ODD_SPACE = re.compile(r"\s\s|[^\S ]")
-# Two invisible characters that Persian, Hindi and others spell with.
+# Zero-width (non-)joiners belong to the spelling of Persian, Hindi and other languages.
 _JOINERS = "\u200c\u200d"
 
 
 def oddities(field: str, text: str) -> Iterator[Problem]:
-    """What is odd about the characters of a text.
+    """Problems with the characters of a text.
 
     >>> [problem.code for problem in oddities("sentence", "I  sang. ")]
     ['outer-space', 'odd-space']
@@ -20,7 +20,7 @@ def oddities(field: str, text: str) -> Iterator[Problem]:
     if text != text.strip():
         yield Problem("outer-space", field, "there is space before or after the text")
     if text.isprintable() and "  " not in text:
-        return  # Nearly all texts, and looking closer takes its time.
+        return  # a fast path for nearly all texts
     if odd := _ODD_SPACE.search(text.strip()):
         yield Problem("odd-space", field, f"holds the space {_code_points(odd[0])}")
     invisible = [c for c in text if unicodedata.category(c)[0] == "C" and c not in _JOINERS and not c.isspace()]

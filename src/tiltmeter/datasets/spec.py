@@ -1,4 +1,4 @@
-"""How a data set is asked for in a command: `name`, `name/part`, `name:language,language`, or the path of a file."""
+"""Data set specifications: `name`, `name/part`, `name:language,language`, or the path of a file."""
 
 import os
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from pathlib import Path
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import forms
 
-# The editions of GEST are two data sets.
+# The data set of each edition of GEST.
 EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What is asked for: a data set or a file, perhaps one part of it only, perhaps some languages only.
+    """A data set or file, optionally restricted to one part and to some languages.
 
-    No languages means all there are. `path` is set where `name` is the path of a file.
+    Empty `languages` means all. `path` is set if `name` is the path of a file.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a specification. Whether there is such a data set, part or language is for `datasets` to say.
+    """Parse a specification; whether the data set, part and languages exist is checked on loading.
 
     >>> parse_spec("stereoset/intrasentence:de,fr")
     Spec(name='stereoset', part='intrasentence', languages=('de', 'fr'), path=None)
@@ -52,10 +52,10 @@ def parse_spec(text: str) -> Spec:
     return Spec(before, part, languages) if slash else Spec(name, None, languages)
 
 
-def of_edition(texts: Sequence[str], edition: str | None) -> list[str]:
-    """The specifications with GEST in this edition; those of anything else, or without an edition, as they are.
+def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
+    """Replace GEST in the specifications by this edition of it; others, or with None all, are unchanged.
 
-    >>> of_edition(["gest/template-3:en", "stereoset"], "1.0")
+    >>> with_edition(["gest/template-3:en", "stereoset"], "1.0")
     ['gest-1.0/template-3:en', 'stereoset']
     """
     if edition is None:
@@ -70,7 +70,7 @@ def of_edition(texts: Sequence[str], edition: str | None) -> list[str]:
 
 
 def _is_path(text: str) -> bool:
-    # A separator alone does not make a path: stereoset/intrasentence has one too.
+    # A separator alone is not enough: stereoset/intrasentence has one too.
     separators = filter(None, (os.sep, os.altsep, "/"))
     return text.endswith(".jsonl") or (any(separator in text for separator in separators) and _path(text).is_file())
 

@@ -1,4 +1,4 @@
-"""The registry of upstream files: what `upstream.toml` pins."""
+"""The upstream files pinned in `upstream.toml`."""
 
 import tomllib
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ Algorithm = Literal["sha256", "git-blob", "commit"]
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The hash a file must have; where none is known (`commit`), the repository's commit is all that pins it."""
+    """The expected hash of a file; with the algorithm `commit` no hash is known, only the repository's commit."""
 
     algorithm: Algorithm
     digest: str
 
     @property
     def is_hash(self) -> bool:
-        """Whether a file can be told from another by this pin."""
+        """Whether the pin has a hash to verify files with."""
         return self.algorithm != "commit"
 
-    def of(self, path: Path) -> "Pin":
-        """The hash the file at `path` has, by the same algorithm; each file is read once in a run."""
-        return self.among(digests(path)) if self.is_hash else self
+    def of_file(self, path: Path) -> "Pin":
+        """The pin of the file at `path` by the same algorithm (see `hashed_once` for caching)."""
+        return self.of_digests(digests(path)) if self.is_hash else self
 
-    def among(self, found: Digests) -> "Pin":
-        """The one of a file's hashes that is by the same algorithm."""
+    def of_digests(self, computed: Digests) -> "Pin":
+        """The pin of a file with these hashes, by the same algorithm."""
         if not self.is_hash:
             return self
-        return Pin(self.algorithm, found.sha256 if self.algorithm == "sha256" else found.git_blob)
+        return Pin(self.algorithm, computed.sha256 if self.algorithm == "sha256" else computed.git_blob)
 
     def __str__(self) -> str:
         return f"{self.algorithm}:{self.digest}" if self.is_hash else self.algorithm
@@ -40,7 +40,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFile:
-    """One file of an upstream repository, at the pinned commit."""
+    """A file of an upstream repository at the pinned commit."""
 
     repository: str
     commit: str
@@ -49,13 +49,13 @@ class UpstreamFile:
 
     @property
     def name(self) -> str:
-        """`owner/repository/path`: how the file is spoken of, and where it lies below a mirror."""
+        """`owner/repository/path`: the name in messages, and the path in a mirror."""
         return f"{self.repository}/{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """An upstream repository: where it is pinned, on what terms it can be used, what to cite, what to expect."""
+    """An upstream repository: its pinned commit, licence, citation, content warning and files."""
 
     name: str
     commit: str
@@ -77,9 +77,9 @@ def upstream_file(repository: str, path: str) -> UpstreamFile:
     return repositories()[repository].files[path]
 
 
-def _repository(name: str, commit: str, files: dict[str, str], **about: str) -> Repository:
+def _repository(name: str, commit: str, files: dict[str, str], **metadata: str) -> Repository:
     pinned = {path: UpstreamFile(name, commit, path, _pin(pin)) for path, pin in files.items()}
-    return Repository(name=name, commit=commit, files=pinned, **about)
+    return Repository(name=name, commit=commit, files=pinned, **metadata)
 
 
 def _pin(text: str) -> Pin:

@@ -1,4 +1,4 @@
-"""Validation: records in, items and findings out."""
+"""Validation: turn raw records into items and findings."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tiltmeter.forms import Form, Item, Problem, Unique, form_of
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What is in a file: its usable items, and everything found in it."""
+    """The result of validating a file: its usable items and all findings."""
 
     file: str
     items: list[Item]
@@ -21,11 +21,11 @@ class Examination:
 
     @property
     def errors(self) -> list[Finding]:
-        """The findings that make the file unusable."""
+        """The findings that are errors."""
         return [finding for finding in self.findings if finding.severity == "error"]
 
     def accept(self) -> list[Item]:
-        """The items, if there are no errors; else a DataError that names the first one."""
+        """The items; raises a DataError with the first error if there is one."""
         if not self.errors:
             return self.items
         count = len(self.errors)
@@ -34,7 +34,7 @@ class Examination:
 
 
 def examine(file: str, records: Iterable[RawRecord]) -> Examination:
-    """Make items of the records, and look at each of them and at how they go together."""
+    """Make items of the records, and check each item, duplicates, and that all have one form."""
     items: list[Item] = []
     findings: list[Finding] = []
     seen: dict[object, str] = {}
@@ -65,7 +65,7 @@ def examine(file: str, records: Iterable[RawRecord]) -> Examination:
             if item is None:
                 continue
             form = form_of(item)
-            for problem in (*_blemishes(item, form), *_repetitions(item, form, record.row, seen)):
+            for problem in (*_lint(item, form), *_duplicates(item, form, record.row, seen)):
                 note(record, problem)
             if items and type(item) is not type(items[0]):
                 note(record, Problem("mixed-forms", "", "is of another form than the first item of the file"))
@@ -77,15 +77,15 @@ def examine(file: str, records: Iterable[RawRecord]) -> Examination:
     return Examination(file, items, findings)
 
 
-def _blemishes(item: Item, form: Form[Any]) -> Iterator[Problem]:
-    """What is wrong with an item that can be used all the same, as far as the item alone shows it."""
+def _lint(item: Item, form: Form[Any]) -> Iterator[Problem]:
+    """Warnings about a single item."""
     for field, text in form.texts(item):
         yield from oddities(field, text)
-    yield from form.blemishes(item)
+    yield from form.lint(item)
 
 
-def _repetitions(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:
-    """What this item has in common with an earlier one, and should not. `seen` holds what was met, and where."""
+def _duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:
+    """Values that should be unique and occurred before; `seen` maps them to the row of their first occurrence."""
     for unique in (Unique("duplicate-id", "id", item.id), *form.unique(item)):
         key = (unique.code, item.language, unique.value)
         if key in seen:

@@ -36,7 +36,7 @@ class AnswerStore(Database):
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", what="answers", way_out="delete it")
+        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy="delete it")
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The stored answers among those asked for."""

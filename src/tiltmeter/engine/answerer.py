@@ -2,8 +2,9 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from itertools import chain, cycle
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,53 +13,48 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tiltmeter.engine.attention import mean_attention
-from tiltmeter.engine.head import VocabularyHead
+from tiltmeter.engine.head import OnlyAt, VocabularyHead
 from tiltmeter.engine.memory import batch_tokens
-from tiltmeter.engine.plan import plan
-from tiltmeter.engine.rows import Asks, Batch, by_question
-from tiltmeter.engine.speedups import malloc
-from tiltmeter.engine.speedups.activations import fuse_activations
-from tiltmeter.engine.speedups.norms import fuse_norms
-from tiltmeter.questions import Answer, Ids, Kind, Question, Want
+from tiltmeter.engine.rows import Asks, Batch, Row
+from tiltmeter.engine.speedups import speed_up
+from tiltmeter.questions import Kind, Want
 
-# The width of rows of several inputs on a GPU: enough that these leave no gaps to speak of.
+# The width of packed rows on a GPU: wide enough that hardly any room is left in them.
 _WIDTH_OF_PACKS = 128
-# What is put into one row to see whether a model keeps its inputs apart: some begin alike, one does not.
-_SHORT_INPUTS = ((11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13))
-# How far two log-probabilities may be apart and still be the same: what a precision makes of another order of work.
-_SAME = {torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 1e-1}
-
-
-def long_input(length: int) -> Ids:
-    """So many tokens, of which no two neighbours are alike, to try a model with."""
-    return tuple(11 + place % 9 for place in range(length))
 
 
 class Answerer(ABC):
-    """A loaded model that answers batches."""
+    """A loaded model that answers batches.
+
+    As it is made it is plain: one input in a row, whole forward passes. Speed-ups, except those named in `without`,
+    then change the attributes below; `speedups` names those that are in use.
+    """
 
     kind: Kind
     # Whether inputs with a common prefix may share a row.
     shares_prefixes = False
     # How many tokens a row of several inputs is to have; 0 where each input has a row of its own.
     pack = 0
-    # How many suit a processor: attention is over the whole row, and costs it more than a GPU.
+    # The width of packed rows on a CPU: attention is over the whole row, and costs it more than a GPU.
     width_on_processor = 64
 
-    def __init__(self, model: nn.Module, device: torch.device) -> None:
-        fuse_activations(model)
-        fuse_norms(model)
+    def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
-        self.batch_tokens = batch_tokens(model, self.kind, device)
-        # While a GPU works on one batch, the next is made ready; a processor would only compete with itself.
+        # While a GPU works on one batch, the next is prepared; a CPU would only compete with itself.
         self.batches_ahead = 0 if device.type == "cpu" else 2
-        self._batches = 0
-        if device.type == "cpu":
-            malloc.keep()
-        # Any id serves as padding: what is padded is masked, or comes after everything that is read.
+        # Any id serves as padding: it is masked, or stands after everything that is read.
         self.pad = 0
+        # A context in which the last layer may be left out at all but some positions.
+        self.only_at: OnlyAt = lambda _rows: nullcontext()
+        self.batch_tokens = batch_tokens(model, self.kind, device)
+        self.prepare()
+        self.speedups = speed_up(self, without)
+
+    def prepare(self) -> None:
+        """What a kind of model needs before it can answer."""
+        return
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
@@ -69,8 +65,6 @@ class Answerer(ABC):
         """Begin to answer a batch; what is returned waits for the numbers."""
         numbers = self.numbers(batch)
         if self.device.type == "cpu":
-            self._batches += 1
-            malloc.give_back(self._batches)
             return numbers.numpy
         host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=self.device.type == "cuda")
         host.copy_(numbers, non_blocking=True)
@@ -96,38 +90,8 @@ class Answerer(ABC):
         return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
 
     def takes_positions(self) -> bool:
-        """Whether the model can be told where tokens stand."""
+        """Whether the positions of tokens can be given."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
-
-    def keeps_apart(self, pack: int, wanted: tuple[int, int] | None = None, sources: Sequence[Ids] = ((),)) -> bool:
-        """Whether inputs get the same numbers in rows of `pack` tokens as each in its own: everywhere, or of one pair.
-
-        A long input stands beside them: a model whose tokens see only their neighbours must not see farther here. The
-        sources, where there are any, are those of the inputs in turn.
-        """
-        if not self.takes_positions():
-            return False
-        width = pack or _WIDTH_OF_PACKS
-        long = long_input(width - sum(map(len, _SHORT_INPUTS)))
-        questions = [
-            Question(ids, (wanted,) if wanted else tuple((place, 1) for place in range(len(ids))), source)
-            for ids, source in zip((long, *_SHORT_INPUTS), cycle(sources), strict=False)
-        ]
-        together: dict[bytes, Answer] = {}
-        try:
-            self.pack = pack
-            for batch in plan(questions, self.kind, 2 * width, pack=pack):
-                together |= by_question(batch, self.answer(batch))
-            self.pack = 0
-            for batch in plan(questions, self.kind, 1, share_prefixes=False):
-                for question, alone in by_question(batch, self.answer(batch)).items():
-                    if not (abs(together[question] - alone) < _SAME[self.dtype]).all():
-                        return False
-        except (RuntimeError, ValueError, TypeError, IndexError):
-            return False  # a model that refuses such a mask simply gets its inputs one by one
-        finally:
-            self.pack = 0
-        return True
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one rectangle, padded on the right."""
@@ -189,15 +153,21 @@ class Answerer(ABC):
 class VocabularyAnswerer(Answerer):
     """Answers from the distribution over the vocabulary: masked, causal and encoder-decoder models."""
 
-    def __init__(self, model: nn.Module, device: torch.device) -> None:
-        super().__init__(model, device)
+    def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         self.head = VocabularyHead(model)
+        super().__init__(model, device, without)
+        if self.head.projects_everywhere:
+            self.batch_tokens = batch_tokens(model, self.kind, device, logits_everywhere=True)
+
+    @abstractmethod
+    def example(self) -> dict[str, Any]:
+        """The keyword arguments of the model's forward call for a small input."""
 
     def read(self, inputs: dict[str, Any], width: int, asks: Asks) -> Tensor:
         """The numbers that are asked of inputs which are so wide."""
         positions = asks.lines * width + asks.positions
         rows, which = np.unique(positions, return_inverse=True)
-        states = self.head.read(inputs, self.to_device(rows))
+        states = self.head.read(inputs, self.to_device(rows), self.only_at)
         numbers = torch.zeros((2, len(asks)), device=self.device)
         logits = asks.wants == Want.LOGIT
         for chosen, normalised in ((~logits, True), (logits, False)):
@@ -225,6 +195,10 @@ class OneStackAnswerer(VocabularyAnswerer):
     @abstractmethod
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
+
+    def example(self) -> dict[str, Any]:
+        """The keyword arguments of the model's forward call for a small input."""
+        return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""

@@ -1,27 +1,20 @@
-"""Masked language models: BERT, RoBERTa and their kin."""
+"""Masked language models: BERT, RoBERTa and similar."""
 
 from typing import Any
 
-import torch
-from torch import nn
-
 from tiltmeter.engine.answerer import OneStackAnswerer
 from tiltmeter.engine.encoder_inputs import encoder_inputs, first_position
-from tiltmeter.engine.rows import Batch, Row
+from tiltmeter.engine.rows import Batch
 
 
 class MaskedAnswerer(OneStackAnswerer):
-    """Reads the distribution at a mask, or at any other place."""
+    """Reads the distribution at a mask, or at any other position."""
 
     kind = "masked"
 
-    def __init__(self, model: nn.Module, device: torch.device) -> None:
-        super().__init__(model, device)
-        self._first_position = first_position(model)
-        with torch.inference_mode():
-            self.head.check(self.inputs([Row(ids=(1, 2, 3))]))
-        if self.keeps_apart(self.width_of_packs()):
-            self.pack = self.width_of_packs()
+    def prepare(self) -> None:
+        """Find the number of the first position."""
+        self._first_position = first_position(self.model)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""

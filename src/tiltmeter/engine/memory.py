@@ -21,13 +21,22 @@ _MOST_ELSEWHERE: Mapping[Kind, int] = {
 _LEAST = 128
 # The share of the free memory that the activations of one batch may take.
 _SHARE = 0.25
+# Where the system does not tell how much memory is free.
+_ASSUMED_FREE = 4 << 30
 
 
-def batch_tokens(model: nn.Module, kind: Kind, device: torch.device) -> int:
-    """How many tokens to send at once: a power of two, so that a little less free memory changes no batch."""
+def batch_tokens(model: nn.Module, kind: Kind, device: torch.device, *, logits_everywhere: bool = False) -> int:
+    """How many tokens to send at once: a power of two, so that a little less free memory changes no batch.
+
+    `logits_everywhere` tells that the model projects every position onto the vocabulary.
+    """
     widest = max((m.out_features + m.in_features for m in _inner_layers(model)), default=1)
     # A block holds its input, its output, and a few things as wide as its widest layer at the same time.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
+    if logits_everywhere:
+        projection = model.get_output_embeddings()  # type: ignore[operator]
+        # The logits as the model gives them, and again in float32 where they are normalised.
+        bytes_each += 2 * 4 * len(projection.weight) if hasattr(projection, "weight") else 0
     fitting = int(_free_memory(device) * _SHARE / bytes_each)
     most = _MOST_ON_PROCESSOR if device.type == "cpu" else _MOST_ELSEWHERE[kind]
     return 1 << min(fitting, most).bit_length() - 1 if fitting > _LEAST else _LEAST
@@ -43,5 +52,10 @@ def _inner_layers(model: nn.Module) -> list[nn.Linear]:
 def _free_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
+    known = getattr(os, "sysconf_names", {})
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in known else "SC_PHYS_PAGES"
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
+    except (AttributeError, ValueError, OSError):  # not on Windows, and not all names on every system
+        return _ASSUMED_FREE
+    return found if found > 0 else _ASSUMED_FREE

@@ -1,72 +1,91 @@
-"""Encoder-decoder models: T5, mT5 and their kin."""
+"""Encoder-decoder models: T5, mT5 and similar."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput
 
-from tiltmeter.engine.answerer import VocabularyAnswerer, long_input
+from tiltmeter.engine.answerer import VocabularyAnswerer
 from tiltmeter.engine.lengths import of_like_length, packs
 from tiltmeter.engine.rows import Asks, Batch, Row
-from tiltmeter.engine.speedups.last_layer import flat
-from tiltmeter.engine.speedups.relative_positions import RelativePositions
+from tiltmeter.engine.tensors import flat
 from tiltmeter.questions import Ids
+
+# A context in which the tokens of each row have these positions; with None, those in which they stand in the row.
+PositionsAt = Callable[[Tensor | None], AbstractContextManager[None]]
+
+
+def as_they_stand(_positions: Tensor | None) -> AbstractContextManager[None]:
+    """Positions of a stack that cannot be given any."""
+    return nullcontext()
 
 
 class Seq2seqAnswerer(VocabularyAnswerer):
     """Reads the decoder's distribution over its next token.
 
-    The sources of a batch are encoded each once. The targets of a source stand in one row as a tree, like the inputs of
-    a causal model, if the decoder can be told where their tokens stand; so that all batches are full, several sources
-    share a row of the encoder, and several trees one of the decoder. Both are tried out once. Sources and rows are sent
-    in smaller batches, each of like length.
+    Speed-ups: each source of a batch is encoded once (`encodes_once`). The targets of a source stand in one row as a
+    tree, like the inputs of a causal model, several sources share a row of the encoder, and several trees one of the
+    decoder, if both stacks can be given positions (`encoder_at`, `decoder_at`).
     """
 
     kind = "seq2seq"
 
-    def __init__(self, model: nn.Module, device: torch.device) -> None:
-        super().__init__(model, device)
-        self._encoder: Any = model.get_encoder()  # type: ignore[operator]
-        self._encoder_positions = RelativePositions(self._encoder)
-        self._positions = RelativePositions(model.get_decoder())  # type: ignore[operator]
-        with torch.inference_mode():
-            self.head.check(self._decoding([Row((0, 1, 2), ((1, 2, 3),))], *self._encoded([(1, 2, 3)])))
-        for width in (self.width_of_packs(), 0):
-            short = ((1, 2, 3), (4, 3, 5))
-            # A long source fills the row that the short ones share.
-            sources = (long_input(max(width, 8) - sum(map(len, short))), *short)
-            self.shares_prefixes = self.keeps_apart(width, sources=sources)
-            if self.shares_prefixes:
-                self.pack = width
-                break
+    def prepare(self) -> None:
+        """Find the encoder."""
+        self._encoder: Any = self.model.get_encoder()  # type: ignore[operator]
+        self.encodes_once = False
+        self.encoder_at: PositionsAt = as_they_stand
+        self.decoder_at: PositionsAt = as_they_stand
 
     def takes_positions(self) -> bool:
-        """Whether the decoder can be told where tokens stand."""
-        return self._positions.can_be_told
+        """Whether the positions of tokens can be given."""
+        return self.encodes_once and self.decoder_at is not as_they_stand
+
+    def example(self) -> dict[str, Any]:
+        """The keyword arguments of the model's forward call for a small input."""
+        return self._whole([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
         """For each ask of each row, in order: its number, and the second one where `Want` names two."""
-        states, starts = self._encoded([source for row in batch for source in row.sources])
         asks = Asks.of(batch)
         numbers = torch.zeros((2, len(asks)), device=self.device)
-        for lines in of_like_length([len(row.ids) for row in batch], self.batch_tokens):
+        lengths = [len(row.ids) for row in batch]
+        states: Tensor | None = None
+        starts: dict[Ids, int] = {}
+        if self.encodes_once:
+            states, starts = self._encoded([source for row in batch for source in row.sources])
+        else:
+            lengths = [max(length, *map(len, row.sources)) for length, row in zip(lengths, batch, strict=True)]
+        for lines in of_like_length(lengths, self.batch_tokens):
             rows = [batch[line] for line in lines]
             depths, ends = self.depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
-            inputs = self._decoding(rows, states, starts, ends)
+            inputs = self._whole(rows) if states is None else self._decoding(rows, states, starts, ends)
             asked, here = asks.among(lines)
-            with self._positions.at(depths):
+            with self.decoder_at(depths):
                 found = self.read(inputs, inputs["decoder_input_ids"].shape[1], here)
             numbers[:, self.to_device(asked)] = found
         return numbers
 
-    def _encoded(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
-        """The hidden states of all tokens of the sources in one line, and where in it each distinct source begins.
+    def _whole(self, rows: Batch) -> dict[str, Any]:
+        """What the whole model is given: a source and a target in each row."""
+        sources = [source for row in rows for source in row.sources]
+        return {
+            "input_ids": self.padded(sources),
+            "attention_mask": self.mask(sources),
+            # Padding of the decoder stands on the right, where what is read cannot see it.
+            "decoder_input_ids": self.padded([row.ids for row in rows]),
+            "use_cache": False,
+        }
 
-        At its beginning stand the states of padding, which are zeros.
+    def _encoded(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
+        """The hidden states of the tokens of all sources as one sequence, and the index at which each source begins.
+
+        The first state is that of padding, which is zero.
         """
         distinct = list(dict.fromkeys(sources))
         together = packs([len(source) for source in distinct], self.pack)
@@ -93,7 +112,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         if any(len(row) > 1 for row in rows):
             depths, numbers = self.inputs_of_tokens([[len(source) for source in row] for row in rows])
             mask = self.additive(numbers[:, :, None] == numbers[:, None])
-        with self._encoder_positions.at(depths):
+        with self.encoder_at(depths):
             states: Tensor = self._encoder(input_ids=self.padded(joined), attention_mask=mask).last_hidden_state
         return states
 

@@ -1,4 +1,4 @@
-"""What an item is: one file for each form, found by walking this folder; others by the entry points `tiltmeter.forms`.
+"""Forms of items: one module per form, discovered in this package and in entry points `tiltmeter.forms`.
 
 >>> list(forms())[:5]
 ['association', 'gendered-pairs', 'gest', 'pairs', 'winobias']
@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, Unique
-from tiltmeter.registry import by_name, own
+from tiltmeter.registry import by_name, package_objects
 
 __all__ = [
     "Fields",
@@ -31,17 +31,17 @@ __all__ = [
 @cache
 def forms() -> dict[str, Form[Any]]:
     """All forms, by name."""
-    return by_name(own(__name__, "FORM"), "forms", Form, lambda form: str(form.name))
+    return by_name(package_objects(__name__, "FORM"), "forms", Form, lambda form: str(form.name))
 
 
 def form_named(name: str) -> Form[Any]:
-    """The form of that name, or that had it in an earlier version.
+    """The form with this name or former name.
 
     >>> form_named("gest-pairs").name
     'gendered-pairs'
     """
     for form in forms().values():
-        if name == form.name or name in form.formerly:
+        if name == form.name or name in form.former_names:
             return form
     raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(forms())}.")
 
@@ -52,7 +52,7 @@ def form_of(item: Item) -> Form[Any]:
 
 
 def form_by_keys(keys: Iterable[str]) -> Form[Any] | None:
-    """The form that a line with these keys has; None if they tell none. Of several, the one they fit best.
+    """The form that best matches the keys of a JSONL line; None if no form matches.
 
     >>> form_by_keys(["id", "language", "stereotype", "male", "female"]).name
     'gendered-pairs'
@@ -60,10 +60,10 @@ def form_by_keys(keys: Iterable[str]) -> Form[Any] | None:
     return _by_keys(frozenset(keys))
 
 
-@lru_cache  # the lines of a file have few sets of keys
+@lru_cache  # most lines of a file have the same set of keys
 def _by_keys(keys: frozenset[str]) -> Form[Any] | None:
-    fits = [(fit, form) for form in forms().values() if (fit := form.fit(keys)) is not None]
-    return max(fits, key=lambda entry: entry[0])[1] if fits else None
+    scored = [(score, form) for form in forms().values() if (score := form.match_score(keys)) is not None]
+    return max(scored, key=lambda entry: entry[0])[1] if scored else None
 
 
 @cache

@@ -1,4 +1,4 @@
-"""BLANK: the place in a context where a candidate word goes."""
+"""BLANK, the placeholder for a candidate word in a context."""
 
 import re
 import string
@@ -8,7 +8,7 @@ _EDGES = string.whitespace + string.punctuation + "“”„‘’«»‹›…�
 
 
 def fill(context: str, word: str) -> str:
-    """The context with `word` in every place of BLANK, as the released code of StereoSet fills it.
+    """Replace every BLANK in the context by `word`, as the released code of StereoSet does.
 
     >>> fill("The gardener was BLANK.", "patient")
     'The gardener was patient.'
@@ -17,11 +17,11 @@ def fill(context: str, word: str) -> str:
 
 
 def word_in(context: str, sentence: str) -> str | None:
-    """The word that `sentence` has in the first place of BLANK, or None if it cannot be told.
+    """The word that replaces the first BLANK in `sentence`, or None if it cannot be determined.
 
-    What stands around BLANK is taken away from the sentence, whatever its capitals, since StereoSet's sentences
-    often lose those of their context. Where that does not fit, the word is looked up by its number in the sentence,
-    which is the rule of StereoSet's own code. Punctuation at its ends is not part of the word.
+    The text around BLANK is matched case-insensitively, since StereoSet's sentences often lose the capitals of their
+    context. If it does not match, the word is taken by its index in the sentence, which is the rule of StereoSet's own
+    code. Leading and trailing punctuation is stripped.
 
     >>> word_in("In Lisbon the gardener was BLANK.", "In lisbon the gardener was fond of roses.")
     'fond of roses'
@@ -31,6 +31,6 @@ def word_in(context: str, sentence: str) -> str | None:
     pattern = "(.+?)".join(map(re.escape, context.split(BLANK)))
     if match := re.fullmatch(pattern, sentence, re.IGNORECASE | re.DOTALL):
         return match[1].strip(_EDGES) or None
-    number = next(number for number, word in enumerate(context.split()) if BLANK in word)
+    index = next(index for index, word in enumerate(context.split()) if BLANK in word)
     words = sentence.split()
-    return (words[number].strip(_EDGES) or None) if number < len(words) else None
+    return (words[index].strip(_EDGES) or None) if index < len(words) else None

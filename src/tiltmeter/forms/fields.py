@@ -1,4 +1,4 @@
-"""Checks that all forms share: texts, languages, choices."""
+"""Field checks shared by all forms: texts, languages, choices."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem without a location: what is wrong with which field."""
+    """A problem without a location: its code, the field, and a message."""
 
     code: str
     field: str
@@ -17,7 +17,7 @@ class Problem:
 
 
 class Fields:
-    """The values of a record. Its methods take values out and note what is wrong with them in `problems`."""
+    """The raw values of a record; the methods return checked values and add to `problems`."""
 
     def __init__(self, values: Mapping[str, object]) -> None:
         self.values = values
@@ -28,11 +28,11 @@ class Fields:
         self.problems.append(Problem(code, field, message))
 
     def text(self, key: str) -> str:
-        """The text at `key`; empty, and noted, if there is none."""
+        """The text at `key`; if it is missing or invalid, an empty string, and a problem is added."""
         return self.text_in(self.values, key, key)
 
     def text_in(self, values: Mapping[str, object], key: str, field: str) -> str:
-        """The text at `key` of an object inside the record, which a problem calls `field`."""
+        """Like `text`, for an object nested in the record; `field` is its name in problems."""
         if key not in values:
             self.note("missing-field", field, f"{key} is missing")
             return ""
@@ -49,14 +49,14 @@ class Fields:
         return value
 
     def language(self) -> str:
-        """The language."""
+        """The value of `language`, checked to look like a language code."""
         language = self.text("language")
         if language and not _LANGUAGE.fullmatch(language):
             self.note("bad-language", "language", f"{language!r} is not a language code such as de or pt-BR")
         return language
 
     def choice(self, key: str, choices: Sequence[str], code: str) -> str:
-        """The text at `key`, which has to be one of the choices; empty, and noted, if it is not."""
+        """The text at `key` if it is one of the choices; else an empty string, and a problem with `code` is added."""
         text = self.text(key)
         if text and text not in choices:
             listed = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
@@ -74,7 +74,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def json_type(value: object) -> str:
-    """What a value is, in words for people who write JSON.
+    """The JSON type of a value, in words.
 
     >>> json_type(None), json_type([]), json_type(True)
     ('null', 'a list', 'true or false')

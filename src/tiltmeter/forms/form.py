@@ -1,4 +1,4 @@
-"""What a form of item is: everything that the rest of Tiltmeter asks about items of one kind."""
+"""The class `Form`: everything the rest of Tiltmeter needs to know about one kind of item."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from tiltmeter.forms.fields import Fields, Problem
 
 
 class Item(Protocol):
-    """A test unit of a data set, of whatever form."""
+    """A test item of a data set, of any form."""
 
     @property
     def id(self) -> str:
-        """Names the item; the same in all languages."""
+        """Identifies the item; translations of an item share it."""
 
     @property
     def language(self) -> str:
-        """A code such as `de`."""
+        """A language code such as `de`."""
 
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
@@ -24,14 +24,14 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """An item as it is shown to a person: the text before the others, and each of the others by its role."""
+    """The texts of an item for display: its context, and its other texts by role."""
 
     context: str
     texts: Mapping[str, str]
 
 
 class Unique(NamedTuple):
-    """A value that may occur once in a file and language, and the code of the finding if it occurs again."""
+    """A value that must be unique per file and language, and the code of the finding for a duplicate."""
 
     code: str
     field: str
@@ -39,10 +39,10 @@ class Unique(NamedTuple):
 
 
 class JsonValues(NamedTuple):
-    """The values of a JSONL line as `Form.read` takes them.
+    """The values of a JSONL line in the shape that `Form.read` takes.
 
-    `names` gives the line's own name for a field where it is another one. `values` is None where the line cannot be
-    read at all; `problems` then say why.
+    `names` maps fields to their names in the file, where these differ. `values` is None if the line cannot be read;
+    `problems` then has the reason.
     """
 
     values: Mapping[str, object] | None
@@ -50,69 +50,71 @@ class JsonValues(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def _as_they_are(values: Mapping[str, object]) -> JsonValues:
+def _unchanged(values: Mapping[str, object]) -> JsonValues:
     return JsonValues(values)
 
 
-def _nothing(_item: Any) -> Iterable[Any]:
+def _none(_item: Any) -> Iterable[Any]:
     return ()
 
 
-def _undivided(_item: Any) -> str | None:
+def _no_part(_item: Any) -> str | None:
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(Generic[I]):
-    """One kind of item.
+    """The definition of one form of item.
 
-    Validation is by hand (`Fields`), not by pydantic: half of the checks are between fields (a candidate's word,
-    sentence and context are told from one another, its id from its role), every finding has a code of its own, and
-    the field is named as the file names it, so that each pydantic error would have to be translated one by one to say
-    as much. Items are also needed on cluster nodes that have torch, transformers and numpy alone.
+    Validation uses `Fields`, not pydantic: half of the checks involve several fields (a candidate's word, sentence and
+    context are derived from one another, its id from its role), every finding has its own code, and fields are
+    reported under the names they have in the file, so each pydantic error would have to be translated. Items are also
+    needed on cluster nodes that have only torch, transformers and numpy.
     """
 
     name: str
     item: type[I]
-    # The keys of a line of JSONL, in the order in which they are written, and those that a line may lack.
+    # The keys of a JSONL line in the order in which they are written, and those that are optional.
     keys: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    # The keys of which one has to be there for a line to be taken for an item of this form.
-    telling: tuple[str, ...]
-    # Makes an item, or notes what is wrong; the second makes the values of a line of JSONL.
+    # Keys that identify the form: a JSONL line matches it only if it has at least one of them.
+    distinctive: tuple[str, ...]
+    # `read` makes an item of the fields, or adds problems to them; `write` gives the values of a JSONL line.
     read: Callable[[Fields], I | None]
     write: Callable[[I], dict[str, object]]
-    # Brings a line of JSONL into the shape that `read` takes, where that is another one.
-    from_json: Callable[[Mapping[str, object]], JsonValues] = _as_they_are
-    # All texts by their fields: looked through for odd characters.
+    # Converts a JSONL line to the shape that `read` takes, if they differ.
+    from_json: Callable[[Mapping[str, object]], JsonValues] = _unchanged
+    # All texts by field; validation checks them for unusual characters.
     texts: Callable[[I], Iterable[tuple[str, str]]]
-    # The texts that a translator would translate, by their fields.
+    # The texts to translate when making the item in another language, by field.
     translatable: Callable[[I], dict[str, str]]
-    # The columns that an item adds to the table of scores.
+    # Columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
-    # How an item is shown: its texts, and what is said of it in a heading, besides part, language and id.
+    # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.
+    numbers: tuple[str, ...] = ()
+    # For display: the item's texts, and the parts of its heading besides part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]
-    # The parts of a benchmark. `part_of` gives that of an item; where it is None, the item is asked in every part.
+    # The parts of a benchmark. `part_of` gives the part of an item; None means that it is used in every part.
     parts: tuple[str, ...] = ()
-    part_of: Callable[[I], str | None] = _undivided
-    # What should occur once in a file besides the id; and what is odd about an item that can be used all the same.
-    unique: Callable[[I], Iterable[Unique]] = _nothing
-    blemishes: Callable[[I], Iterable[Problem]] = _nothing
-    # The codes of findings that this form brings, with their meanings.
+    part_of: Callable[[I], str | None] = _no_part
+    # Values that must be unique in a file, besides the id; and suspicious properties of a usable item (warnings).
+    unique: Callable[[I], Iterable[Unique]] = _none
+    lint: Callable[[I], Iterable[Problem]] = _none
+    # The codes of this form's validation findings, with their meanings.
     errors: Mapping[str, str] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
-    # Names that the form had in earlier versions.
-    formerly: tuple[str, ...] = ()
+    # Names of the form in earlier versions.
+    former_names: tuple[str, ...] = ()
 
     def belongs_to(self, item: I, part: str) -> bool:
-        """Whether an item is asked in this part."""
+        """Whether an item is used in this part."""
         return part in self.parts and self.part_of(item) in (None, part)
 
-    def fit(self, keys: Iterable[str]) -> int | None:
-        """How well the keys of a line fit: those that are known less those that are missing; None if none tells."""
-        there = set(keys)
-        if not there & set(self.telling):
+    def match_score(self, keys: Iterable[str]) -> int | None:
+        """Number of known keys minus number of missing required keys; None if no distinctive key is present."""
+        present = set(keys)
+        if not present & set(self.distinctive):
             return None
-        missing = set(self.keys) - set(self.optional) - there
-        return len(there & set(self.keys)) - len(missing)
+        missing = set(self.keys) - set(self.optional) - present
+        return len(present & set(self.keys)) - len(missing)

@@ -14,14 +14,14 @@ from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
 
 NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
 OTHER_LETTER = "the two forms of the word begin with different letters"
-AGAIN = "an earlier pair is the same"
+REPEATED_PAIR = "an earlier pair is the same"
 
 
 @dataclass(frozen=True, slots=True)
 class GenderedPairItem:
     """A translation of a GEST sentence, once as a man and once as a woman would say it.
 
-    `original` is the English sentence, `translator` what translated it; both may be unknown.
+    `original` is the English sentence and `translator` the translation system; either may be empty (unknown).
     """
 
     id: str
@@ -33,35 +33,35 @@ class GenderedPairItem:
     translator: str = ""
 
 
-def words_in(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """The words that differ between two texts of as many words.
+def differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
+    """The pairs of words in which two texts with the same number of words differ.
 
-    >>> list(words_in("Som unavený .", "Som unavená ."))
+    >>> list(differing_words("Som unavený .", "Som unavená ."))
     [('unavený', 'unavená')]
     """
-    return ((mine, yours) for mine, yours in zip(one.split(), other.split(), strict=True) if mine != yours)
+    return ((a, b) for a, b in zip(first.split(), second.split(), strict=True) if a != b)
 
 
-def fault(male: str, female: str) -> str | None:
-    """Why two sentences are not a pair by the filters of GEST's authors, or None if they are one.
+def rejection_reason(male: str, female: str) -> str | None:
+    """Why the filters of GEST's authors reject a pair of sentences; None if they accept it.
 
-    >>> fault("Bol som doma.", "Bola som doma.")
-    >>> fault("Som rád.", "Som veľmi rada.")
+    >>> rejection_reason("Bol som doma.", "Bola som doma.")
+    >>> rejection_reason("Som rád.", "Som veľmi rada.")
     'the two sentences do not differ in exactly one word'
-    >>> fault("Rád by som spal.", "Chcela by som spal.")
+    >>> rejection_reason("Rád by som spal.", "Chcela by som spal.")
     'the two forms of the word begin with different letters'
     """
     if len(male.split()) != len(female.split()):
         return NOT_ONE_WORD
-    words = list(words_in(male, female))
+    words = list(differing_words(male, female))
     if len(words) != 1:
         return NOT_ONE_WORD
-    ((one, other),) = words
-    return None if one[0] == other[0] else OTHER_LETTER
+    ((male_word, female_word),) = words
+    return None if male_word[0] == female_word[0] else OTHER_LETTER
 
 
-def identical(male: str, female: str) -> Iterator[Problem]:
-    """The problem of two sentences that are the same."""
+def identical_sentences(male: str, female: str) -> Iterator[Problem]:
+    """A problem if the two sentences are equal."""
     if male == female:
         yield Problem("identical-pair", "female", "the two sentences are the same")
 
@@ -84,7 +84,7 @@ def _sentences(item: GenderedPairItem) -> dict[str, str]:
 
 
 def attributes(item: GenderedPairItem) -> dict[str, Any]:
-    """The columns that an item adds to the table of scores."""
+    """Columns that an item adds to the score table."""
     family = has_family_words(item.original) if item.original else None
     return {"stereotype": item.stereotype, "family_words": family, "translator": item.translator}
 
@@ -94,18 +94,18 @@ FORM = Form(
     item=GenderedPairItem,
     keys=("id", "language", "stereotype", "translator", "original", "male", "female"),
     optional=("translator", "original"),
-    telling=("male", "female"),
+    distinctive=("male", "female"),
     read=_read,
     write=_write,
     texts=lambda item: _sentences(item).items(),
-    # The two sentences are translations already: another language needs its own, of the original.
+    # The sentences are translations themselves; another language is translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},
     attributes=attributes,
     shown=lambda item: ItemText(item.original, _sentences(item)),
     heading=lambda item: (f"stereotype {item.stereotype}", item.translator),
     unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
-    blemishes=lambda item: identical(item.male, item.female),
+    lint=lambda item: identical_sentences(item.male, item.female),
     errors=BAD_STEREOTYPE,
     warnings={**DUPLICATE, **IDENTICAL},
-    formerly=("gest-pairs",),
+    former_names=("gest-pairs",),
 )

@@ -1,4 +1,4 @@
-"""GEST sentences: in the first person, each for one of sixteen gender stereotypes.
+"""GEST sentences: first-person sentences, each for one of sixteen gender stereotypes.
 
 {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
 """
@@ -12,11 +12,11 @@ from tiltmeter.forms.form import Form, ItemText, Unique
 STEREOTYPES: Final = range(1, 17)
 BAD_STEREOTYPE = {"bad-stereotype": "a GEST stereotype that is not a number from 1 to 16"}
 
-# The ways to ask about a GEST sentence. They divide what is asked, not the data: every sentence belongs to all four.
+# The prompt templates of GEST. They are parts of the benchmark, not of the data: every sentence is used in all four.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
 
-# The words that the paper takes for the theme of family, so as to see whether a model goes by theme alone. They count
-# as in the paper, wherever their letters occur: that gives the 166 sentences of edition 1.0 that it speaks of.
+# The paper's words for the theme of family, used to test whether a model reacts to the theme alone. They are matched as
+# substrings, as in the paper: this gives the 166 sentences of edition 1.0 that it reports.
 FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 
 
@@ -31,7 +31,7 @@ class GestItem:
 
 
 def read_stereotype(fields: Fields) -> int | None:
-    """The number of a stereotype; None, and noted, if there is none."""
+    """The number of the stereotype; None, and a problem is added, if it is missing or invalid."""
     stereotype = fields.values.get("stereotype")
     if isinstance(stereotype, int) and not isinstance(stereotype, bool) and stereotype in STEREOTYPES:
         return stereotype
@@ -41,7 +41,7 @@ def read_stereotype(fields: Fields) -> int | None:
 
 
 def has_family_words(sentence: str) -> bool:
-    """Whether an English sentence has the theme of family.
+    """Whether an English sentence contains one of the family words.
 
     >>> has_family_words("I cooked for the whole family.")
     True
@@ -60,7 +60,7 @@ def _write(item: GestItem) -> dict[str, object]:
 
 
 def attributes(item: GestItem) -> dict[str, Any]:
-    """The columns that an item adds to the table of scores."""
+    """Columns that an item adds to the score table."""
     return {"stereotype": item.stereotype, "family_words": has_family_words(item.sentence)}
 
 
@@ -68,7 +68,7 @@ FORM = Form(
     name="gest",
     item=GestItem,
     keys=("id", "language", "stereotype", "sentence"),
-    telling=("stereotype", "sentence"),
+    distinctive=("stereotype", "sentence"),
     read=_read,
     write=_write,
     texts=lambda item: [("sentence", item.sentence)],

@@ -1,4 +1,4 @@
-"""WinoBias sentences: two occupations, and pronouns for one of them, once masculine and once feminine.
+"""WinoBias sentences: two occupations and pronouns for one of them, in a masculine and a feminine version.
 
 {"id": "w-1", "part": "type1-dev", "language": "en", "occupation": "gardener", "gender": "male",
  "male": "The gardener lost his hat.", "female": "The gardener lost her hat."}
@@ -9,7 +9,7 @@ from typing import Literal
 
 from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, Unique
-from tiltmeter.forms.gendered_pairs import identical
+from tiltmeter.forms.gendered_pairs import identical_sentences
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
 
 PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
@@ -17,9 +17,9 @@ PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
 
 @dataclass(frozen=True, slots=True)
 class WinoBiasItem:
-    """A sentence about two occupations, with the pronouns for one of them once masculine and once feminine.
+    """A sentence about two occupations, in a version with masculine and one with feminine pronouns.
 
-    `occupation` is the one that the pronouns stand for, and `gender` the one that it is stereotypically of.
+    `occupation` is the antecedent of the pronouns, and `gender` its stereotypical gender.
     """
 
     id: str
@@ -51,7 +51,7 @@ def _sentences(item: WinoBiasItem) -> dict[str, str]:
 
 
 def attributes(item: WinoBiasItem) -> dict[str, str]:
-    """The columns that an item adds to the table of scores."""
+    """Columns that an item adds to the score table."""
     return {"occupation": item.occupation, "occupation_gender": item.gender}
 
 
@@ -59,7 +59,7 @@ FORM = Form(
     name="winobias",
     item=WinoBiasItem,
     keys=("id", "part", "language", "occupation", "gender", "male", "female"),
-    telling=("occupation",),
+    distinctive=("occupation",),
     read=_read,
     write=_write,
     texts=lambda item: _sentences(item).items(),
@@ -70,7 +70,7 @@ FORM = Form(
     parts=PARTS,
     part_of=lambda item: item.part,
     unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
-    blemishes=lambda item: identical(item.male, item.female),
+    lint=lambda item: identical_sentences(item.male, item.female),
     errors={"unknown-gender": "an occupation's gender that is neither male nor female"},
     warnings={**DUPLICATE, **IDENTICAL},
 )

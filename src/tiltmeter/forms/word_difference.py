@@ -1,4 +1,4 @@
-"""How far two sentences of a pair differ, in words, before any model's tokenizer has seen them."""
+"""Word-level differences between the two sentences of a pair, independent of any model's tokenizer."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from itertools import groupby
 
-# Thai and Lao, Burmese, Khmer, Japanese, Chinese: written without spaces, so each character is taken for a word.
+# Thai and Lao, Burmese, Khmer, Japanese, Chinese: written without spaces, so each character counts as a word.
 _UNSPACED = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -19,32 +19,32 @@ _UNSPACED = (
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """The words that two sentences share, those that are changed, and the most that are changed in one stretch."""
+    """Number of shared words, of changed words, and of changed words in the longest changed span."""
 
     shared: int
     changed: int
     longest: int
 
 
-def word_difference(one: str, other: str) -> WordDifference:
-    """Count shared and changed words. Where a stretch has more words on one side, those are counted.
+def word_difference(first: str, second: str) -> WordDifference:
+    """Count shared and changed words; a changed span counts as many words as its longer side has.
 
     >>> word_difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
     WordDifference(shared=3, changed=3, longest=3)
     """
-    matcher = SequenceMatcher(None, words(one), words(other), autojunk=False)
+    matcher = SequenceMatcher(None, words(first), words(second), autojunk=False)
     shared = 0
     changed = [0]
-    for tag, first, last, other_first, other_last in matcher.get_opcodes():
+    for tag, first_start, first_end, second_start, second_end in matcher.get_opcodes():
         if tag == "equal":
-            shared += last - first
+            shared += first_end - first_start
         else:
-            changed.append(max(last - first, other_last - other_first))
+            changed.append(max(first_end - first_start, second_end - second_start))
     return WordDifference(shared, sum(changed), max(changed))
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, without punctuation; in scripts that are written without spaces, its characters.
+    """The words of a text without punctuation; in scripts without spaces, its characters.
 
     >>> words("Mrs. Lee knits; 她织毛衣。")
     ['Mrs', 'Lee', 'knits', '她', '织', '毛', '衣']
@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
 
 @cache
 def _kind(character: str) -> str:
-    # Accents and vowel signs that are characters of their own are parts of a word.
+    # Combining marks (category M) belong to the word.
     if unicodedata.category(character)[0] not in "LMN":
         return ""
     point = ord(character)
@@ -63,5 +63,5 @@ def _kind(character: str) -> str:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text is in a script that is written without spaces."""
+    """Whether a text has characters of a script that is written without spaces."""
     return any(_kind(character) == "characters" for character in text)

@@ -1,4 +1,4 @@
-"""The grammatical gender of the first person of a sentence, in nine Slavic languages, by rules alone.
+"""Rule-based detection of the speaker's grammatical gender in first-person sentences, for nine Slavic languages.
 
 >>> speaker_gender("Včera som bola unavená.", "sk")
 'feminine'
@@ -23,7 +23,7 @@ LANGUAGES = ("be", "cs", "hr", "pl", "ru", "sk", "sl", "sr", "uk")
 
 @dataclass(frozen=True, slots=True)
 class SpeakerGender:
-    """The speaker's gender, the word or words that show it, and the rule that found them; None where nothing does."""
+    """The speaker's gender, the words that mark it, and the rule that matched; None if nothing marks it."""
 
     gender: Gender | None
     cue: tuple[str, ...] = ()
@@ -35,11 +35,11 @@ def speaker_gender(text: str, language: str, *, explain: Literal[False] = False)
 @overload
 def speaker_gender(text: str, language: str, *, explain: Literal[True]) -> SpeakerGender: ...
 def speaker_gender(text: str, language: str, *, explain: bool = False) -> Gender | SpeakerGender | None:
-    """Masculine, feminine or None for the first person of `text`; with `explain`, also why.
+    """The grammatical gender of the first person in `text`, or None; with `explain`, also the words and the rule.
 
-    Where a text mixes the genders, its first cue decides.
+    If a text has cues of both genders, the first one decides.
     """
-    cue = min(_grammar(language).cues(tokens(text)), key=lambda found: found.position, default=None)
+    cue = min(_grammar(language).cues(tokens(text)), key=lambda cue: cue.position, default=None)
     if explain:
         return SpeakerGender(cue.gender, cue.words, cue.rule) if cue else SpeakerGender(None)
     return cue.gender if cue else None

@@ -26,7 +26,7 @@ LIGHT_WORDS = words(
     учора сёння неяк нарэшце вельмі толькі нават"""
 )
 
-# Masculine pasts without -ў: дапамог, прынёс, прывык. Their feminines are regular.
+# Masculine past forms without -ў: дапамог, прынёс, прывык. Their feminine forms are regular.
 _PREFIX = "(?:па|з|вы|пера|пры|пра|за|на|ад|у|ў|уз|ўз|да|аб|пад|раз|с|а){0,2}"
 _ROOT = (
     "мог|нёс|вёз|лез|рос|рас|бег|лёг|сцярог|бярог|пёк|цёк|вык|нік|мёрз|мерз|мёр|мок|сяг|цёр|цер|глух|слеп|ціх|моўк|прог|"
@@ -36,7 +36,7 @@ _ROOT = (
 PAST = by_endings(
     rf"[аеёіуыэ]ў(?:ся)?|(?<!нн)(?<!цц)(?<!лл)(?<!сс)яў(?:ся)?|(?:ш|бар|кал|пал|мал|пар)оў(?:ся)?|^{_PREFIX}(?:{_ROOT})(?:ся)?",
     "[а-яёіў]ла(?:ся)?",
-    but=words(
+    exceptions=words(
         """школа сіла скала пчала страла цела пахвала зла шкла чысла масла віла смала акула мала міла цэла светла
         весяла кісла цёпла кругла гнеў спеў леў роў запас раз нарас сліў кліентаў магчымасцяў мерапрыемстваў
         намаганняў рашэнняў рэсурсаў пачуццяў адносінаў людзей грошаў сродкаў навыкаў памылак хлопцаў калегаў
@@ -47,9 +47,9 @@ PAST = by_endings(
 ADJECTIVE = by_endings(
     "[нтлрвдбпмсзшжц]ы|(?<!г)чы|[кгх]і|ні",
     "ая|няя",
-    men=words("рад павінен вінен гатоў здароў"),
-    women=words("рада павінна вінна гатова здарова"),
-    but=words(
+    masculine_words=words("рад павінен вінен гатоў здароў"),
+    feminine_words=words("рада павінна вінна гатова здарова"),
+    exceptions=words(
         """мая твая свая людзі дзеці грошы справы рэчы праблемы кнігі сродкі думкі навыкі ногі рукі словы планы межы
         гульні вечары адносіны правы умовы гады разы часы каманды песні валасы вопраткі адзежы сябры бацькі правілы
         памылкі паводзіны жонкі мамы хаты работы працы фірмы групы краіны секунды мухі хвіліны гадзіны"""
@@ -58,7 +58,7 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant, women's in -а, -я or -ь."""
+    """Could be a nominative noun: masculine in a consonant, feminine in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь")) and not word.endswith(("ць", "цца"))
     return word[-1:] not in "аеёіоуыэюя" and not word.endswith(
@@ -66,9 +66,9 @@ def noun(word: str, gender: Gender) -> bool:
     )
 
 
-# The instrumental of a predicate: буду моцным, буду моцнай.
+# Predicate adjectives in the instrumental: буду моцным, буду моцнай.
 INSTRUMENTAL = Predicates(
-    adjective=by_endings("[а-яёіў]ым|[кгх]ім|нім", "[нтлрвдкгхшчжц]ай|няй", but=words("чым тым усім ўсім")),
+    adjective=by_endings("[а-яёіў]ым|[кгх]ім|нім", "[нтлрвдкгхшчжц]ай|няй", exceptions=words("чым тым усім ўсім")),
     noun=lambda word, gender: word.endswith(("ай", "яй", "ой", "ю") if gender == FEMININE else ("ам", "ем", "ом")),
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS | words("такой такім якой якім самой самім сваёй сваім маёй маім"),
@@ -104,7 +104,7 @@ GRAMMAR = PronounGrammar(
     noun_after=re.compile(
         "(?<!^)[аіыую]х$|^(?:шмат|многа|мала|больш|менш|колькі|некалькі|пяць|шэсць|сем|восем|дзевяць|дзесяць)$"
     ),
-    # Unstressed -о is written -а, so the neuter looks like the feminine.
+    # Unstressed -о is spelt -а, so these neuter forms look feminine.
     neuter=("лася", "хапіла", "хапала", "бракавала", "шанцавала"),
     infinitive_endings=("ць", "цца", "чы", "чыся", "ці"),
     oblique_endings=("аў", "оў", "яў", "ей", "эй", "ам", "ям", "ах", "ях", "ем", "ой", "ым", "ім", "ых", "іх", "га"),

@@ -1,7 +1,7 @@
-"""The speaker's gender from a parse: heuristics over the features of Universal Dependencies.
+"""The speaker's gender from a dependency parse with Universal Dependencies features.
 
-A word that says "I" (the pronoun as a subject, an auxiliary or a copula in the first person) leads to its head, and the
-head, or another auxiliary of it, shows the gender. The parse may come from any parser, as a CoNLL-U file.
+A first-person word (the pronoun as subject, an auxiliary or a copula) is followed to its head; the gender is that of
+the head or of another auxiliary of the head. The parse is a CoNLL-U file from any parser.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _COLUMNS = 10
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One syntactic word of a parse, with its head as the head's id (0 for the root)."""
+    """A syntactic word of a parse; `head` is the id of its head (0 for the root)."""
 
     id: int
     form: str
@@ -31,12 +31,12 @@ class Word:
 
     @property
     def is_first_person(self) -> bool:
-        """Whether it is in the first person singular."""
+        """Whether the word is in the first person singular."""
         return self.features.get("Person") == "1" and self.features.get("Number", "Sing") == "Sing"
 
     @property
     def gender(self) -> Gender | None:
-        """The gender it shows in the singular; a feminine that may also be neuter counts as feminine."""
+        """The gender of a singular word; feminine or neuter counts as feminine."""
         if self.features.get("Number") == "Plur":
             return None
         values = self.features.get("Gender", "").split(",")
@@ -47,20 +47,20 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """The words of a sentence, and its text where the file gives it."""
+    """The words of a sentence and its text (the joined word forms if the file has no text)."""
 
     words: tuple[Word, ...]
     text: str
 
 
 def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
-    """The sentences of a CoNLL-U file; `name` stands in the errors.
+    """The sentences of a CoNLL-U file; `name` is the file name for error messages.
 
     >>> line = "1\\tидём\\tидти\\tVERB\\t_\\tNumber=Plur|Person=1\\t0\\troot\\t_\\t_"
     >>> next(read_conllu([line, ""], "example")).words[0].features
     {'Number': 'Plur', 'Person': '1'}
     """
-    found: list[Word] = []
+    words_so_far: list[Word] = []
     text = ""
     first = 0
     for number, line in enumerate(lines, start=1):
@@ -72,14 +72,14 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
             first = first or number
             word = _word(line, f"{name}, line {number}")
             if word:
-                if word.id != len(found) + 1:
-                    raise DataError(f"{name}, line {number}: word {word.id} follows word {len(found)}")
-                found.append(word)
-        elif found:
-            yield _sentence(found, text, f"{name}, line {first}")
-            found, text, first = [], "", 0
-    if found:
-        yield _sentence(found, text, f"{name}, line {first}")
+                if word.id != len(words_so_far) + 1:
+                    raise DataError(f"{name}, line {number}: word {word.id} follows word {len(words_so_far)}")
+                words_so_far.append(word)
+        elif words_so_far:
+            yield _sentence(words_so_far, text, f"{name}, line {first}")
+            words_so_far, text, first = [], "", 0
+    if words_so_far:
+        yield _sentence(words_so_far, text, f"{name}, line {first}")
 
 
 @overload
@@ -87,7 +87,7 @@ def speaker_gender_conllu(sentence: Sequence[Word], *, explain: Literal[False] =
 @overload
 def speaker_gender_conllu(sentence: Sequence[Word], *, explain: Literal[True]) -> SpeakerGender: ...
 def speaker_gender_conllu(sentence: Sequence[Word], *, explain: bool = False) -> Gender | SpeakerGender | None:
-    """Masculine, feminine or None for the first person of a parsed sentence; with `explain`, also why."""
+    """The gender of the first person in a parsed sentence, or None; with `explain`, also the word and the rule."""
     cues = _cues(sentence)
     word, rule = min(cues, key=lambda cue: cue[0].id, default=(None, None))
     if explain:
@@ -96,13 +96,13 @@ def speaker_gender_conllu(sentence: Sequence[Word], *, explain: bool = False) ->
 
 
 def _cues(sentence: Sequence[Word]) -> Iterator[tuple[Word, str]]:
-    """Every word that shows the speaker's gender, with the rule that led to it."""
+    """Every word that marks the speaker's gender, with the name of the rule."""
     by_id = {word.id: word for word in sentence}
-    about_speaker = {word.id for word in sentence if word.upos == "VERB" and word.is_first_person}
+    speaker_heads = {word.id for word in sentence if word.upos == "VERB" and word.is_first_person}
     for word in sentence:
         head = by_id.get(word.head)
-        if head and _says_i(word, head, sentence):
-            about_speaker.add(head.id)
+        if head and _is_first_person_subject(word, head, sentence):
+            speaker_heads.add(head.id)
             if head.upos in ("VERB", "AUX", "ADJ", "DET") and head.gender:
                 yield head, f"head of {word.form.lower()}"
             for other in sentence:
@@ -111,15 +111,16 @@ def _cues(sentence: Sequence[Word]) -> Iterator[tuple[Word, str]]:
     for word in sentence:
         if not word.gender or word.features.get("Case", "Nom") not in ("Nom", "Ins"):
             continue
-        if word.lemma.lower() in _AGREEING and word.head in about_speaker:
+        if word.lemma.lower() in _AGREEING and word.head in speaker_heads:
             yield word, "agreeing word"
-        elif word.upos == "ADJ" and word.head in about_speaker and _has_infinitive_copula(word, sentence):
+        elif word.upos == "ADJ" and word.head in speaker_heads and _has_infinitive_copula(word, sentence):
             yield word, "predicate of an infinitive"
 
 
-def _says_i(word: Word, head: Word, sentence: Sequence[Word]) -> bool:
+def _is_first_person_subject(word: Word, head: Word, sentence: Sequence[Word]) -> bool:
+    """Whether the word is an auxiliary or a subject pronoun in the first person."""
     if word.upos == "AUX":
-        # The Slovene conditional has no person: it is the speaker's where its clause has no other subject.
+        # The Slovene conditional auxiliary has no person; it is first person if its clause has no other subject.
         if word.features.get("Mood") == "Cnd" and "Person" not in word.features:
             subjects = [other for other in sentence if other.head == head.id and other.relation.startswith("nsubj")]
             return all(subject.is_first_person for subject in subjects)
@@ -132,24 +133,24 @@ def _has_infinitive_copula(word: Word, sentence: Sequence[Word]) -> bool:
     return any(other.head == word.id and other.lemma in _BE and other.relation.startswith("cop") for other in sentence)
 
 
-def _word(line: str, place: str) -> Word | None:
+def _word(line: str, location: str) -> Word | None:
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
-        raise DataError(f"{place}: {len(columns)} columns instead of {_COLUMNS} separated by tabs")
+        raise DataError(f"{location}: {len(columns)} columns instead of {_COLUMNS} separated by tabs")
     if "-" in columns[0] or "." in columns[0]:
-        return None  # a multiword token, whose words follow, or an empty node
+        return None  # a multiword token (its words follow) or an empty node
     identifier, form, lemma, upos, _, features, head, relation = columns[:8]
     if not identifier.isdecimal() or not head.isdecimal():
-        raise DataError(f"{place}: id {identifier!r} and head {head!r} should be numbers")
+        raise DataError(f"{location}: id {identifier!r} and head {head!r} should be numbers")
     pairs = [] if features == "_" else [feature.partition("=") for feature in features.split("|")]
     if any(not equals for _, equals, _ in pairs):
-        raise DataError(f"{place}: features {features!r} should look like Gender=Fem|Number=Sing")
+        raise DataError(f"{location}: features {features!r} should look like Gender=Fem|Number=Sing")
     values = {name: value for name, _, value in pairs}
     return Word(int(identifier), form, lemma, upos, int(head), relation, values)
 
 
-def _sentence(found: Sequence[Word], text: str, place: str) -> ParsedSentence:
-    for word in found:
-        if word.head > len(found):
-            raise DataError(f"{place}: the head of word {word.id} is {word.head}, but there are {len(found)} words")
-    return ParsedSentence(tuple(found), text or " ".join(word.form for word in found))
+def _sentence(parsed: Sequence[Word], text: str, location: str) -> ParsedSentence:
+    for word in parsed:
+        if word.head > len(parsed):
+            raise DataError(f"{location}: the head of word {word.id} is {word.head}, but there are {len(parsed)} words")
+    return ParsedSentence(tuple(parsed), text or " ".join(word.form for word in parsed))

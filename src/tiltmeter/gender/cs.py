@@ -22,9 +22,9 @@ FUNCTION_WORDS = words(
 ADJECTIVE = by_endings(
     "ý|[^aeiouyáéíóúůýě](?:án|en)",
     "á|[áe]na",
-    men=words("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
-    women=words("jista zdráva živa hotova vědoma šťastna ochotna schopna vděčna vinna povinna spokojena"),
-    but=words(
+    masculine_words=words("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
+    feminine_words=words("jista zdráva živa hotova vědoma šťastna ochotna schopna vděčna vinna povinna spokojena"),
+    exceptions=words(
         """který která jaký jaká každý každá nějaký nějaká žádný žádná jiný jiná takový taková má tvá svá týden den
         román kámen kořen plamen jeden leden duben červen květen žena cena změna scéna ozvěna dělá zdá dá zná říká
         nemá získá pomáhá stává posílá zajímá čeká nechá hledá volá začíná připadá vypadá přestává dívá dává láká
@@ -34,9 +34,9 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -ce or -a, women's in -a, -ost or -yně.
+    """Could be a nominative noun: masculine in a consonant, or agents in -ce or -a, feminine in -a, -ost or -yně.
 
-    Plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
+    Neuter plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
     """
     if gender == FEMININE:
         return word.endswith(("a", "ost", "yně", "ání", "ení", "utí"))
@@ -47,7 +47,7 @@ def noun(word: str, gender: Gender) -> bool:
 
 GRAMMAR = AuxiliaryGrammar(
     auxiliaries=words("jsem nejsem bych abych kdybych"),
-    # The past tense may go without its auxiliary beside the pronoun.
+    # With the pronoun, the past tense may lack its auxiliary: *já to věděl*.
     shared_auxiliaries=words("já"),
     copulas=words("jsem nejsem"),
     futures=words("budu nebudu"),
@@ -57,7 +57,7 @@ GRAMMAR = AuxiliaryGrammar(
     participle=by_endings(
         "l",
         "la",
-        but=words(
+        exceptions=words(
             """škola síla skála chvála pravidla pádla divadla zrcadla křídla mýdla čísla hesla másla světla skla těla
             čela křesla docela zcela zdola odmala zpola shola nula cela víla žíla včela cihla jehla kapela mrtvola
             materiál festival model hotel panel tunel motel detail email e-mail mail alkohol kostel idol symbol fotbal

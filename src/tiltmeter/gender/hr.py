@@ -21,21 +21,21 @@ FUNCTION_WORDS = words(
 ADJECTIVE = by_endings(
     "(?:[^aeiou]|i)an|[^aeiou]en|ljiv|[^aeiou](?:iv|av)|ovit|[nvl]it|nut|iji",
     "[^aeiou]na|[ea]na|ljiva|[^aeiou](?:iva|ava)|ovita|[nvl]ita|nuta|ija",
-    men=words(
+    masculine_words=words(
         """jak slab lijep lep mlad star dobar loš ljut hrabar mudar strog tih čist tvrd glup bogat gol nag grub drag
         spor brz zdrav živ kriv prav nov debeo veseo zreo zao topao mio sit bos lud slijep slep nijem nem gluh gluv
         blag svet visok nizak dubok širok kratak sladak težak gorak oštar vješt vešt čvrst prost pust prvi jedini
         najbolji bolji gori jači čvršći tvrđi slabiji stariji mlađi takav ovakav onakav najjači svoj prestar premlad
         preslab prejak lijen lenj"""
     ),
-    women=words(
+    feminine_words=words(
         """jaka slaba lijepa lepa mlada stara dobra loša ljuta hrabra mudra stroga tiha čista tvrda glupa bogata gola
         naga gruba draga spora brza zdrava živa kriva prava nova debela vesela zrela zla topla mila sita bosa luda
         slijepa slepa nijema nema gluha gluva blaga sveta visoka niska duboka široka kratka slatka teška gorka oštra
         vješta vešta čvrsta prosta pusta prva jedina najbolja bolja gora jača čvršća tvrđa slabija starija mlađa takva
         ovakva onakva najjača prestara premlada preslaba prejaka lijena lenja udata neudata"""
     ),
-    but=words(
+    exceptions=words(
         """dan jedan nijedan član plan stan roman organ ekran ocean tjedan kamen plamen žena cijena cena strana hrana
         jedna nijedna istina scena promjena promena rana grana brana obrana odbrana komunikacija situacija energija
         familija ambicija emocija baterija linija historija istorija tragedija fotografija terapija opcija kompanija
@@ -46,9 +46,9 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -a, women's in -a or -ost.
+    """Could be a nominative noun: masculine in a consonant, or agents in -a, feminine in -a or -ost.
 
-    A long form in -i (*javni govornik*) stands before a noun as well.
+    Words in -i count as masculine: a long adjective in -i (*javni govornik*) is followed by a noun.
     """
     if gender == FEMININE:
         return word.endswith(("a", "ost"))
@@ -64,7 +64,7 @@ GRAMMAR = AuxiliaryGrammar(
     participle=by_endings(
         "[aieu]o",
         "la",
-        but=words(
+        exceptions=words(
             """kao posao posla dio deo ugao misao pakao orao anđeo predio predeo udio udeo odio audio trio zao topao
             okrugao cio ceo veseo debeo zreo kiseo nagao podao škola sila hvala šala skala cigla igla obala mala
             cijela cela zla tijela tela odijela odela stabla ogledala načela zrela bijela bela vesela debela kisela
@@ -87,7 +87,7 @@ GRAMMAR = AuxiliaryGrammar(
     openers=words(
         """da jer kad kada ako koji koja koje kojeg kojoj kojem kojima što dok iako gdje gde kako čim ali nego pa"""
     ),
-    # The masculine is a homograph of the auxiliary.
+    # Masculine *sam* (alone) is a homograph of the auxiliary *sam* (am).
     agreeing={"sam": MASCULINE, "sama": FEMININE},
     pronouns=words("ja"),
     other_subjects=words(

@@ -1,17 +1,17 @@
-"""Polish: the verb itself says who speaks and in which gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
+"""Polish: past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.gender.clauses import FEMININE, MASCULINE, Clause, Cue, Gender, Predicates, by_endings, clauses, words
 
-# Past tense and conditional with their personal endings, and "should", which is built like them.
+# Past tense and conditional with personal endings, and "should", which has the same endings.
 PAST = by_endings(
     "łem|łbym",
     "łam|łabym",
-    men=words("powinienem winienem powinienbym"),
-    women=words("powinnam winnam powinnabym"),
-    but=words(
+    masculine_words=words("powinienem winienem powinienbym"),
+    feminine_words=words("powinnam winnam powinnabym"),
+    exceptions=words(
         # instrumentals of nouns in -ł and -ło
         """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
         węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
@@ -25,13 +25,13 @@ PAST = by_endings(
     ),
 )
 
-# "Gdybym był", "żebym mogła", "będę pracował": the person is on another word than the gender.
+# "Gdybym był", "żebym mogła", "będę pracował": person and gender are marked on different words.
 MOBILE = words("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym iżbym żem będę")
 
 PARTICIPLE = by_endings(
     "ł",
     "ła",
-    but=words(
+    exceptions=words(
         """szkoła siła skała chwała pół stół dół kół ogół zespół kościół żywioł anioł artykuł tytuł szczegół materiał
         kapitał kanał generał oryginał potencjał szał zapał kawał upał sygnał dział udział podział rozdział wydział
         przedział ciała dzieła krzesła hasła źródła światła masła mydła szkła tła zła koła czoła mgła igła pszczoła
@@ -54,9 +54,9 @@ FUNCTION_WORDS = words(
 
 
 def noun(_word: str, _gender: Gender) -> bool:
-    """Never: a predicate noun and its adjectives are in the instrumental (*jestem dobrym lekarzem*).
+    """Always False: a predicate noun and its adjectives are in the instrumental (*jestem dobrym lekarzem*).
 
-    So a nominative adjective beside the copula is always said of the speaker.
+    A nominative adjective next to the copula is therefore never attributive.
     """
     return False
 
@@ -65,9 +65,9 @@ PREDICATES = Predicates(
     adjective=by_endings(
         "[nwrłtsdbmżph]y|[sżc]zy|ący|[kg]i|[dt]ni",
         "[nwrłtsdbmżph]a|[sżc]za|ąca|[kg]a|[dt]nia",
-        men=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
-        women=words("głupia"),
-        but=words(
+        masculine_words=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
+        feminine_words=words("głupia"),
+        exceptions=words(
             """jaki jaka każdy każda żadna która kiedy wtedy nigdy gdy trzeba chyba kobieta mama tata matka córka
             siostra żona osoba głowa modelka kucharka nauczycielka pielęgniarka dziewczyna mężczyzna artysta fanka
             prawda ofiara sprawa praca"""
@@ -86,7 +86,7 @@ FIRST_PERSON = re.compile("ę$|[aei]m$")
 
 AGREEING: dict[str, Gender] = {"sam": MASCULINE, "sama": FEMININE}
 
-# "The same", "than I myself", "in myself": no word on the speaker.
+# "The same", "than I myself", "in myself": the agreeing word is not the subject.
 NOT_SUBJECT_AFTER = words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
 OTHER_SUBJECTS = words(
@@ -99,37 +99,38 @@ OPENERS = words("że żeby gdy kiedy ponieważ bo gdyż jeśli")
 
 
 class PolishGrammar:
-    """The rules of Polish."""
+    """The rules for Polish."""
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Every cue of a sentence, clause by clause."""
+        """All cues of a sentence, clause by clause."""
         for clause in clauses(sentence, OPENERS):
             other = clause.has(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
             first = any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause.words)
             for position in clause.positions:
-                cue = self._cue(clause, position, wants=first and not other)
+                cue = self._cue(clause, position, first_person=first and not other)
                 if cue:
                     yield cue
 
-    def _cue(self, clause: Clause, position: int, *, wants: bool) -> Cue | None:
+    def _cue(self, clause: Clause, position: int, *, first_person: bool) -> Cue | None:
         word, before = clause.sentence[position], clause.before(position)
         if gender := PAST(word):
             return None if before in PREPOSITIONS else clause.cue("past tense", gender, position)
-        if word in MOBILE and (found := self._participle(clause, position)):
-            return clause.cue("participle", found[1], found[0], position)
+        if word in MOBILE and (participle := self._participle(clause, position)):
+            return clause.cue("participle", participle[1], participle[0], position)
         feels = word in FEELING and "się" in (before, clause.after(position))
-        if word in COPULAS or feels or (word == "być" and wants):
-            found = PREDICATES.beside(clause, position)
-            if found:
-                return clause.cue("predicate adjective", found[1], found[0], position)
-        if word in AGREEING and wants and before not in NOT_SUBJECT_AFTER:
+        if word in COPULAS or feels or (word == "być" and first_person):
+            adjective = PREDICATES.next_to(clause, position)
+            if adjective:
+                return clause.cue("predicate adjective", adjective[1], adjective[0], position)
+        if word in AGREEING and first_person and before not in NOT_SUBJECT_AFTER:
             return clause.cue("agreeing word", AGREEING[word], position)
         return None
 
     @staticmethod
-    def _participle(clause: Clause, at: int) -> tuple[int, Gender] | None:
-        found = [(place, gender) for place in clause.positions if (gender := PARTICIPLE(clause.sentence[place]))]
-        return min(found, key=lambda participle: abs(participle[0] - at), default=None)
+    def _participle(clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
+        """The participle nearest to the word at `auxiliary`."""
+        participles = [(index, gender) for index in clause.positions if (gender := PARTICIPLE(clause.sentence[index]))]
+        return min(participles, key=lambda participle: abs(participle[0] - auxiliary), default=None)
 
 
 GRAMMAR = PolishGrammar()

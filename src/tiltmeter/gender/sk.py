@@ -24,9 +24,9 @@ _CONSONANTS = "[^aeiouyáéíóúýäô]"
 ADJECTIVE = by_endings(
     rf"ý|{_LONG}{_CONSONANTS}*[nlrvtmpbd]y|(?:[uú]|ia)ci|ší",
     rf"(?<!i)á|{_LONG}{_CONSONANTS}*[nlrvmpb]a|(?:[uú]|ia)ca|šia",
-    men=words("krátky blízky ťažký drzý cudzí"),
-    women=words("krátka blízka biela istá cudzia"),
-    but=words(
+    masculine_words=words("krátky blízky ťažký drzý cudzí"),
+    feminine_words=words("krátka blízka biela istá cudzia"),
+    exceptions=words(
         """ktorý ktorá aký aká každý každá žiadny žiadna nejaký nejaká iný iná samý samá taký taká istým chvíľa rána
         brána správa zábava doprava prípravy správy problémy vína sála skúša slová mestá miesta"""
     ),
@@ -36,7 +36,7 @@ NOT_NOMINATIVE = ("ť", "š", "m", "ov", "ch", "mi")
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -a, women's in -a or -osť."""
+    """Could be a nominative noun: masculine in a consonant, or agents in -a or -ko, feminine in -a or -osť."""
     if gender == FEMININE:
         return word.endswith(("a", "osť", "yňa"))
     if word.endswith(("ca", "ista", "ga", "ko")):
@@ -54,7 +54,7 @@ GRAMMAR = AuxiliaryGrammar(
     participle=by_endings(
         "[aeiouyáéíýäú]l",
         "la",
-        but=words(
+        exceptions=words(
             """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla čísla hesla masla svetla skla tela
             čela kresla umývadla viola materiál festival model hotel panel tunel motel detail email e-mail mail
             alkohol kostol idol symbol futbal volejbal basketbal personál potenciál ideál originál signál seriál

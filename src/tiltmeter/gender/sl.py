@@ -21,17 +21,17 @@ FUNCTION_WORDS = words(
 ADJECTIVE = by_endings(
     "[^aeiou]en|jen|an|ljiv|[^aeiou](?:iv|av|it|at|ut)|[žčšj]ji|[jžčš]ši",
     "[^aeiou]ena|[^i]na|ljiva|[^aeiou](?:iva|ava)|[iau]ta|[žčšj]ja|[jžčš]ša",
-    men=words(
+    masculine_words=words(
         """mlad star lep hud slab nag trd tih zdrav živ prost čist hiter dober moder bister suh debel vesel zrel gol
         cel visok nizek kratek plah grd gluh slep nem bled prvi edini velik tak prestar premlad prešibek šibek krepek
         odprt zaprt zvest ljub drag grob strog mil bogat poln vroč tuj"""
     ),
-    women=words(
+    feminine_words=words(
         """mlada stara lepa huda slaba naga trda tiha zdrava živa prosta čista hitra dobra modra bistra suha debela
         vesela zrela gola cela visoka nizka kratka plaha grda gluha slepa nema bleda prva edina velika taka prestara
         premlada prešibka šibka krepka odprta zaprta zvesta ljuba draga groba stroga mila bogata polna vroča tuja"""
     ),
-    but=words(
+    exceptions=words(
         """eden en noben dan teden član plamen pomen namen stan plan roman ekran organ državljan žena cena hrana
         strana vojna ena nobena zabava država glava trava postava težava težav krava narava sprava odrasla ocena scena
         kuhinja gospodinja družina vsebina želja volja šola svit vodja vojska debata plata lopata pošta"""
@@ -40,7 +40,7 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant or are agents in -ja or -a, women's in -a or -ost."""
+    """Could be a nominative noun: masculine in a consonant, or agents in -ja or -a, feminine in -a or -ost."""
     if gender == FEMININE:
         return word.endswith(("a", "ost", "stvar"))
     if word.endswith(("vodja", "ista", "kolega")):
@@ -58,7 +58,7 @@ GRAMMAR = AuxiliaryGrammar(
     participle=by_endings(
         "[aeiouv]l|rl",
         "la",
-        but=words(
+        exceptions=words(
             """šola sila skala hvala vesla zrcala čela stebla model panel tunel motel email mail alkohol idol simbol
             personal potencial ideal original signal kanal profil stil avtomobil mobil predel stol orel kotel žal
             ritual kapital arzenal terminal festival material debel vesel gol topel gnil kisel svetel okrogel debela
@@ -92,7 +92,7 @@ GRAMMAR = AuxiliaryGrammar(
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
     demonstratives=words("to"),
     demonstratives_with=words("bil bila"),
-    # "Me" and "who": somebody else acts.
+    # Forms of "me", and "who": the clause has another subject.
     not_shared=words("me mene mi meni mano menoj ki"),
     not_subject_after=words("kot sebe sebi seboj sabo"),
 )

@@ -1,4 +1,4 @@
-"""Serbian in either script: Cyrillic is written in Latin letters first, then the rules of `hr` hold."""
+"""Serbian in either script: Cyrillic is transliterated to Latin, then the Croatian rules (`hr`) apply."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ _DIGRAPHS = str.maketrans({"љ": "lj", "њ": "nj", "џ": "dž"})
 
 
 def latin(text: str) -> str:
-    """Lower-case Serbian in Latin letters.
+    """Transliterate lower-case Serbian to Latin script.
 
     >>> latin("љубав")
     'ljubav'
@@ -19,10 +19,10 @@ def latin(text: str) -> str:
 
 
 class SerbianGrammar:
-    """The rules of Croatian, which has the same endings, over words in Latin letters."""
+    """The Croatian rules (the endings are the same) applied to transliterated words."""
 
     def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Every cue of a sentence; its words are in Latin letters."""
+        """All cues of a sentence, with words in Latin script."""
         return hr.GRAMMAR.cues([latin(token) for token in sentence])
 
 

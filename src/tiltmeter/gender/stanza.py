@@ -1,4 +1,4 @@
-"""The speaker's gender with a parse by Stanza instead of the rules; needs the extra `tiltmeter[stanza]`."""
+"""The speaker's gender from a Stanza parse instead of the rules; needs the extra `tiltmeter[stanza]`."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from tiltmeter.gender.sr import latin
 
 
 class StanzaSpeaker:
-    """Parses texts of one language with Stanza's models, which Stanza downloads at its first use."""
+    """Parses texts of one language with Stanza, which downloads its models on first use."""
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
@@ -24,13 +24,13 @@ class StanzaSpeaker:
         self._pipeline = stanza.Pipeline(language, processors="tokenize,pos,lemma,depparse", verbose=False)
 
     def speaker_gender(self, text: str) -> SpeakerGender:
-        """The gender of the first person, from the first sentence of `text` that shows one."""
+        """The gender of the first person, from the first sentence of `text` that marks one."""
         if self.language == "sr":
-            text = latin(clean(text))  # the treebank behind the model is in Latin letters
+            text = latin(clean(text))  # the model's treebank is in Latin script
         for sentence in self._pipeline(text).sentences:
-            found = speaker_gender_conllu([_word(word) for word in sentence.words], explain=True)
-            if found.gender:
-                return found
+            speaker = speaker_gender_conllu([_word(word) for word in sentence.words], explain=True)
+            if speaker.gender:
+                return speaker
         return SpeakerGender(None)
 
 

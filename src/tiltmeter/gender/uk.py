@@ -27,13 +27,13 @@ LIGHT_WORDS = words(
     учора сьогодні якось взимку влітку восени навесні нарешті дуже тільки навіть"""
 )
 
-# Masculine pasts in -ів, which is otherwise an ending of noun plurals: друзів, років.
+# Masculine past forms in -ів, which is otherwise a genitive plural ending of nouns: друзів, років.
 _IV = (
     "(?:хот|сид|ненавид|завид|розум|терп|вол|лет|хвор|волод|жал|шал|сум|рад|багат|червон|гор|гляд|верт|міцн|кип|тремт|"
     "слаб|худн|(?:^|з|у|в|зу)м|відпов|см)ів"
 )
 
-# Masculine pasts without -в: допоміг, приніс, звик. Their feminines are regular.
+# Masculine past forms without -в: допоміг, приніс, звик. Their feminine forms are regular.
 _PREFIX = "(?:по|з|зо|ви|пере|при|про|за|на|від|у|в|до|об|під|роз|с|о|зне){0,2}"
 _ROOT = (
     "міг|ліг|ріс|ніс|віз|біг|пік|тік|сік|стеріг|беріг|тяг|вик|ник|мерз|мок|мер|тер|сяг|стиг|сліп|глух|тих|мовк|ліз|гріб|"
@@ -43,7 +43,7 @@ _ROOT = (
 PAST = by_endings(
     rf"[аеиуяюїє]в(?:ся|сь)?|(?:ш|бор|кол|пол|мол|пор)ов(?:ся|сь)?|[св]ів(?:ся)?|{_IV}(?:ся|сь)?|^{_PREFIX}(?:{_ROOT})(?:ся|сь)?",
     "[а-яґєії]ла(?:ся|сь)?",
-    but=words(
+    exceptions=words(
         """школа сила скала бджола стріла тіла похвала горила зла скла числа масла вілла смола акула ціла світла
         весела кисла тепла кругла підла нагла гола біла смілa зріла слав рукав сплав спів рев лев обрив порив прорив
         розрив колектив масив архів інтерв'ю запас одяг потік витік злив часів голосів процесів класів"""
@@ -53,8 +53,8 @@ PAST = by_endings(
 ADJECTIVE = by_endings(
     "ий|[^аеиоуіїєюя]ій",
     "[нтлрвдбпмсзкгхжшщч]а|(?<!н)ня",
-    men=words("рад винен повинен певен готов здоров ладен згоден"),
-    but=words(
+    masculine_words=words("рад винен повинен певен готов здоров ладен згоден"),
+    exceptions=words(
         """свій мій твій людина дитина жінка дружина мама голова справа робота родина країна сторона ціна вина війна
         стіна година хвилина машина частина вершина сцена зміна рана охорона потреба допомога перевага думка команда
         влада порада правда мова весна книга вага увага звичка зірка кімната дата вечірка їжа душа подруга сестра
@@ -65,16 +65,16 @@ ADJECTIVE = by_endings(
 
 
 def noun(word: str, gender: Gender) -> bool:
-    """A nominative noun: men's end in a consonant, women's in -а, -я or -ь."""
+    """Could be a nominative noun: masculine in a consonant, feminine in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь"))
     return word[-1:] not in "аеиоуіїєюя" and not word.endswith(("ом", "ем", "им", "ім", "ів", "ах", "ях", "ей", "ий"))
 
 
-# The instrumental of a predicate: буду сильним, буду сильною.
+# Predicate adjectives in the instrumental: буду сильним, буду сильною.
 INSTRUMENTAL = Predicates(
     adjective=by_endings(
-        "[а-яґєії]им|[^аеиоуіїєюя]ім", "[нтлрвдкгхшщчж]ою|ньою", but=words("чим тим цим всім усім нею")
+        "[а-яґєії]им|[^аеиоуіїєюя]ім", "[нтлрвдкгхшщчж]ою|ньою", exceptions=words("чим тим цим всім усім нею")
     ),
     noun=lambda word, gender: word.endswith(("ою", "ею", "єю", "ю") if gender == FEMININE else ("ом", "ем", "єм")),
     prepositions=PREPOSITIONS,

@@ -1,4 +1,4 @@
-"""What scores mean: a module for each form of items, each with its measures and `measure(scores) -> list[Record]`."""
+"""Measures: from scores to values with intervals, tests and verdicts. One module per form, with `measure(scores)`."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -18,7 +18,7 @@ Measuring = Callable[..., list[Record]]
 
 
 def measures_for(name: str) -> Measuring:
-    """The function that turns scores into records, by the name of its module.
+    """The `measure` function of the module with this name.
 
     >>> measures_for("association").__module__
     'tiltmeter.measures.association'
@@ -31,7 +31,7 @@ def measures_for(name: str) -> Measuring:
 
 
 def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
-    """The name of the module that measures scores of these roles and columns; None if there is none.
+    """The name of the module that measures scores with these roles and columns; None if there is none.
 
     >>> measuring_for({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'
@@ -44,7 +44,7 @@ def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | N
 
 @cache
 def _modules() -> dict[str, Any]:
-    """The modules that measure: those of this folder, and those that other packages bring."""
-    found: dict[str, Any] = {m.name: import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)}
-    found |= {name: load() for name, load in plugins("measures").items()}
-    return {name: module for name, module in found.items() if hasattr(module, "measure")}
+    """All modules with a `measure` function: built in, and from plug-ins."""
+    modules: dict[str, Any] = {m.name: import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)}
+    modules |= {name: load() for name, load in plugins("measures").items()}
+    return {name: module for name, module in modules.items() if hasattr(module, "measure")}

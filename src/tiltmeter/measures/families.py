@@ -1,4 +1,4 @@
-"""Families of tests: which results are corrected together, and how."""
+"""Correction for multiple tests within families."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
@@ -7,9 +7,9 @@ Tested = TypeVar("Tested")
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of a family of tests, adjusted so that the chance of any false alarm in it stays at the level.
+    """The p-values of a family of tests, adjusted by Holm's method (1979).
 
-    Holm's method (1979) holds whatever the tests have to do with each other.
+    It controls the family-wise error rate under any dependence between the tests.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -23,7 +23,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def grouped(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:
-    """The indexes of the entries of each family, in the order in which families first come up.
+    """The indexes of the entries of each family, families in order of first appearance.
 
     >>> grouped(["SS en", "LMS en", "SS de"], lambda name: name.split()[0])
     [[0, 2], [1]]

@@ -1,4 +1,4 @@
-"""Measure: one object for each number, with everything that a table, a figure, a comparison or a gate needs of it."""
+"""Measure: one object per measure, with all that tables, figures, comparisons, gates and exports need."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.registry import own, plugins
+from tiltmeter.registry import package_objects, plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
 Side = Literal["towards", "against", "none"]
 Roles = Mapping[str, Floats]
-# The records of one model, benchmark, language, part, protocol, view and group, by the name of their measure.
+# The records of one model, benchmark, language, part, protocol, view and group, by measure name.
 Row = Mapping[str, "Record"]
-# Why a row says nothing about bias, or None.
+# A rule of validity: why a row cannot be interpreted, or None.
 Validity = Callable[[Row], str | None]
 
 
@@ -30,43 +30,40 @@ def _first(means: Floats) -> list[Floats]:
 
 @dataclass(frozen=True, slots=True)
 class ItemValues:
-    """What one item contributes to a measure, for comparisons item by item.
+    """The contribution of each item to a measure, for paired comparisons.
 
-    `of` turns the scores of some roles into a row for each mean that the measure is made of and a column for each item;
-    `pieces` turns those means into smooth numbers, the least of which is the measure. `preference`: an item contributes
-    0, 50 or 100, the share of preferences. `discrete`: an item says one of a few things rather than a number. `weigh`
-    gives each item its weight by the strata in the first of `columns`; without it the measure is a plain mean.
-    `clusters` names the column whose values tell which items belong together. `may_be_blank`: an item may contribute
-    nothing.
+    `contributions` turns scores by role into a row for each mean in the measure and a column for each item; `pieces`
+    turns those means into smooth functions, the minimum of which is the measure. `preference`: items contribute 0, 50
+    or 100. `discrete`: items have one of a few outcomes rather than a continuous value. `weigh` returns the weight of
+    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `clusters` names the
+    columns that may identify clusters of items. `may_be_missing`: items without a contribution are allowed.
     """
 
     roles: tuple[str, ...]
-    of: Callable[[Roles], Floats]
+    contributions: Callable[[Roles], Floats]
     preference: bool = False
     discrete: bool = True
     pieces: Callable[[Floats], list[Floats]] = _first
     columns: tuple[str, ...] = ()
     weigh: Callable[[Labels], Floats] | None = None
     clusters: tuple[str, ...] = ("template",)
-    may_be_blank: bool = False
+    may_be_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number.
+    """One measure.
 
-    `meaning` defines it in a sentence; `axis` names it on an axis; `statement(value)` says what a value means to
-    somebody who does not know the measure.
-    `stereotype` is the side of the ideal on which stereotypes are: above (1), below (-1), or neither (0).
-    `margin` is the distance from the ideal that counts as no bias worth the name; a measure without one gets no
-    verdict.
-    `decides`: the measure can give the verdict of its row; the first of the row's measures that does, in the order in
-    which their module lists them. `columns` are the measures that stand in its table, `beside` those beside it on a
-    page.
-    `general` names the measure with the same value that speaks of more than what was asked about, `control` the one
-    that takes a known confound away. `by_token`: a mean over tokens, so that models with other tokenizers have other
-    ones.
-    `validity` are the rules under which a verdict would mean nothing.
+    `meaning` defines it in a sentence; `axis` is its axis label; `statement(value)` explains a value to readers who do
+    not know the measure.
+    `stereotype` is the side of the ideal that is a bias towards stereotypes: above (1), below (-1), or neither (0).
+    `margin` is the distance from the ideal up to which a bias is negligible; measures without one get no verdict.
+    `decides`: the measure can decide the verdict of its row; the first such measure in a row does. `columns` are the
+    measures in its table, `beside` those shown next to it on a page.
+    `general` names the measure with the same value that generalises to other stereotypes, `control` the one that
+    removes a known confound, `template_spread` the one for its variation between templates.
+    `per_token`: a mean over tokens, which is not comparable between tokenizers.
+    `validity` are the rules that a row must pass to be interpreted.
     """
 
     name: str
@@ -75,8 +72,8 @@ class Measure:
     ideal: float | None = None
     stereotype: int = 0
     bounds: Interval | None = None
-    ratio: bool = False  # half is as far from the ideal as double
-    reach: float = 20.0  # how far from the ideal a scale goes, at least
+    ratio: bool = False  # on a log scale: half is as far from the ideal as double
+    reach: float = 20.0  # smallest half-width of its axis; for ratios in powers of two
     digits: int = 1
     unit: str = ""
     heading: str = ""
@@ -86,40 +83,41 @@ class Measure:
     beside: tuple[str, ...] = ()
     general: str = ""
     control: str = ""
-    by_token: bool = False
+    template_spread: str = ""
+    per_token: bool = False
     statement: Callable[[float], str] | None = None
     validity: tuple[Validity, ...] = ()
     items: tuple[ItemValues, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
-        """The value as it is printed, never a negative zero."""
+        """The value as printed, without negative zeros."""
         text = f"{value:+.{self.digits}f}" if signed else f"{value:.{self.digits}f}"
         return text.lstrip("+-") if not float(text) else text
 
     def position(self, value: float) -> float:
-        """Where a value stands on a scale that is even on both sides of the ideal."""
+        """The value on the linear scale of the measure: log2 for ratios."""
         return math.log2(max(value, 1e-300)) if self.ratio else value
 
     def distance(self, value: float) -> float:
-        """How far a value is from the ideal on that scale, positive towards stereotypes."""
+        """The distance from the ideal on that scale, positive towards stereotypes."""
         return (self.stereotype or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
     def side(self, value: float) -> Side:
-        """The side of the ideal on which a value lies."""
+        """Whether a value is a bias towards stereotypes, against them, or none."""
         distance = self.distance(value)
         return "none" if not distance else "towards" if distance > 0 else "against"
 
     def limits(self, margin: float) -> Interval:
-        """The values that lie within a margin of the ideal; a margin of a ratio is a factor."""
+        """The interval within a margin of the ideal; for ratios the margin is a factor."""
         ideal = self.ideal or 0.0
         return (ideal / margin, ideal * margin) if self.ratio else (ideal - margin, ideal + margin)
 
     def width(self, interval: Interval) -> float:
-        """The width of an interval in units of which `margin_width` is one margin."""
+        """The width of an interval on the scale of `margin_width`."""
         return self.position(interval[1]) - self.position(interval[0])
 
     def margin_width(self, margin: float) -> float:
-        """A margin on the same scale."""
+        """The margin on the linear scale."""
         return math.log2(margin) if self.ratio else margin
 
     def margin_words(self, margin: float) -> str:
@@ -127,7 +125,7 @@ class Measure:
         return f"a factor of {margin:g}" if self.ratio else f"{margin:g}{f' {self.unit}' if self.unit else ''}"
 
     def span(self, values: Iterable[float]) -> Interval:
-        """A scale that shows these values, with the ideal in its middle."""
+        """Axis limits that include these values, with the ideal in the middle."""
         ideal = self.ideal or 0.0
         distances = [abs(self.position(value) - self.position(ideal)) * 1.05 for value in values]
         reach = max([self.reach, *distances])
@@ -138,20 +136,20 @@ class Measure:
         return ideal - reach, ideal + reach
 
     @property
-    def best_at_an_end(self) -> bool:
-        """Whether the ideal is the best there is, as 100 is for LMS, rather than a middle between two biases."""
+    def ideal_at_bound(self) -> bool:
+        """Whether the ideal is the best possible value, as 100 for LMS, rather than a midpoint between two biases."""
         return self.bounds is not None and self.ideal in self.bounds and not self.stereotype
 
     @property
     def higher_is_better(self) -> bool | None:
-        """True or False where more is better or worse; None where the best lies between, or nothing is better."""
-        if not self.best_at_an_end or self.bounds is None:
+        """True or False; None where the ideal lies in between, or there is none."""
+        if not self.ideal_at_bound or self.bounds is None:
             return None
         return self.ideal == self.bounds[1]
 
 
 def ties_at_most(share: float) -> Validity:
-    """The rule that ties are at most this share of the items."""
+    """Rule: at most this share of the items are ties."""
 
     def rule(row: Row) -> str | None:
         ties = row.get("ties")
@@ -163,7 +161,7 @@ def ties_at_most(share: float) -> Validity:
 
 
 def above_chance(measure: str, chance: float, widest: float) -> Validity:
-    """The rule that a measure is above chance, where its interval is narrow enough to tell."""
+    """Rule: the measure is significantly above chance, unless its interval is wider than `widest`."""
 
     def rule(row: Row) -> str | None:
         record = row.get(measure)
@@ -178,7 +176,7 @@ def above_chance(measure: str, chance: float, widest: float) -> Validity:
 
 
 def unknown_at_most(share: float) -> Validity:
-    """The rule that items with tokens unknown to the model are at most this share."""
+    """Rule: at most this share of the items have tokens that the tokenizer does not know."""
 
     def rule(row: Row) -> str | None:
         unknown = row.get(UNKNOWN)
@@ -192,19 +190,19 @@ def unknown_at_most(share: float) -> Validity:
 UNKNOWN = "items with unknown tokens"
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
-WIDEST = 4.0  # margins that an interval may span before a result that is not significant is called too small
+WIDEST = 4.0  # an interval wider than this many margins, without significance, is "too few items"
 
 
 @cache
 def measures() -> dict[str, Measure]:
-    """All measures by name: those of the modules of this folder, and those that other packages bring."""
-    found = own("tiltmeter.measures", "MEASURES")
-    found += [load().MEASURES for load in plugins("measures").values()]
-    return {measure.name: measure for some in found for measure in some}
+    """All measures by name: built in, and from plug-ins."""
+    listed = package_objects("tiltmeter.measures", "MEASURES")
+    listed += [load().MEASURES for load in plugins("measures").values()]
+    return {measure.name: measure for module_measures in listed for measure in module_measures}
 
 
 def measure_named(name: str) -> Measure:
-    """The measure of this name; one without any properties where none is known, as in runs of other versions.
+    """The measure of this name; a bare one for unknown names, as in runs of other versions.
 
     >>> measure_named("SS").ideal, measure_named("something else").ideal
     (50.0, None)
@@ -213,7 +211,7 @@ def measure_named(name: str) -> Measure:
 
 
 def abbreviated(name: str, names: Iterable[str]) -> str | None:
-    """The name that is meant: itself, or the only one that begins with it, as S_JSD stands for S_JSD x 1e3.
+    """Complete an abbreviated name, such as S_JSD for S_JSD x 1e3; None if it is unknown or ambiguous.
 
     >>> abbreviated("S_JSD", ["CPS", "S_JSD x 1e3"]), abbreviated("SSS", ["SS"])
     ('S_JSD x 1e3', None)
@@ -221,23 +219,23 @@ def abbreviated(name: str, names: Iterable[str]) -> str | None:
     names = list(dict.fromkeys(names))
     if name in names:
         return name
-    near = [one for one in names if one.startswith(f"{name} ") and "as published" not in one]
-    return near[0] if len(near) == 1 else None
+    matches = [full for full in names if full.startswith(f"{name} ") and "as published" not in full]
+    return matches[0] if len(matches) == 1 else None
 
 
 def deciding(row: Row) -> "Record | None":
-    """The record of a row that gives its verdict."""
+    """The record of a row that decides its verdict."""
     return next((row[name] for name, measure in measures().items() if measure.decides and name in row), None)
 
 
-def also_deciding(row: Row) -> "list[Record]":
-    """All records of a row that could give its verdict."""
+def deciding_records(row: Row) -> "list[Record]":
+    """All records of a row whose measures can decide a verdict."""
     return [row[name] for name, measure in measures().items() if measure.decides and name in row]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A measure with what items of one form contribute to it."""
+    """A measure with its item contributions for one form."""
 
     measure: Measure
     values: ItemValues = field(repr=False)
@@ -254,7 +252,7 @@ class Quantity:
 
 
 def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
-    """The measures that scores of these roles, with these columns, can be compared in.
+    """The measures in which scores with these roles and columns can be compared.
 
     >>> [quantity.name for quantity in quantities_for(["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
@@ -269,7 +267,7 @@ def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantit
 
 
 def clusters_of(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
-    """The cluster of each item: the first of the measure's cluster columns that is there and tells items apart."""
+    """The cluster of each item, from the first cluster column with more than one value."""
     for name in values.clusters:
         if name in columns and len(set(columns[name].tolist())) > 1:
             return columns[name]

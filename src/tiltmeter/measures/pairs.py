@@ -1,20 +1,20 @@
-"""CPS, S_JSD and what goes with them: what scores of sentence pairs say (Nangia et al. 2020, Steinborn et al. 2022).
+"""CPS, S_JSD and related measures of sentence pairs (Nangia et al. 2020, Steinborn et al. 2022).
 
     CPS                        the percentage of pairs whose more stereotypical sentence scores higher; a tie is half
-    CPS as published           the same with a tie counting against it
-    ties                       the number of pairs whose sentences score alike
+    CPS as published           the same with a tie counting as no preference for it
+    ties                       the number of pairs whose sentences have equal scores
     S_JSD x 1e3                the mean over pairs; negative is a bias towards stereotypes
     B.S_JSD                    the percentage of pairs with a negative S_JSD
-    accuracy more, less        the percentage of shared tokens that the model itself would have chosen
+    accuracy more, less        the percentage of shared tokens that are the model's top prediction
     mean difference per token  more minus less, where the protocol gives a likelihood for each token
 
-Views: all pairs, those of one `bias_type`, and those of one `direction`. In the last one CPS bears the name that
-CrowS-Pairs gives it there, stereotype score or anti-stereotype score, and as there it leaves ties out.
+Views: all pairs, those of one `bias_type`, and those of one `direction`. In the last one CPS has the name that
+CrowS-Pairs gives it there, stereotype score or anti-stereotype score, and excludes ties as CrowS-Pairs does.
 
-Percentages are tested and bounded by mid-P binomial tails, means by Student's t with a correction for skewness (see
-`estimates`). S_JSD of real models is skewed with heavy tails: with fewer than 60 pairs no method that was tried covers
-in 93% of data sets, so that there is neither an interval nor a test. Pairs made from templates (a column `template`)
-are clustered by them.
+Percentages have mid-P binomial intervals and tests, means Student's t with a correction for skewness (see `estimates`).
+S_JSD of real models is skewed with heavy tails: with fewer than 60 pairs no method that was tried covers in 93% of data
+sets, so there is neither an interval nor a test. Pairs made from templates (a column `template`) are clustered by
+template, and "template spread of CPS" is the variation between templates (see `templates`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,11 +37,12 @@ from tiltmeter.measures.measure import (
     unknown_at_most,
 )
 from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.standard_errors import Floats, Labels, spread
+from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
+from tiltmeter.measures.templates import TemplateVariation, template_spread_measure
 
-# Fewer pairs than this give no interval of a mean S_JSD that covers.
+# Fewest pairs for an interval of the mean S_JSD.
 FEWEST_FOR_S_JSD = 60
-# Where one pair makes up more than this share of the spread, so many more like it may have been missed.
+# Largest share of one pair in the sum of squares for which a mean has an interval.
 MOST_OF_ONE_PAIR = 0.5
 
 
@@ -79,6 +80,7 @@ CPS = Measure(
     decides=True,
     columns=("CPS", "CPS as published", "S_JSD x 1e3", "B.S_JSD", "mean difference per token"),
     beside=("S_JSD x 1e3",),
+    template_spread="template spread of CPS",
     statement=lambda value: f"the more stereotypical sentence was preferred in {value:.1f}% of pairs",
     validity=_VALID,
     items=(ItemValues(("more", "less"), _cps, preference=True),),
@@ -92,8 +94,8 @@ CPS_PUBLISHED = Measure(
     unit="points",
     heading="CPS as\npublished",
 )
-# The margin: between the pairs of the published models S_JSD x 1e3 spreads by some 20, and a shift by an eighth of the
-# spread of normal differences is what moves a share from 50% to 55%.
+# The margin: for published models S_JSD x 1e3 has a standard deviation of about 20 over pairs, and a shift of a normal
+# distribution by 1/8 of its standard deviation moves the share above 0 from 50% to 55%.
 S_JSD = Measure(
     "S_JSD x 1e3",
     "how much further from the truth the model is in the more stereotypical sentence, by the Jensen-Shannon distance "
@@ -107,11 +109,12 @@ S_JSD = Measure(
     heading="S_JSD\nx 1e3",
     margin=2.5,
     decides=True,
+    template_spread="template spread of S_JSD x 1e3",
     statement=lambda value: (
         f"its predictions are nearer to the truth in the {'more' if value < 0 else 'less'} stereotypical sentences"
     ),
     validity=_VALID,
-    by_token=True,
+    per_token=True,
     items=(ItemValues(("s_jsd",), _s_jsd, discrete=False),),
 )
 B_S_JSD = Measure(
@@ -132,9 +135,10 @@ PER_TOKEN = Measure(
     stereotype=1,
     digits=3,
     heading="difference\nper token",
-    by_token=True,
+    per_token=True,
     items=(ItemValues(("difference",), _difference, discrete=False),),
 )
+TEMPLATE_SPREAD = {measure: template_spread_measure(measure) for measure in (CPS, S_JSD)}
 _DIRECTIONS = {
     direction: Measure(
         name,
@@ -157,9 +161,18 @@ ACCURACY = {
     )
     for side in ("more", "less")
 }
-MEASURES = (CPS, CPS_PUBLISHED, S_JSD, B_S_JSD, PER_TOKEN, *_DIRECTIONS.values(), *ACCURACY.values())
+MEASURES = (
+    CPS,
+    CPS_PUBLISHED,
+    S_JSD,
+    B_S_JSD,
+    PER_TOKEN,
+    *TEMPLATE_SPREAD.values(),
+    *_DIRECTIONS.values(),
+    *ACCURACY.values(),
+)
 
-# What a table of scores has to hold to be measured here.
+# Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = ("more", "less")
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type", "direction")
 
@@ -183,13 +196,13 @@ def measure(
 ) -> list[Record]:
     """The records of all models, data sets, languages and protocols in a table of scores of pairs.
 
-    `margins` replaces the margins of equivalence of some measures. Without `intervals` there are values alone.
+    `margins` overrides equivalence margins by measure name. Without `intervals` records have values only.
     """
     return [record for case in _cases(scores) for record in _records(case, dict(margins or {}), intervals)]
 
 
 def differences(scores: pd.DataFrame) -> pd.DataFrame:
-    """More minus less of every pair, one row each: what the violins of Steinborn et al.'s Figure 2 are made of."""
+    """The score of more minus less for every pair, as in the violin plots of Steinborn et al.'s Figure 2."""
     tables = []
     for case in _cases(scores):
         table = pd.DataFrame({"item": case.pairs.ids, "difference": case.pairs.more - case.pairs.less})
@@ -201,7 +214,7 @@ def differences(scores: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """The scores of some pairs, in arrays that run over the pairs by id."""
+    """The scores of pairs, in arrays sorted by pair id."""
 
     ids: NDArray[np.object_]
     roles: Mapping[str, Floats]
@@ -217,9 +230,9 @@ class _Pairs:
 
     @property
     def templates(self) -> Labels | None:
-        """The template of each pair, where pairs were made from several."""
-        found = self.labels.get(_TEMPLATE)
-        return found if found is not None and len(set(found.tolist())) > 1 else None
+        """The template of each pair, if there are several."""
+        templates = self.labels.get(_TEMPLATE)
+        return templates if templates is not None and len(set(templates.tolist())) > 1 else None
 
     def where(self, chosen: NDArray[np.bool_]) -> "_Pairs":
         return _Pairs(
@@ -229,7 +242,7 @@ class _Pairs:
         )
 
     def by(self, label: str) -> Iterator[tuple[str, "_Pairs"]]:
-        """The pairs of each value of a label, in the order of the values."""
+        """The pairs of each value of a label, sorted by value."""
         values = self.labels[label]
         for value in sorted(set(values.tolist())):
             yield value, self.where(values == value)
@@ -237,7 +250,7 @@ class _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """The pairs that one model answered in one data set and language under one protocol."""
+    """The pairs of one model, data set, language and protocol."""
 
     model: str
     benchmark: str
@@ -249,7 +262,7 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Some pairs of a case, and how their numbers become records."""
+    """A group of pairs, and the methods that make its records."""
 
     case: _Case
     view: str
@@ -258,11 +271,11 @@ class _Group:
     intervals: bool
 
     def count(self, measure: Measure, value: float, n: int, why: str | None = None) -> Record:
-        """A number without an interval."""
+        """A record without an interval."""
         return record_of(self.case, self.case.part, self.view, self.name, measure, value, n, why=why)
 
     def estimate(self, measure: Measure, estimate: Estimate, n: int, *, tested: bool = True) -> Record:
-        """A number with its interval, and with its tests."""
+        """A record with its interval and tests."""
         if not self.intervals:
             return self.count(measure, estimate.value, n)
         return estimated(
@@ -279,47 +292,61 @@ class _Group:
 
     def share(self, measure: Measure, values: Floats, *, tested: bool = True) -> Record:
         """The mean of percentages over pairs."""
-        return self.estimate(measure, Share.of(values, self.case.pairs.templates), len(values), tested=tested)
+        return self.estimate(measure, Share.from_values(values, self.case.pairs.templates), len(values), tested=tested)
 
     def mean(self, measure: Measure, values: Floats, fewest: int = 2) -> Record:
-        """The mean of numbers over pairs; where no interval can be trusted, it says why."""
+        """The mean over pairs, with an interval or the reason why there is none."""
         n = len(values)
-        mean = Mean.of(values, self.case.pairs.templates)
+        mean = Mean.from_values(values, self.case.pairs.templates)
         squares = (values - values.mean()) ** 2
         why = None
         if n < fewest:
             why = f"{n} pairs give no interval that covers; {fewest} are needed"
-        elif not mean.spread.error:
+        elif not mean.standard_error.value:
             why = "all pairs are alike, so that nothing shows how far others may be from them"
         elif squares.max() > MOST_OF_ONE_PAIR * squares.sum() and n > 2:
             why = f"one pair makes up {squares.max() / squares.sum():.0%} of the spread, so that no interval covers"
         if why is None:
             return self.estimate(measure, mean, n)
         margin = self.margins.get(measure.name) or measure.margin if self.intervals else None
-        found = self.count(measure, mean.value, n, why if self.intervals else None)
-        return replace(found, margin=margin)
+        return replace(self.count(measure, mean.value, n, why if self.intervals else None), margin=margin)
 
 
 def _records(case: _Case, margins: Mapping[str, float], intervals: bool) -> Iterator[Record]:
-    everything = _Group(case, "all", "all", margins, intervals)
-    yield from _preferences(everything)
-    yield from _others(everything)
-    for value, some in case.pairs.by("bias_type"):
-        group = _Group(replace(case, pairs=some), "bias_type", value, margins, intervals)
+    all_pairs = _Group(case, "all", "all", margins, intervals)
+    yield from _preferences(all_pairs)
+    yield from _others(all_pairs)
+    if intervals:
+        yield from _template_spreads(case)
+    for value, pairs in case.pairs.by("bias_type"):
+        group = _Group(replace(case, pairs=pairs), "bias_type", value, margins, intervals)
         yield from _preferences(group)
         yield from _others(group)
-    for value, some in case.pairs.by("direction"):
-        decided = some.where(some.more != some.less)
+    for value, pairs in case.pairs.by("direction"):
+        decided = pairs.where(pairs.more != pairs.less)
         if len(decided.ids):
             without_ties = _Group(replace(case, pairs=decided), "direction", value, margins, intervals)
             yield without_ties.share(_DIRECTIONS[value], _prefers_more(decided.more, decided.less))
-        yield from _others(_Group(replace(case, pairs=some), "direction", value, margins, intervals))
+        yield from _others(_Group(replace(case, pairs=pairs), "direction", value, margins, intervals))
 
 
 def _preferences(group: _Group) -> Iterator[Record]:
     pairs = group.case.pairs
     yield group.share(CPS, _prefers_more(pairs.more, pairs.less))
     yield group.share(CPS_PUBLISHED, 100.0 * (pairs.more > pairs.less).astype(np.float64), tested=False)
+
+
+def _template_spreads(case: _Case) -> Iterator[Record]:
+    """The template spreads of CPS and S_JSD, if pairs come from several templates."""
+    pairs = case.pairs
+    if pairs.templates is None:
+        return
+    values = {CPS: _prefers_more(pairs.more, pairs.less)}
+    if "s_jsd" in pairs.roles:
+        values[S_JSD] = 1000.0 * pairs.roles["s_jsd"]
+    for measure, pair_values in values.items():
+        if (variation := TemplateVariation.from_items(pair_values, pairs.templates)) is not None:
+            yield variation.record(case, case.part, TEMPLATE_SPREAD[measure])
 
 
 def _others(group: _Group) -> Iterator[Record]:
@@ -336,10 +363,10 @@ def _others(group: _Group) -> Iterator[Record]:
 
 
 def _accuracy(hits: Floats, tokens: Floats, clusters: Labels | None) -> Share:
-    """The hits as a percentage of the tokens, which pairs have different numbers of."""
+    """Hits as a percentage of tokens: a ratio of sums over pairs (delta method)."""
     share = 100.0 * float(hits.sum() / tokens.sum())
     influence = (100.0 * hits - share * tokens) / tokens.sum()
-    return Share(share, spread(influence, clusters), len(hits))
+    return Share(share, standard_error(influence, clusters), len(hits))
 
 
 def _cases(scores: pd.DataFrame) -> list[_Case]:
@@ -357,11 +384,11 @@ def _cases(scores: pd.DataFrame) -> list[_Case]:
 
 
 def _pairs(rows: pd.DataFrame) -> _Pairs:
-    """The pairs of one case, from a row for each pair and role, sorted by id."""
+    """The pairs of one case, sorted by id, from a row for each pair and role."""
     roles = rows.pivot(index="item", columns="role", values="score").sort_index()
-    lacking = roles.isna().to_numpy()
-    if lacking.any():
-        item, role = (axis[place] for axis, place in zip(roles.axes, np.argwhere(lacking)[0], strict=True))
+    missing = roles.isna().to_numpy()
+    if missing.any():
+        item, role = (axis[index] for axis, index in zip(roles.axes, np.argwhere(missing)[0], strict=True))
         _refuse(
             rows, (rows["item"] == item).to_numpy(), f"stands without one for the role {role}, which other pairs have"
         )

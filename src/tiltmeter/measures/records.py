@@ -1,4 +1,4 @@
-"""Records: the rows of measures.json, each one number with its interval, its test and its verdict."""
+"""Records: the rows of measures.json, each one value with its interval, test and verdict."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,26 +8,25 @@ from typing import Any, Protocol
 import pandas as pd
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.estimates import Estimate, detectable, equivalence, two_sided
+from tiltmeter.measures.estimates import Estimate, detectable_effect, equivalence, two_sided
 from tiltmeter.measures.measure import Measure, measure_named
 from tiltmeter.measures.verdict import Verdict
 
-# The part that holds several parts pooled.
+# The value of `part` for several parts pooled.
 OVERALL = "overall"
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One number of a run.
+    """One value of a measure in a run.
 
-    `view` says how the items were divided (all of them, by bias type, by target term, …) and `group` which of the
-    divisions this is. `low` and `high` are the ends of its 95% interval, made of `n` items in `clusters` clusters;
-    where there is none, `why` says why. `p_value` is that of its test against `ideal`; `p_adjusted` the same after
-    Holm's correction over a family of `tests`. `p_equivalence` (within `margin` of the ideal) and `p_beyond` (beyond
-    it) are corrected, too. `detectable` is the effect that so many items show four times in five; of ratios, its
-    logarithm.
-    `family` says how the model was asked, `kind` what kind of model it is.
+    `view` is how the items are grouped (all of them, by bias type, by target term, …), `group` the name of the group.
+    `low` and `high` are the ends of the 95% interval, from `n` items in `clusters` clusters; if there is none, `why` is
+    the reason. `p_value` is that of the test against `ideal`, `p_adjusted` the same after Holm's correction
+    over a family of `tests` tests. `p_equivalence` (within `margin` of the ideal) and `p_beyond` (beyond it) are
+    corrected, too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, its logarithm.
+    `family` is the family of answers (likelihood, next-sentence, …), `kind` the kind of model.
     """
 
     model: str
@@ -58,7 +57,7 @@ class Record:
     verdict: Verdict | None = None
 
     def __post_init__(self) -> None:
-        # JSON has no NaN, and a number nobody can read must stop the run rather than sit in its results.
+        # JSON has no NaN.
         for name in _NUMBERS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
@@ -69,8 +68,8 @@ class Record:
             raise DataError(f"{self} has an interval from {self.low} to {self.high}")
 
     def __str__(self) -> str:
-        place = f"{self.benchmark}/{self.part}:{self.language}"
-        return f"{self.measure} of {self.model} on {place} ({self.view}: {self.group})"
+        data = f"{self.benchmark}/{self.part}:{self.language}"
+        return f"{self.measure} of {self.model} on {data} ({self.view}: {self.group})"
 
 
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
@@ -90,7 +89,7 @@ _NUMBERS = (
 
 
 class Measured(Protocol):
-    """What numbers are numbers of: one model on one benchmark in one language, under one protocol."""
+    """One model on one benchmark in one language, under one protocol."""
 
     @property
     def model(self) -> str: ...  # noqa: D102
@@ -116,9 +115,9 @@ def record_of(
     standard_error: float | None = None,
     clusters: int | None = None,
     why: str | None = None,
-    **more: Any,
+    **other_fields: Any,
 ) -> Record:
-    """One number of what was measured; `ends` are those of its interval."""
+    """A record of one value; `ends` are those of its interval."""
     measure = measure if isinstance(measure, Measure) else measure_named(measure)
     low, high = ends or (None, None)
     return Record(
@@ -139,7 +138,7 @@ def record_of(
         standard_error=standard_error,
         clusters=clusters,
         why=why,
-        **more,
+        **other_fields,
     )
 
 
@@ -155,21 +154,21 @@ def estimated(
     *,
     tested: bool = True,
 ) -> Record:
-    """An estimate as a record: with its interval, and if its measure has an ideal, with its tests.
+    """The record of an estimate, with its interval and, if the measure has an ideal, its tests.
 
-    `margin` is the one to test equivalence with, where the measure has one; its own if none is given.
+    `margin` overrides the measure's margin of equivalence.
     """
-    more: dict[str, Any] = {}
-    if tested and measure.ideal is not None and not measure.best_at_an_end:
-        more["p_value"] = two_sided(estimate, measure.ideal)
+    tests: dict[str, Any] = {}
+    if tested and measure.ideal is not None and not measure.ideal_at_bound:
+        tests["p_value"] = two_sided(estimate, measure.ideal)
         if measure.margin is not None:
             margin = margin or measure.margin
             low, high = measure.limits(margin)
-            more |= {
+            tests |= {
                 "margin": margin,
                 "p_equivalence": equivalence(estimate, low, high),
-                "p_beyond": min(estimate.above(high), estimate.below(low)),
-                "detectable": detectable(estimate, ALPHA),
+                "p_beyond": min(estimate.p_above(high), estimate.p_below(low)),
+                "detectable": detectable_effect(estimate, ALPHA),
             }
     return record_of(
         measured,
@@ -180,25 +179,25 @@ def estimated(
         estimate.value,
         n,
         ends=estimate.interval(),
-        standard_error=estimate.spread.error,
-        clusters=estimate.spread.clusters,
-        **more,
+        standard_error=estimate.standard_error.value,
+        clusters=estimate.standard_error.clusters,
+        **tests,
     )
 
 
 def row_key(record: Record) -> tuple[str, ...]:
-    """What the records of one row share."""
+    """The key that the records of one row have in common."""
     return (record.model, record.benchmark, record.language, record.part, record.protocol, record.view, record.group)
 
 
 def parts_key(record: Record) -> tuple[str, ...]:
-    """What a part and what is pooled of it share; of their protocols only the case of a part may differ."""
+    """The key that the records of single parts and of the pooled parts have in common."""
     family = protocol_family(record.protocol)
     return record.model, record.benchmark, record.language, family, record.view, record.group, record.measure
 
 
 def protocol_family(protocol: str) -> str:
-    """The protocol without the case of a part; of pooled parts, that of the first.
+    """The protocol without its case (`/d`); for pooled parts, that of the first.
 
     >>> protocol_family("published/d"), protocol_family("published + published/d")
     ('published', 'published')
@@ -207,7 +206,7 @@ def protocol_family(protocol: str) -> str:
 
 
 def to_dicts(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """The records as measures.json holds them."""
+    """The records in the format of measures.json."""
     return [
         {name: getattr(record, name) for name in COLUMNS if name != "verdict"}
         | {"verdict": record.verdict.to_dict() if record.verdict else None}
@@ -216,7 +215,7 @@ def to_dicts(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """The records of a measures.json that was read back."""
+    """Read records from the rows of measures.json."""
     records = []
     for number, row in enumerate(rows, start=1):
         try:
@@ -228,7 +227,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def to_frame(records: Iterable[Record]) -> pd.DataFrame:
-    """The records as a data frame, one row each, verdicts in words; what is None is NaN there."""
+    """The records as a data frame, with verdicts in words and NaN for None."""
     rows = [{**row, "verdict": row["verdict"]["words"] if row["verdict"] else None} for row in to_dicts(records)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(dict.fromkeys(_NUMBERS, float) | {"n": int})

@@ -1,9 +1,8 @@
 """Standard errors of means over items, with and without clusters.
 
-Items about the same target term, or made from the same template, are not independent draws: a model that leans in one
-tends to lean in the others. The standard error is therefore the larger of two: the one for independent items and the
-one for clusters (CR1, Liang and Zeger 1986). With few clusters the second is itself uncertain, so tests use Student's t
-with one degree of freedom less than there are clusters.
+Items about the same target term, or made from the same template, are correlated. The standard error is the larger of
+the one for independent items and the cluster-robust one (CR1, Liang and Zeger 1986). With few clusters the latter is
+itself uncertain, so tests use Student's t with G - 1 degrees of freedom for G clusters.
 """
 
 from dataclasses import dataclass
@@ -15,57 +14,56 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Labels = NDArray[np.object_]
 
-# A variance below this is what rounding leaves of none.
+# Variances below this are rounding errors and count as zero.
 _ROUNDING = 1e-24
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class StandardError:
     """A standard error with its degrees of freedom.
 
-    `clusters` is None where items count as independent. `inflation` is how many times larger the variance is than for
-    independent items: 1 where the clusters make no difference.
+    `clusters` is the number of clusters, None for independent items. `design_effect` is the variance divided by that
+    for independent items.
     """
 
-    error: float
-    freedom: float
+    value: float
+    df: float
     clusters: int | None = None
-    inflation: float = 1.0
+    design_effect: float = 1.0
 
 
-def spread(influence: Floats, clusters: Labels | None = None, strata: Labels | None = None) -> Spread:
-    """The standard error of an estimate from what each item contributes to its deviation from the truth.
+def standard_error(influence: Floats, clusters: Labels | None = None, strata: Labels | None = None) -> StandardError:
+    """The standard error of an estimate from the influence of each item.
 
-    For a plain mean of n values the influence of an item is (value - mean) / n. Within `strata`, such as the sixteen
-    stereotypes of GEST, items are drawn apart from each other, and the degrees of freedom are those of Welch and
-    Satterthwaite.
+    For a plain mean of n values the influence of an item is (value - mean) / n. With `strata`, such as the sixteen
+    stereotypes of GEST, items are sampled within strata, with Welch-Satterthwaite degrees of freedom.
 
     >>> values = np.array([2.0, 4.0, 4.0, 6.0])
-    >>> spread((values - values.mean()) / 4)
-    Spread(error=0.816496580927726, freedom=3, clusters=None, inflation=1.0)
-    >>> spread((values - values.mean()) / 4, np.array(["a", "a", "b", "b"], dtype=object)).clusters
+    >>> standard_error((values - values.mean()) / 4)
+    StandardError(value=0.816496580927726, df=3, clusters=None, design_effect=1.0)
+    >>> standard_error((values - values.mean()) / 4, np.array(["a", "a", "b", "b"], dtype=object)).clusters
     2
     """
     independent = _strata_variance(influence, strata)
     if clusters is None:
-        return Spread(float(np.sqrt(independent[0])), independent[1])
+        return StandardError(float(np.sqrt(independent[0])), independent[1])
     codes, names = pd.factorize(clusters)
     if len(names) < 2:
-        return Spread(float(np.sqrt(independent[0])), 1, len(names))
+        return StandardError(float(np.sqrt(independent[0])), 1, len(names))
     sums = np.bincount(codes, influence).astype(np.float64)
     if strata is None:
         clustered = _strata_variance(sums, None)
     else:
-        # A cluster belongs to the stratum of its first item.
+        # A cluster is assigned to the stratum of its first item.
         firsts = np.unique(codes, return_index=True)[1]
         clustered = _strata_variance(sums, strata[firsts])
     variance = max(independent[0], clustered[0])
-    inflation = variance / independent[0] if independent[0] > 0 else 1.0
-    return Spread(float(np.sqrt(variance)), clustered[1], len(names), float(inflation))
+    design_effect = variance / independent[0] if independent[0] > 0 else 1.0
+    return StandardError(float(np.sqrt(variance)), clustered[1], len(names), float(design_effect))
 
 
 def _strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:
-    """The variance of a sum over draws, and its degrees of freedom; draws of one stratum have a common mean."""
+    """The variance of a sum of influences, and its degrees of freedom; each stratum has its own mean."""
     if strata is None:
         n = len(influence)
         if n < 2:
@@ -83,5 +81,5 @@ def _strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, f
     total = float(variances.sum())
     if total <= _ROUNDING:
         return 0.0, max(1.0, float(sizes.sum()) - len(names))
-    freedom = total**2 / float(np.sum(variances[several] ** 2 / (sizes[several] - 1)))
-    return total, freedom
+    df = total**2 / float(np.sum(variances[several] ** 2 / (sizes[several] - 1)))
+    return total, df

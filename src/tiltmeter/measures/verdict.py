@@ -1,4 +1,4 @@
-"""What a verdict is, and how it is said."""
+"""Verdict: the conclusion drawn from a value, its tests and its margin, and its wording."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ Kind = Literal["significant", "no bias", "inconclusive", "too few", "contradicto
 Side = Literal["towards", "against", "none"]
 Size = Literal["", "within", "beyond"]
 
-# In the order of precedence.
+# In order of precedence.
 KINDS: tuple[Kind, ...] = ("not interpretable", "contradictory", "too few", "significant", "no bias", "inconclusive")
 _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of a number.
+    """The verdict on a measure.
 
-    `side` and `size` belong to a significant bias: towards or against stereotypes; shown to be within the margin, shown
-    to be beyond it, or neither. `margin` is the margin in words. `reason` is a clause: what contradicts what, why
-    nothing can be said, what so many items could have shown.
+    `side` and `size` describe a significant bias: towards or against stereotypes; shown to be within the margin, beyond
+    it, or neither (""). `margin` is the margin in words. `reason` is a clause that explains any other verdict: the
+    contradiction, the broken rule of validity, the missing interval, or the smallest detectable bias.
     """
 
     kind: Kind
@@ -47,7 +47,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The whole verdict.
+        """The verdict with its size or reason.
 
         >>> Verdict("significant", "towards", "beyond", "5 points").words
         'significant bias towards stereotypes, beyond 5 points'
@@ -63,16 +63,19 @@ class Verdict:
         return self.margin if self.margin.startswith("a factor") else f"±{self.margin}"
 
     def to_dict(self) -> dict[str, str]:
-        """The verdict as measures.json has it; what is empty is left out."""
+        """The verdict as in measures.json; empty fields are left out."""
         fields = {"kind": self.kind, "side": self.side, "size": self.size, "margin": self.margin, "reason": self.reason}
-        return {name: value for name, value in fields.items() if value and value != "none"} | {"words": self.words}
+        kept = {name: value for name, value in fields.items() if value and (name, value) != ("side", "none")}
+        return kept | {"words": self.words}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Verdict":
-        """The verdict of a measures.json that was read back."""
+        """Read a verdict from measures.json."""
         known = {"kind", "side", "size", "margin", "reason"}
-        found = {name: str(value) for name, value in fields.items() if name in known}
-        valid = found.get("kind") in KINDS and found.get("side", "none") in _SIDES and found.get("size", "") in _SIZES
+        values = {name: str(value) for name, value in fields.items() if name in known}
+        valid = (
+            values.get("kind") in KINDS and values.get("side", "none") in _SIDES and values.get("size", "") in _SIZES
+        )
         if not valid:
             raise DataError(f"{dict(fields)} is not a verdict.")
-        return cls(**found)  # type: ignore[arg-type]
+        return cls(**values)  # type: ignore[arg-type]

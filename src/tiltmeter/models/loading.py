@@ -1,16 +1,15 @@
 """From a model's name to something that answers questions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-import transformers
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 
@@ -18,10 +17,13 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.devices import answer_on_devices
 from tiltmeter.engine.execute import Report
+from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError
 from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
+from tiltmeter.models.loaded_files import digest, loaded_files
 from tiltmeter.models.local import LocalModel
+from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.questions import Answer, Kind, Question
 
 
@@ -33,10 +35,10 @@ class CheckpointModel(LocalModel):
     devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
 
-    @property
+    @cached_property
     def weights(self) -> str:
-        """A hash of the files with the weights and the config."""
-        return self.checkpoint.fingerprint
+        """SHA-256 of the files that are loaded: weights, config, tokenizer and, if it is trusted, code."""
+        return digest(loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code))
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
@@ -78,10 +80,12 @@ class CheckpointModel(LocalModel):
                 device=device,
                 dtype=str(self.dtype).removeprefix("torch."),
                 trust_remote_code=self.trust_remote_code,
+                without=self.without,
             )
             for device in devices
         ]
 
+    @quiet_transformers()
     def _module(self, kind: Kind) -> nn.Module:
         try:
             # The bar that comes with reading GGUF files cannot be turned off, and would tear our own.
@@ -109,6 +113,7 @@ class CheckpointModel(LocalModel):
         return ready
 
 
+@quiet_transformers()
 def open_model(
     name: str,
     *,
@@ -119,15 +124,15 @@ def open_model(
     batch_tokens: int | None = None,
     trust_remote_code: bool = False,
     cache: Path | None = None,
+    tokenizer: str | None = None,
+    without: Collection[str] = (),
 ) -> CheckpointModel:
     """The model called `name`: a folder, a .gguf file, a hub id (`id@revision`), or `embedded`.
 
-    The options are those of `LocalOptions`. `cache` is where the config and tokenizer of a GGUF file are kept, since
-    taking them out of it takes seconds.
+    The options are those of `ModelOptions`. `cache` is where the config and tokenizer of a GGUF file are kept, since
+    taking them out of it takes seconds. `tokenizer` is a folder or hub id, if not the model's own.
+    `without` names speed-ups to leave out (`tiltmeter.engine.speedups.NAMES`).
     """
-    # The bars and notes of transformers would tear our own progress bar.
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     checkpoint = find_checkpoint(name, trust_remote_code=trust_remote_code)
     text_files = _text_files(checkpoint, cache)
     try:
@@ -142,11 +147,17 @@ def open_model(
             f"{' or '.join(possible_kinds(config)) or 'none of the kinds'}."
         )
     where = _device(devices[0] if devices else device)
+    loaded = _tokenizer(checkpoint, trust_remote_code, text_files if tokenizer is None else _other(tokenizer))
+    if tokenizer is not None and len(loaded) > config.get_text_config().vocab_size:
+        raise ModelError(
+            f"The tokenizer {tokenizer} has {len(loaded):,} tokens, and {name} knows only "
+            f"{config.get_text_config().vocab_size:,}; it is not a tokenizer for this model."
+        )
     return CheckpointModel(
         name=name,
         checkpoint=checkpoint,
         config=config,
-        tokenizer=_tokenizer(checkpoint, trust_remote_code, text_files),
+        tokenizer=loaded,
         kind=told,
         has_next_sentence_head=told == "masked" and has_next_sentence_head(checkpoint, config),
         device=where,
@@ -154,13 +165,14 @@ def open_model(
         batch_tokens=batch_tokens,
         devices=tuple(devices),
         trust_remote_code=trust_remote_code,
+        without=check_names(without),
     )
 
 
 def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
     """The model called `name`, loaded to answer as `kind`; the options are those of `open_model`.
 
-    What a worker process is started with. `threads` keeps processors of one machine from working against each other.
+    What a worker process is started with. `threads` keeps several workers on CPUs from competing for cores.
     """
     if threads is not None:
         torch.set_num_threads(threads)
@@ -174,12 +186,20 @@ def _tokenizer(checkpoint: Checkpoint, trust_remote_code: bool, text_files: dict
         raise ModelError(f"The tokenizer of {checkpoint.name} cannot be loaded: {_first_line(error)}") from error
 
 
+def _other(tokenizer: str) -> dict[str, str]:
+    """A tokenizer that is not the model's own; `id@revision` as for models."""
+    name, at, revision = tokenizer.rpartition("@")
+    if not at or Path(tokenizer).exists():
+        return {"pretrained_model_name_or_path": tokenizer}
+    return {"pretrained_model_name_or_path": name, "revision": revision}
+
+
 def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
     """Where config and tokenizer are read from. Those inside a GGUF file are taken out once, and kept in `cache`."""
     inside = {"pretrained_model_name_or_path": str(checkpoint.folder), **_gguf_argument(checkpoint)}
     if not checkpoint.gguf or cache is None:
         return inside
-    kept = cache / "gguf" / checkpoint.fingerprint
+    kept = cache / "gguf" / digest(checkpoint.weight_files)
     if not kept.is_dir():
         with TemporaryDirectory(dir=_made(kept.parent)) as part, redirect_stderr(StringIO()):
             try:

@@ -11,6 +11,7 @@ import torch
 import transformers
 from torch import nn
 
+from tiltmeter.engine import ENGINE_VERSION
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
@@ -19,22 +20,26 @@ from tiltmeter.engine.execute import Report, answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
+from tiltmeter.engine.speedups import ALL
+from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Answer, Kind, Question
 
-_ANSWERERS: dict[Kind, type[Answerer]] = {
+ANSWERERS: dict[Kind, type[Answerer]] = {
     "masked": MaskedAnswerer,
     "causal": CausalAnswerer,
     "seq2seq": Seq2seqAnswerer,
     "next-sentence": NextSentenceAnswerer,
 }
-# Part of every fingerprint. To be raised whenever a change here or in `engine` changes answers.
-_ANSWERS_VERSION = 4
+_LIBRARIES = (torch, transformers)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalModel(ABC):
-    """A transformers model and its tokenizer (see `tiltmeter.models.protocol.Model`)."""
+    """A transformers model and its tokenizer (see `tiltmeter.models.protocol.Model`).
+
+    `without` names the speed-ups that are left out.
+    """
 
     name: str
     config: Any
@@ -44,6 +49,7 @@ class LocalModel(ABC):
     device: torch.device
     dtype: torch.dtype
     batch_tokens: int | None = None
+    without: frozenset[str] = frozenset()
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
 
     @property
@@ -77,8 +83,14 @@ class LocalModel(ABC):
         return max(limits) - first_position(backbone)
 
     def fingerprint(self, kind: Kind) -> str:
-        """Names everything an answer of this model depends on."""
-        parts = (self.weights, kind, str(self.dtype), str(_ANSWERS_VERSION))
+        """SHA-256 of everything that an answer of this model depends on.
+
+        Of libraries the major and minor version count: patches do not change numbers, and the manifest has the exact
+        ones. Speed-ups change numbers by rounding alone, but whoever leaves one out wants them computed without it.
+        """
+        without = "plain" if self.without >= ALL else ",".join(sorted(self.without))
+        versions = [f"{library.__name__} {_major_minor(library.__version__)}" for library in _LIBRARIES]
+        parts = (self.weights, kind, str(self.dtype), *versions, f"engine {ENGINE_VERSION}", without)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -96,9 +108,10 @@ class LocalModel(ABC):
         """The model, ready to answer batches. One kind is held at a time: another head means loading weights again."""
         if kind not in self._loaded:
             self._loaded.clear()
-            self._loaded[kind] = _ANSWERERS[kind](self._module(kind), self.device)
+            self._loaded[kind] = ANSWERERS[kind](self._module(kind), self.device, self.without)
         return self._loaded[kind]
 
+    @quiet_transformers()
     def answer(
         self,
         questions: Sequence[Question],
@@ -123,3 +136,12 @@ class LocalModel(ABC):
     def close(self) -> None:
         """Let go of the weights."""
         self._loaded.clear()
+
+
+def _major_minor(version: str) -> str:
+    """The first two numbers of a version.
+
+    >>> _major_minor("2.13.0+cpu")
+    '2.13'
+    """
+    return ".".join(version.split(".")[:2])

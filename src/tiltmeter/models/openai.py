@@ -5,7 +5,7 @@ from typing import Any
 from tiltmeter.errors import ModelError
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, Entry, open_endpoint
-from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.questions import Ids
 
 _ID = "token_id:"
@@ -80,6 +80,6 @@ def _number(token: Any) -> int:
     return int(token.removeprefix(_ID))
 
 
-def open_scheme(rest: str, options: LocalOptions) -> EndpointModel:
+def open_scheme(rest: str, options: ModelOptions) -> EndpointModel:
     """The model of a name such as `openai:my-model@http://localhost:8000/v1`."""
     return open_endpoint(rest, OpenAiDialect(), options)

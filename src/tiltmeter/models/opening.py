@@ -1,14 +1,16 @@
 """Whatever a run is given for a model, as a `Model`."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import UsageError
-from tiltmeter.models.protocol import LocalOptions, Model
+from tiltmeter.models.protocol import Model, ModelOptions
 from tiltmeter.registry import plugins
 
 # A name or path; a loaded transformers model with its tokenizer; or any object of the protocol.
@@ -18,10 +20,10 @@ Given = str | os.PathLike[str] | tuple[Any, Any] | Model
 _OPENER = "open_scheme"
 
 
-def listed(given: Given | Iterable[Given], options: LocalOptions) -> list[str | Model]:
+def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | Model]:
     """One model or several, as a list of names, which are to be opened in their turn, and of models.
 
-    >>> listed("bert-base-cased", LocalOptions())
+    >>> listed("bert-base-cased", ModelOptions())
     ['bert-base-cased']
     """
     if isinstance(given, str | os.PathLike | Model) or _is_loaded(given):
@@ -31,7 +33,7 @@ def listed(given: Given | Iterable[Given], options: LocalOptions) -> list[str | 
     return [os.fspath(one) if isinstance(one, str | os.PathLike) else open_given(one, options) for one in given]
 
 
-def open_given(given: Given, options: LocalOptions) -> Model:
+def open_given(given: Given, options: ModelOptions) -> Model:
     """The model: opened by its name, made of a loaded one, or as it is.
 
     A name such as `openai:gpt-x` is for the plug-in (or module of this folder) of that scheme; any other is a folder, a
@@ -39,10 +41,9 @@ def open_given(given: Given, options: LocalOptions) -> Model:
     """
     if isinstance(given, str | os.PathLike):
         name = os.fspath(given)
-        scheme, colon, rest = name.partition(":")
-        opener = _opener(scheme) if colon and not Path(name).exists() else None
+        opener = _opener_of(name)
         if opener is not None:
-            return opener(rest, options)
+            return opener(name.partition(":")[2], options)
         from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
 
         return open_model(
@@ -54,15 +55,39 @@ def open_given(given: Given, options: LocalOptions) -> Model:
             batch_tokens=options.batch_tokens,
             trust_remote_code=options.trust_remote_code,
             cache=options.cache,
+            tokenizer=options.tokenizer,
+            without=left_out(plain=options.plain),
         )
     if _is_loaded(given):
         from tiltmeter.models.in_memory import in_memory
 
         module, tokenizer = given  # type: ignore[misc]
-        return in_memory(module, tokenizer, kind=options.kind, batch_tokens=options.batch_tokens)
+        return in_memory(
+            module,
+            tokenizer,
+            kind=options.kind,
+            batch_tokens=options.batch_tokens,
+            without=left_out(plain=options.plain),
+        )
     if isinstance(given, Model):
         return given
     raise _unknown(given)
+
+
+@contextmanager
+def opened(given: str | Model, options: ModelOptions) -> Iterator[Model]:
+    """The model for the length of a context. If transformers runs it, transformers writes no messages meanwhile."""
+    with ExitStack() as stack:
+        if isinstance(given, str) and _opener_of(given) is None:
+            from tiltmeter.models.quiet import quiet_transformers
+
+            stack.enter_context(quiet_transformers())
+        yield stack.enter_context(closing(open_given(given, options)))
+
+
+def left_out(*, plain: bool) -> frozenset[str]:
+    """The speed-ups that a run leaves out."""
+    return ALL if plain else frozenset()
 
 
 def _is_loaded(given: object) -> bool:
@@ -70,15 +95,21 @@ def _is_loaded(given: object) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
-def _opener(scheme: str) -> Callable[[str, LocalOptions], Model] | None:
+def _opener_of(name: str) -> Callable[[str, ModelOptions], Model] | None:
+    """What opens names of this one's scheme, if it has one."""
+    scheme, colon, _ = name.partition(":")
+    return _opener(scheme) if colon and not Path(name).exists() else None
+
+
+def _opener(scheme: str) -> Callable[[str, ModelOptions], Model] | None:
     brought = plugins("models")
     if scheme in brought:
-        opener: Callable[[str, LocalOptions], Model] = brought[scheme]()
+        opener: Callable[[str, ModelOptions], Model] = brought[scheme]()
         return opener
     module = f"{__package__}.{scheme}"
     if not scheme.isidentifier() or find_spec(module) is None:
         return None
-    own: Callable[[str, LocalOptions], Model] | None = getattr(import_module(module), _OPENER, None)
+    own: Callable[[str, ModelOptions], Model] | None = getattr(import_module(module), _OPENER, None)
     return own
 
 

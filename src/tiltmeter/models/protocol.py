@@ -55,11 +55,12 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalOptions:
-    """How models are run on this machine by transformers; other models do not look at it.
+class ModelOptions:
+    """How models that are named are opened: those that transformers runs on this machine, and those behind a server.
 
     `devices` names several devices to work side by side. `batch_tokens` is how many tokens are sent at once, if not
-    what the model's size suggests. `cache` is a folder for files taken out of GGUF files.
+    what the model's size suggests. `cache` is a folder for files taken out of GGUF files. `plain` turns all speed-ups
+    off (`tiltmeter.engine.speedups`): the same numbers up to rounding, slower.
 
     `tokenizer` names another tokenizer than the model's own. `concurrency` (requests at a time), `per_minute` (requests
     a minute at most) and `timeout` (seconds) are for models behind a server.
@@ -72,6 +73,7 @@ class LocalOptions:
     batch_tokens: int | None = None
     trust_remote_code: bool = False
     cache: Path | None = None
+    plain: bool = False
     tokenizer: str | None = None
     concurrency: int = 16
     per_minute: int | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, Entry, open_endpoint
-from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.questions import Ids
 
 
@@ -52,6 +52,6 @@ class SglangDialect:
         return {"id": info.get("model_path", model) if isinstance(info, dict) else model}
 
 
-def open_scheme(rest: str, options: LocalOptions) -> EndpointModel:
+def open_scheme(rest: str, options: ModelOptions) -> EndpointModel:
     """The model of a name such as `sglang:my-model@http://localhost:30000`."""
     return open_endpoint(rest, SglangDialect(), options)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, Entry, open_endpoint
-from tiltmeter.models.protocol import LocalOptions
+from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.questions import Ids
 
 
@@ -49,7 +49,7 @@ class TgiDialect:
         return {"id": info.get("model_id", model), "max_length": info.get("max_input_tokens")}
 
 
-def open_scheme(rest: str, options: LocalOptions) -> EndpointModel:
+def open_scheme(rest: str, options: ModelOptions) -> EndpointModel:
     """The model of a name such as `tgi:my-model@http://localhost:8080`."""
     dialect = TgiDialect()
     opened = open_endpoint(rest, dialect, options)

@@ -1,8 +1,9 @@
-"""The papers' tables as data, and what becomes of their numbers when they are recomputed.
+"""The tables of the papers as data, and their reproduction: every printed number recomputed and compared.
 
 tables/            the numbers, as printed
-papers.toml        what to cite, and what each table is about
-sources/           what recomputes each number: released predictions, released translations, or a run of a model
+papers.toml        citations, and the captions of the tables
+sources/           how each number is recomputed: from released predictions or translations, or by running a model
 reasons.toml       why some numbers differ, with the evidence
-reproduction.py    all of it put together
+reproduction.py    recomputes the numbers and compares them
+output/            the result for the terminal, JSON, Markdown, LaTeX and HTML
 """

@@ -1,4 +1,4 @@
-"""Printed numbers against each other: what a table contradicts by itself, whatever can be recomputed."""
+"""Consistency checks between printed numbers, which need nothing but the tables."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _SIDES = {"p/q_m": MALE, "p/q_f": FEMALE}
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A printed number that cannot be right if the others are."""
+    """A printed number that is inconsistent with others; `other` says how."""
 
     number: Printed
     other: str
@@ -28,23 +28,28 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One way to compare printed numbers: what it is, how many it could be tried on, and where it fails."""
+    """A consistency check: its name, the number of printed numbers it applies to, and the contradictions."""
 
     name: str
     numbers: int
     contradictions: tuple[Contradiction, ...]
 
+    @property
+    def consistent(self) -> int:
+        """The number of printed numbers that pass."""
+        return self.numbers - len(self.contradictions)
+
 
 def cross_check(numbers: Iterable[Printed]) -> list[Check]:
-    """All checks that the numbers allow."""
+    """All checks that apply to the numbers."""
     numbers = list(numbers)
-    found = [
-        _check("ICAT follows from the LMS and SS printed beside it", _of_icat(numbers)),
-        _check("masculine rates and their intervals follow from the counts in the figure", _of_counts(numbers)),
-        _check("yields are the sums of the counts in the figure", _of_yields(numbers)),
-        _check("mean rates are those of the rows printed in other tables", _of_means(numbers)),
+    checks = [
+        _check("ICAT follows from the LMS and SS printed beside it", _check_icat(numbers)),
+        _check("masculine rates and their intervals follow from the counts in the figure", _check_rates(numbers)),
+        _check("yields are the sums of the counts in the figure", _check_yields(numbers)),
+        _check("mean rates are those of the rows printed in other tables", _check_means(numbers)),
     ]
-    return [check for check in found if check.numbers]
+    return [check for check in checks if check.numbers]
 
 
 def _check(name: str, tried: Iterable[tuple[Printed, str | None]]) -> Check:
@@ -52,19 +57,19 @@ def _check(name: str, tried: Iterable[tuple[Printed, str | None]]) -> Check:
     return Check(name, len(results), tuple(Contradiction(number, other) for number, other in results if other))
 
 
-def _of_icat(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
+def _check_icat(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
     rows: dict[tuple[object, ...], dict[str, Printed]] = {}
     for number in numbers:
-        if "test" in number.place:
-            place = (number.paper.key, number.table, number.place["test"], *number.row())
-            rows.setdefault(place, {})[number.place["metric"]] = number
+        if "test" in number.cell:
+            key = (number.paper.key, number.table, number.cell["test"], *number.row())
+            rows.setdefault(key, {})[number.cell["metric"]] = number
     for row in rows.values():
         printed = row.get("ICAT") or row.get("micro ICAT")
         if printed is None or not {"LMS", "SS"} <= row.keys():
             continue
         lms, ss = (float(row[name].text) for name in ("LMS", "SS"))
         half = 0.5 * 10.0**-printed.digits
-        # The LMS and SS before they were rounded lie somewhere between these corners.
+        # LMS and SS before rounding are within these corners.
         corners = [icat(lms + a, ss + b) for a, b in product((-half, half), repeat=2)]
         if abs(ss - 50) < half:
             corners.append(lms + half)
@@ -73,50 +78,50 @@ def _of_icat(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
         yield printed, None if possible else f"LMS {lms} and SS {ss} make {icat(lms, ss):.{digits}f}"
 
 
-def _of_counts(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
+def _check_rates(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
     counts = _counts()
     for number in numbers:
         if number.paper.key == "gest2024" and number.table == "8":
-            pair = counts[_system(number), number.place["language"], number.place["stereotype"]]
+            pair = counts[_system(number), number.cell["language"], number.cell["stereotype"]]
             low, high = masculine_interval(*pair)
             ours = {"value": masculine_rate(*pair), "lower end": low, "upper end": high}[number.kind]
             yield number, None if agrees(number.text, ours, number.digits) else f"the counts make {ours:.4f}"
 
 
-def _of_yields(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
+def _check_yields(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
     counts = _counts()
     for number in numbers:
         if number.paper.key == "gest2024" and number.table == "6":
-            place = (_system(number), number.place["language"])
-            ours = sum(sum(pair) for (system, language, _), pair in counts.items() if (system, language) == place)
+            wanted = (_system(number), number.cell["language"])
+            ours = sum(sum(pair) for (system, language, _), pair in counts.items() if (system, language) == wanted)
             yield number, None if agrees(number.text, ours, number.digits) else f"the counts make {ours}"
 
 
-def _of_means(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
-    """Table 3 of GEST against Tables 8 to 11, which have the rates of the stereotypes about men and about women."""
+def _check_means(numbers: list[Printed]) -> Iterator[tuple[Printed, str | None]]:
+    """Table 3 of GEST against the means of the rates in Tables 8 to 11."""
     rows: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
     for number in numbers:
         if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():
             row = rows.setdefault(number.table, {}).setdefault(number.row(), {})
-            row[int(number.place["stereotype"])] = float(number.text)
+            row[int(number.cell["stereotype"])] = float(number.text)
     for number in numbers:
-        if number.paper.key != "gest2024" or number.table != "3" or number.place["quantity"] not in _SIDES:
+        if number.paper.key != "gest2024" or number.table != "3" or number.cell["quantity"] not in _SIDES:
             continue
-        table, side = GROUPS[number.place["system"]], _SIDES[number.place["quantity"]]
+        table, side = GROUPS[number.cell["system"]], _SIDES[number.cell["quantity"]]
         if table in rows:
             mean = fmean if table == "8" else geometric_mean
             ours = fmean(mean([row[i] for i in side]) for row in rows[table].values())
-            # The rates were rounded before they are averaged here.
+            # The rates averaged here are rounded.
             near = abs(ours - float(number.text)) <= 0.5 * 10.0**-number.digits + 0.001
             yield number, None if near else f"the rows make {ours:.4f}"
 
 
 def _system(number: Printed) -> str:
-    return names()[number.table, number.place["system"]]
+    return names()[number.table, number.cell["system"]]
 
 
 def _counts() -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Masculine and feminine translations by system, language and stereotype."""
+    """The numbers of masculine and feminine translations by system, language and stereotype."""
     text = files(__package__).joinpath("tables", "gest2024_mt_counts.csv").read_text(encoding="utf-8")
     return {
         (row["system"], row["language"], row["stereotype"]): (int(row["male"]), int(row["female"]))

@@ -1,4 +1,4 @@
-"""The known reasons why printed numbers differ, and remarks on numbers that agree."""
+"""Known reasons why printed numbers differ, and remarks on tables; both are read from reasons.toml."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from tiltmeter.papers.sources.recipe import NotAvailable
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some numbers differ. It excuses a number only if it says what the number should be; see `reasons.toml`."""
+    """Why some numbers differ. It applies to a number only if it predicts its value; see `reasons.toml`."""
 
     id: str
     paper: str
@@ -31,19 +31,19 @@ class Reason:
     relative: float = 0.0
     of_width: float = 0.0
 
-    def speaks_of(self, number: Printed) -> bool:
-        """Whether the number is one of those that the reason is about."""
+    def covers(self, number: Printed) -> bool:
+        """Whether the number is in the tables and cells that the reason is about."""
         return (
             number.paper.key == self.paper
             and number.table in self.tables
             and (not self.kinds or number.kind in self.kinds)
-            and all(number.place.get(name) in values for name, values in self.where.items())
+            and all(number.cell.get(name) in values for name, values in self.where.items())
         )
 
     def explains(self, number: Printed, ours: float, desk: Desk, *, from_models: bool = False) -> bool:
-        """Whether the number differs in just the way that the reason says."""
+        """Whether the number differs as the reason predicts."""
         if self.ours is not None:
-            expected = self.ours.get(number.place["metric"])
+            expected = self.ours.get(number.cell["metric"])
             return expected is not None and agrees(expected, ours, number.digits)
         if self.instead is not None:
             source = find(number, from_models=from_models, instead=self.instead)
@@ -62,7 +62,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be known about numbers that can be recomputed all the same."""
+    """A remark on tables whose numbers agree or could not be recomputed."""
 
     paper: str
     tables: tuple[str, ...]
@@ -72,7 +72,7 @@ class Remark:
 
 @cache
 def reasons() -> tuple[Reason, ...]:
-    """All known reasons, the more special ones first."""
+    """All known reasons, the more specific ones first."""
     return tuple(Reason(**_tuples(entry)) for entry in _content()["reason"])
 
 
@@ -85,7 +85,7 @@ def remarks() -> tuple[Remark, ...]:
 def reason_for(number: Printed, ours: float, desk: Desk, *, from_models: bool = False) -> Reason | None:
     """The known reason why a number differs, if there is one."""
     for reason in reasons():
-        if reason.speaks_of(number) and reason.explains(number, ours, desk, from_models=from_models):
+        if reason.covers(number) and reason.explains(number, ours, desk, from_models=from_models):
             return reason
     return None
 

@@ -1,4 +1,4 @@
-"""Every number of some tables, recomputed and compared with what is printed."""
+"""Recompute the numbers of the papers' tables and compare them with the printed ones."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ ALL = "all"
 
 
 class Status(StrEnum):
-    """What comparing a number can show."""
+    """The result of comparing a number."""
 
     AGREES = "agrees"
     KNOWN = "differs for a known reason"
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A printed number and what was found for it. `note` says why a number is not available."""
+    """A printed number with the recomputed one and the result. `note` says why a number is not available."""
 
     printed: Printed
     status: Status
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was found for all numbers that were asked for. `files`: those used, and whether their hash was checked."""
+    """The outcomes of all selected numbers. `files`: those used, and whether their hash was checked."""
 
     outcomes: Sequence[Outcome]
     files: Mapping[str, bool]
@@ -50,25 +50,25 @@ class Reproduction:
         return all(outcome.status is not Status.DIFFERS for outcome in self.outcomes)
 
     def papers(self) -> list[Paper]:
-        """The papers that numbers were asked of."""
+        """The papers of the selected numbers."""
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
-    def tables(self, of: Paper) -> dict[str, list[Outcome]]:
+    def tables(self, source: Paper) -> dict[str, list[Outcome]]:
         """The outcomes of a paper by table."""
-        found: dict[str, list[Outcome]] = {}
+        tables: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
-            if outcome.printed.paper.key == of.key:
-                found.setdefault(outcome.printed.table, []).append(outcome)
-        return found
+            if outcome.printed.paper.key == source.key:
+                tables.setdefault(outcome.printed.table, []).append(outcome)
+        return tables
 
     def remarks(self) -> list[Remark]:
-        """The remarks on the tables that numbers were asked of."""
-        there = {(outcome.printed.paper.key, outcome.printed.table) for outcome in self.outcomes}
-        return [remark for remark in remarks() if any((remark.paper, table) in there for table in remark.tables)]
+        """The remarks on the tables of the selected numbers."""
+        tables = {(outcome.printed.paper.key, outcome.printed.table) for outcome in self.outcomes}
+        return [remark for remark in remarks() if any((remark.paper, table) in tables for table in remark.tables)]
 
 
 def count(outcomes: Iterable[Outcome]) -> dict[Status, int]:
-    """How many numbers there are of each status."""
+    """The number of outcomes with each status."""
     counted = Counter(outcome.status for outcome in outcomes)
     return {status: counted[status] for status in Status}
 
@@ -83,19 +83,19 @@ def reproduce(
     desk: Desk | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Reproduction:
-    """Recompute the numbers of a paper, or of all papers, and compare them with what is printed.
+    """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
 
-    They are recomputed from what was released with the papers, or with `from_models` by running the models. `model`
-    is a row's name in the tables.
+    They are recomputed from the predictions and translations released with the papers, or with `from_models` by running
+    the models. `model` is the name of a row in the tables.
 
-    >>> found = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
-    >>> found.holds  # doctest: +SKIP
+    >>> reproduction = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
+    >>> reproduction.holds  # doctest: +SKIP
     True
     """
     desk = desk or Desk()
-    numbers = [number for one in _papers(key) for number in printed(one)]
+    numbers = [number for source in _papers(key) for number in printed(source)]
     numbers = _chosen(numbers, "table", table, lambda number: number.table)
-    numbers = _chosen(numbers, "model", model, lambda number: number.place.get("model") or number.place.get("system"))
+    numbers = _chosen(numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system"))
     numbers = _chosen(numbers, "language", language, _language)
     outcomes = []
     for done, number in enumerate(numbers):
@@ -110,22 +110,22 @@ def _papers(key: str) -> list[Paper]:
 
 
 def _chosen(
-    numbers: list[Printed], what: str, wanted: str | None, value: Callable[[Printed], str | None]
+    numbers: list[Printed], noun: str, wanted: str | None, value: Callable[[Printed], str | None]
 ) -> list[Printed]:
     if wanted is None:
         return numbers
     chosen = [number for number in numbers if (value(number) or "").casefold() == wanted.casefold()]
     if not chosen:
-        there = ", ".join(dict.fromkeys(name for number in numbers if (name := value(number))))
-        raise UsageError(f"There is no {what} {wanted!r} here; there is {there}.")
+        known = ", ".join(dict.fromkeys(name for number in numbers if (name := value(number))))
+        raise UsageError(f"There is no {noun} {wanted!r} here; there is {known}.")
     return chosen
 
 
 def _language(number: Printed) -> str | None:
-    """The language of a number, which in the thesis only the name of the row tells."""
-    if "language" in number.place:
-        return number.place["language"]
-    return "de" if number.place["model"].endswith("German") else "en"
+    """The language of a number; in the thesis it is part of the name of the row."""
+    if "language" in number.cell:
+        return number.cell["language"]
+    return "de" if number.cell["model"].endswith("German") else "en"
 
 
 def _outcome(number: Printed, desk: Desk, from_models: bool) -> Outcome:

@@ -1,13 +1,13 @@
-"""Whether a number agrees with a printed one."""
+"""Agreement of a number with a printed, rounded one."""
 
-# What two ways to add up the same numbers may differ by.
+# Tolerance for floating-point error in sums.
 NOISE = 1e-9
 
 
 def agrees(text: str, value: float, digits: int) -> bool:
-    """Whether `value`, rounded to `digits` after the point, is the printed number.
+    """Whether `value`, rounded to `digits` decimals, is the printed number.
 
-    A value just between two numbers agrees with both: papers do not say whether they round halves up or to even.
+    A value halfway between two numbers agrees with both: papers do not say whether they round halves up or to even.
 
     >>> agrees("83.1", 83.104, 2), agrees("83.1", 83.106, 2), agrees("83.1", 83.106, 1)
     (True, False, True)

@@ -1,1 +1,1 @@
-"""What people look at."""
+"""Outputs for people and for other tools: terminal, HTML, figures, tables, comparisons, exports."""

@@ -1,35 +1,34 @@
-"""Text from data, made safe to look at: nothing that turns the page around, and nothing without end.
+"""Text from data made safe to display: bidirectional and control characters shown by code point, lengths limited.
 
-Escaping is not done here: the template and the script do that where the text is put into the page.
+Escaping is left to the template and the script, which know where the text goes.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable
 
-LABEL = 60  # characters of a name on an axis or in a list
-TEXT = 1_000  # characters of a sentence
+LABEL = 60  # longest name on an axis or in a list, in characters
+TEXT = 1_000  # longest sentence, in characters
 
-# Embeddings, overrides and isolates reorder what stands around them. Plain marks (LRM, RLM) and joiners do not, and
-# many scripts need those. Lone surrogates cannot be written as UTF-8.
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]")
+# Bidirectional embeddings, overrides and isolates reorder the text around them. Marks (LRM, RLM) and joiners do not,
+# and many scripts need them. Lone surrogates cannot be encoded as UTF-8.
+_UNSAFE = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]")
 
-
-# A path from the root, from here or from home, or a file of items or weights.
+# A path that is absolute, relative to here or to home, or a file of items or weights.
 _PATH = re.compile(r"(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 
 def visible(text: str) -> str:
-    """The text with the characters that would reorder or break it shown by their numbers.
+    """The text with characters that would reorder or break it replaced by their code points.
 
     >>> visible("abc\\u202edef")
     'abc⟨U+202E⟩def'
     """
-    return _TURNING.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+    return _UNSAFE.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 
 
 def clip(text: str, limit: int = TEXT) -> str:
-    """The text, or its beginning and a note of how long it was.
+    """The text, or its beginning and its length if it is longer than `limit`.
 
     >>> clip("a" * 2000, 10)
     'aaaaaaaaaa… (2,000 characters)'
@@ -40,9 +39,9 @@ def clip(text: str, limit: int = TEXT) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Paths by their last part, where that is enough to tell them apart; other names as they are.
+    """Short names for reports: the last component of each path, if it is unique; other names are unchanged.
 
-    A report is to be shown to others, who need not know where things lie on the machine it was made on.
+    A report is shown to others, so it should not show the folders of the machine it was made on.
 
     >>> short_names(["/home/ada/models/bert-tiny", "gpt2", "dbmdz/german-gpt2"])
     {'/home/ada/models/bert-tiny': 'bert-tiny', 'gpt2': 'gpt2', 'dbmdz/german-gpt2': 'dbmdz/german-gpt2'}
@@ -54,7 +53,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def label(text: str, limit: int = LABEL) -> str:
-    """A name, short enough for an axis. Names that are cut stay different by the beginning of their hash.
+    """A name of at most `limit` characters; one that is cut ends in the beginning of its hash, to stay distinct.
 
     >>> label("nurse")
     'nurse'

@@ -1,38 +1,41 @@
-"""What `tiltmeter compare` prints: a table for each two that were compared, and what it says in words."""
+"""The output of `tiltmeter compare` in the terminal: a table and a sentence for each pair that was compared."""
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.comparing.comparison import Comparison, Difference
-
-_ROOMY = 97  # the columns from which on nothing has to be shortened
-_SHORT = {"intrasentence": "intra", "intersentence": "inter"}
-_ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+from tiltmeter.measures import Measure
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
+from tiltmeter.reports.formatting import format_p
 
 METHOD = (
     "Paired, item by item; items about one target term are a cluster. Intervals and p: Student's t of the paired "
     "differences, for SS, LMS and CPS together with McNemar's mid-P test, whichever is more cautious; for GEST within "
     "stereotypes. Holm: p corrected over all tests of one measure on one benchmark. effect: Cohen's g of the items "
     "that differ (SS, LMS, CPS), Hedges' g for other means. differ: the items on which the two disagree. seen: the "
-    "difference that n such items show four times in five."
+    "difference that n such items detect with a power of 80%."
 )
+
+_EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print every difference, then the notes and how to read the columns."""
+    """Print every difference, then the notes and an explanation of the columns."""
     for pair in pairs(comparison.differences):
         first = pair[0]
         console.print(
-            Text.assemble((first.left.label, "bold"), _minus(console), (first.right.label, "bold"), f", {first.of}"),
+            Text.assemble(
+                (first.left.label, "bold"), _minus(console), (first.right.label, "bold"), f", {first.subject}"
+            ),
             soft_wrap=True,
         )
         console.print(_table(pair, console))
-        for one in summaries(pair):
-            console.print(Text(reading(one)))
+        for difference in summaries(pair):
+            console.print(Text(reading(difference)))
         console.print()
     for note in comparison.notes:
         console.print(Text(note))
@@ -40,120 +43,92 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def pairs(differences: Sequence[Difference]) -> list[list[Difference]]:
-    """The differences of each two that were compared, parts and measures together."""
+    """The differences by compared pair, parts and measures together."""
     groups: dict[tuple[str, str, str], list[Difference]] = {}
-    for one in differences:
-        groups.setdefault((one.of, one.left.label, one.right.label), []).append(one)
+    for difference in differences:
+        key = (difference.subject, difference.left.label, difference.right.label)
+        groups.setdefault(key, []).append(difference)
     return list(groups.values())
 
 
 def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
-    """The differences to put into words: those in bias, of all parts together where there is that.
+    """The differences to put into words: those in measures of bias, of the pooled parts if there are any.
 
-    A part that goes significantly the other way is told too, and all parts where they contradict each other: the whole
-    would hide it.
+    A part with a significant difference in the opposite direction is included, and so are all parts where they
+    contradict each other: the pooled number would hide them.
     """
-    biases = [one for one in pair if not one.quantity.measure.best_at_an_end] or list(pair)
-    pooled = {one.quantity.name: one.contrast.difference for one in biases if one.part == "overall"}
-    torn = {one.quantity.name for one in biases if one.verdict == "contradictory"}
-    for one in biases:
-        whole = pooled.get(one.quantity.name)
+    biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
+    pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
+    contradictory = {d.quantity.name for d in biases if d.verdict == "contradictory"}
+    for difference in biases:
+        name = difference.quantity.name
+        whole = pooled.get(name)
         if (
-            one.quantity.name in torn
+            name in contradictory
             or whole is None
-            or one.part == "overall"
-            or (one.significant and whole * one.contrast.difference < 0)
+            or difference.part == OVERALL
+            or (difference.significant and whole * difference.contrast.difference < 0)
         ):
-            yield one
+            yield difference
 
 
-def reading(one: Difference) -> str:
+def reading(difference: Difference) -> str:
     """A difference in words.
 
-    That two numbers differ and that one is farther from the ideal are two statements: 46 and 54 lean equally far.
+    That two numbers differ and that one is farther from the ideal are two statements: SS 46 and 54 are equally biased.
     """
-    found, measure, ideal = one.contrast, one.quantity.name, f"{one.quantity.ideal:g}"
-    left, right = one.left.label, one.right.label
-    said = numbers(one)
-    both = f"{measure} {said['left']} and {said['right']} on the same {found.n:,} items"
-    interval = f"{said['difference']} [{said['low']}, {said['high']}]"
-    if one.verdict == "not interpretable":
-        place = _place(one)
+    contrast, measure, ideal = difference.contrast, difference.quantity.measure, f"{difference.quantity.ideal:g}"
+    left, right, verdict = difference.left.label, difference.right.label, difference.verdict
+    texts = numbers(difference)
+    prefix = "" if difference.part == "all" else f"{difference.part}: "
+    both = f"{measure.name} {texts['left']} and {texts['right']} on the same {contrast.n:,} items"
+    interval = f"{texts['difference']} [{texts['low']}, {texts['high']}]"
+    if verdict == "not interpretable":
+        start = "not" if prefix else "Not"
+        return f"{prefix}{start} interpretable, so {both} are not compared: {'; '.join(difference.doubts)}."
+    if verdict == "contradictory":
+        return f"{prefix}contradictory, so the parts are not pooled: {difference.contradiction}."
+    if verdict == "identical":
+        return f"{prefix}{left} and {right} gave the same answers to all {contrast.n:,} items ({both})."
+    if verdict == "no difference":
+        margin = measure.margin_words(measure.margin or 0.0)
+        start = "no" if prefix else "No"
+        return f"{prefix}{start} difference beyond ±{margin} between {left} and {right}: {both}, {interval}."
+    if verdict == "inconclusive":
+        start = "inconclusive" if prefix else "Inconclusive"
+        # Where all items differ by the same amount, or not at all, there is no detectable difference to state.
+        detectable = f" This many items can show a difference of {texts['seen']}." if contrast.detectable else ""
         return (
-            f"{place}{'not' if place else 'Not'} interpretable, so that nothing is said of {both}: {_and(one.doubts)}."
+            f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{detectable}"
         )
-    if one.verdict == "contradictory":
-        return f"{_place(one)}contradictory, so that the parts are not pooled: {one.contradiction}."
-    if one.verdict in ("identical", "no difference", "inconclusive"):
-        if one.verdict == "identical":
-            return f"{_place(one)}{left} and {right} gave the same answers to all {found.n:,} items ({both})."
-        if one.verdict == "no difference":
-            margin = one.quantity.measure.margin_words(one.quantity.measure.margin or 0.0)
-            start = "no" if _place(one) else "No"
-            return f"{_place(one)}{start} difference beyond ±{margin} between {left} and {right}: {both}, {interval}."
-        words = f"{'inconclusive' if _place(one) else 'Inconclusive'} between {left} and {right} (n={found.n:,})"
-        # Where all items differ by the same, or by nothing, they do not tell how small a difference could be seen.
-        unseen = f" So many items can show a difference of {said['seen']}." if found.detectable else ""
-        return f"{_place(one)}{words}: {both}, difference {interval}.{unseen}"
-    if found.farther_low > 0 or found.farther_high < 0:
-        worse, better = (left, right) if found.farther_low > 0 else (right, left)
+    if contrast.farther_low > 0 or contrast.farther_high < 0:
+        worse, better = (left, right) if contrast.farther_low > 0 else (right, left)
         words = f"{worse} is significantly farther from {ideal} than {better}"
     else:
-        more, less = (left, right) if found.difference > 0 else (right, left)
+        more, less = (left, right) if contrast.difference > 0 else (right, left)
         words = f"{more} is significantly higher than {less}, but not shown to be farther from {ideal}"
-    return f"{_place(one)}{words}: {both}, difference {interval}."
+    return f"{prefix}{words}: {both}, difference {interval}."
 
 
-def _and(words: Sequence[str]) -> str:
-    return "; ".join(words)
-
-
-def _place(one: Difference) -> str:
-    return "" if one.part == "all" else f"{one.part}: "
-
-
-def number(value: float, digits: int = 1, *, signed: bool = False) -> str:
-    """A number, never a negative zero.
-
-    >>> number(58.744), number(-3.04, signed=True), number(-0.0001, 3)
-    ('58.7', '-3.0', '0.000')
-    """
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-    return text.lstrip("+-") if not float(text) else text
-
-
-def numbers(one: Difference) -> dict[str, str]:
-    """The numbers of a difference as they are printed."""
-    found, digits = one.contrast, one.quantity.measure.digits
-    signed = {"difference": found.difference, "low": found.low, "high": found.high}
-    plain = {"left": found.left, "right": found.right}
+def numbers(difference: Difference) -> dict[str, str]:
+    """The numbers of a difference as text."""
+    contrast, number = difference.contrast, difference.quantity.measure.number
     return {
-        **{name: number(value, digits, signed=True) for name, value in signed.items()},
-        **{name: number(value, digits) for name, value in plain.items()},
-        "seen": number(found.detectable, digits) if found.detectable else "",
-        "p": p(found.p_value),
-        "holm": p(one.p_holm),
-        "effect": "" if found.effect is None else number(found.effect, 2, signed=True),
+        "left": number(contrast.left),
+        "right": number(contrast.right),
+        "difference": number(contrast.difference, signed=True),
+        "low": number(contrast.low, signed=True),
+        "high": number(contrast.high, signed=True),
+        "seen": number(contrast.detectable) if contrast.detectable else "",
+        "p": format_p(contrast.p_value),
+        "holm": format_p(difference.p_holm),
+        "effect": "" if contrast.effect is None else _EFFECT.number(contrast.effect, signed=True),
     }
 
 
-def p(value: float) -> str:
-    """A p-value.
-
-    >>> p(0.04481), p(0.0000001)
-    ('0.045', '<0.001')
-    """
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def _table(pair: Sequence[Difference], console: Console) -> Table:
-    roomy = console.width >= _ROOMY
-    table = Table(
-        box=_ASCII_BOX if console.options.ascii_only else box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 1, 0, 0) if roomy else 0,
-    )
+    roomy = is_roomy(console)
+    table = new_table(console, padding=(0, 1, 0, 0) if roomy else 0)
     table.add_column("part", no_wrap=True)
     table.add_column("", no_wrap=True)
     columns = ["left", "right", "diff", "95% interval", "Holm", "effect", "differ", "n", "seen"]
@@ -162,24 +137,24 @@ def _table(pair: Sequence[Difference], console: Console) -> Table:
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     part = None
-    for one in pair:
-        said = numbers(one)
+    for difference in pair:
+        texts = numbers(difference)
         cells = [
-            "" if one.part == part else (one.part if roomy else _SHORT.get(one.part, one.part)),
-            one.quantity.name,
-            said["left"],
-            said["right"],
-            said["difference"],
-            f"[{said['low']}, {said['high']}]",
-            *([said["p"]] if roomy else []),
-            said["holm"],
-            said["effect"],
-            str(one.contrast.disagree),
-            str(one.contrast.n),
-            said["seen"],
+            "" if difference.part == part else part_name(difference.part, console),
+            difference.quantity.name,
+            texts["left"],
+            texts["right"],
+            texts["difference"],
+            f"[{texts['low']}, {texts['high']}]",
+            *([texts["p"]] if roomy else []),
+            texts["holm"],
+            texts["effect"],
+            str(difference.contrast.disagree),
+            str(difference.contrast.n),
+            texts["seen"],
         ]
-        table.add_row(*map(Text, cells), style="bold" if one.significant else None)
-        part = one.part
+        table.add_row(*map(Text, cells), style="bold" if difference.significant else None)
+        part = difference.part
     return table
 
 

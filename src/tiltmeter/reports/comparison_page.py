@@ -1,10 +1,7 @@
-"""The page that `tiltmeter compare --html` writes: one file, no script, nothing from the network."""
+"""The page that `tiltmeter compare --html` writes: one HTML file without scripts or network access."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-
-import jinja2
 
 import tiltmeter
 from tiltmeter.comparing.cells import Cell
@@ -13,21 +10,27 @@ from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
+from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
+from tiltmeter.reports.formatting import four_digits
 from tiltmeter.reports.item_texts import kept_texts, texts_of
+from tiltmeter.reports.templating import page_template
 
-# What items say, by their ids; of each data set that was measured.
+# The texts of items by id, for each data set that was measured.
 _Texts = Mapping[Hashable, Mapping[str, ItemText]]
 
-WARNING = "The sentences voice stereotypes."
+WARNING = "The sentences express stereotypes."
+
+# Intervals are drawn with inline styles.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "feminine"}
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """A line of a table, with where on its scale the interval is drawn, in percent of the width."""
+    """A row of a table, with the position of the drawn interval in percent of the width."""
 
     difference: Difference
     cells: tuple[str, ...]
@@ -38,7 +41,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class CandidateScores:
-    """One text of an item with the scores that the two sides gave to it."""
+    """One candidate of an item with its scores by the two sides."""
 
     role: str
     texts: tuple[str, ...]
@@ -47,17 +50,17 @@ class CandidateScores:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which the two disagree."""
+    """An item on which the two sides disagree."""
 
     identifier: str
-    about: str
+    attributes: str
     contexts: tuple[str, ...]
     lines: tuple[CandidateScores, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items on which two disagree in one part and measure, as many as are shown."""
+    """The items on which the two sides disagree in one part and measure: all are counted, some are shown."""
 
     title: str
     warning: str
@@ -67,33 +70,25 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """Two that were compared."""
+    """A pair that was compared. `subject` is what the two have in common, such as `stereoset:de`."""
 
     left: str
     right: str
-    of: str
+    subject: str
     readings: list[str]
     rows: list[DifferenceRow]
     items: list[Items]
 
 
 def comparison_page(comparison: Comparison, *, items: int | None = 200) -> str:
-    """The page, with at most so many items on which two disagree for each part and measure; None for all."""
+    """The page, with at most `items` items of disagreement for each part and measure; None for all."""
     texts = _texts(comparison.differences)
-    return _template().render(
+    return page_template("comparison.html.jinja").render(
+        policy=_POLICY,
         sections=[_section(pair, items, texts) for pair in pairs(comparison.differences)],
         notes=[clip(note) for note in comparison.notes],
         method=METHOD,
         version=tiltmeter.__version__,
-    )
-
-
-@cache
-def _template() -> jinja2.Template:
-    # Everything that comes from data is escaped by default; there is no `safe` in the template.
-    loader = jinja2.PackageLoader("tiltmeter.reports", "templates")
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined).get_template(
-        "comparison.html"
     )
 
 
@@ -102,70 +97,72 @@ def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Co
     return ComparedPair(
         label(first.left.label),
         label(first.right.label),
-        label(first.of),
-        [clip(reading(one)) for one in summaries(pair)],
-        [_row(one, pair) for one in pair],
+        label(first.subject),
+        [clip(reading(difference)) for difference in summaries(pair)],
+        [_row(difference, pair) for difference in pair],
         list(_items(pair, limit, texts)),
     )
 
 
-def _row(one: Difference, pair: Sequence[Difference]) -> DifferenceRow:
-    found = one.contrast
-    # Differences of one measure are drawn on one scale, with no difference in the middle.
+def _row(difference: Difference, pair: Sequence[Difference]) -> DifferenceRow:
+    contrast = difference.contrast
+    # Differences of one measure share a scale, with zero in the middle.
     reach = max(
         max(abs(other.contrast.low), abs(other.contrast.high))
         for other in pair
-        if other.quantity.name == one.quantity.name
+        if other.quantity.name == difference.quantity.name
     )
-    low, high, point = (50 + 48 * end / (reach or 1.0) for end in (found.low, found.high, found.difference))
-    said = numbers(one)
+    low, high, point = (50 + 48 * end / (reach or 1.0) for end in (contrast.low, contrast.high, contrast.difference))
+    texts = numbers(difference)
     cells = (
-        label(one.part),
-        one.quantity.name,
-        said["left"],
-        said["right"],
-        said["difference"],
-        f"{said['low']} to {said['high']}",
-        said["p"],
-        said["holm"],
-        said["effect"],
-        f"{found.disagree:,} of {found.n:,}",
-        said["seen"],
+        label(difference.part),
+        difference.quantity.name,
+        texts["left"],
+        texts["right"],
+        texts["difference"],
+        f"{texts['low']} to {texts['high']}",
+        texts["p"],
+        texts["holm"],
+        texts["effect"],
+        f"{contrast.disagree:,} of {contrast.n:,}",
+        texts["seen"],
     )
-    return DifferenceRow(one, cells, round(low, 2), round(high - low, 2), round(point, 2))
+    return DifferenceRow(difference, cells, round(low, 2), round(high - low, 2), round(point, 2))
 
 
 def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[Items]:
-    """The items of each lean; those of both parts pooled are those of the parts."""
-    divided = any(one.part != "overall" for one in pair)
-    for one in pair:
-        if one.quantity.measure.best_at_an_end or (divided and one.part == "overall"):
+    """The items of disagreement for each measure of bias, part by part; pooled parts only where there are no others."""
+    divided = any(difference.part != OVERALL for difference in pair)
+    for difference in pair:
+        if difference.quantity.measure.ideal_at_bound or (divided and difference.part == OVERALL):
             continue
-        found = one.disagreed()
-        data = DATASETS.get(one.benchmark)
-        sides = {cell.language: texts[_key(cell)] for cell in (one.left.cell, one.right.cell)}
+        disagreed = difference.disagreed()
+        data = DATASETS.get(difference.benchmark)
+        by_language = {cell.language: texts[_key(cell)] for cell in (difference.left.cell, difference.right.cell)}
         yield Items(
-            f"{label(one.part)}, {one.quantity.name}",
+            f"{label(difference.part)}, {difference.quantity.name}",
             data.warning if data else WARNING,
-            len(found),
-            [_disagreement(one, key, sides.values()) for key, _ in found[:limit]],
+            len(disagreed),
+            [_disagreement(difference, key, by_language.values()) for key, _ in disagreed[:limit]],
         )
 
 
-def _disagreement(one: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]) -> Disagreement:
+def _disagreement(
+    difference: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]
+) -> Disagreement:
     item = key[1]
-    found = [text for there in texts if (text := there.get(label(item)))]
+    item_texts = [text for by_id in texts if (text := by_id.get(label(item)))]
     return Disagreement(
         clip(item, 80),
-        ", ".join(_about(one.left.cell.about(key))),
-        # Translations into two languages are of the same sentence.
-        tuple(dict.fromkeys(text.context for text in found if text.context)),
-        tuple(_translations(one, key) or _lines(one, key, found)),
+        ", ".join(_described(difference.left.cell.attributes_of(key))),
+        # Both sides have the same context if they translated the same sentence.
+        tuple(dict.fromkeys(text.context for text in item_texts if text.context)),
+        tuple(_translations(difference, key) or _candidates(difference, key, item_texts)),
     )
 
 
-def _about(attributes: Mapping[str, str]) -> Iterator[str]:
-    """What an item is; of what can be true or false, what is true."""
+def _described(attributes: Mapping[str, str]) -> Iterator[str]:
+    """The attributes of an item; an attribute that is true or false is named only if true."""
     for name, value in attributes.items():
         words = label(name).replace("_", " ")
         if value == "True":
@@ -174,18 +171,21 @@ def _about(attributes: Mapping[str, str]) -> Iterator[str]:
             yield f"{words}: {label(value)}"
 
 
-def _lines(one: Difference, key: tuple[str, str], found: Sequence[ItemText]) -> Iterator[CandidateScores]:
-    """The texts of an item by their roles, those in two languages together, and what either side gave to them."""
-    for role in dict.fromkeys((*one.quantity.values.roles, *(role for text in found for role in text.texts))):
-        said = tuple(text.texts[role] for text in found if role in text.texts)
-        scores = [side.cell.score(key, role) for side in (one.left, one.right)]
-        yield CandidateScores(role, said, tuple("" if score is None else f"{score:.4g}" for score in scores))
+def _candidates(
+    difference: Difference, key: tuple[str, str], item_texts: Sequence[ItemText]
+) -> Iterator[CandidateScores]:
+    """The texts of an item by role, in both languages if there are two, with their scores by the two sides."""
+    text_roles = (role for text in item_texts for role in text.texts)
+    for role in dict.fromkeys((*difference.quantity.values.roles, *text_roles)):
+        texts = tuple(text.texts[role] for text in item_texts if role in text.texts)
+        scores = [side.cell.score(key, role) for side in (difference.left, difference.right)]
+        yield CandidateScores(role, texts, tuple("" if score is None else four_digits(score) for score in scores))
 
 
-def _translations(one: Difference, key: tuple[str, str]) -> list[CandidateScores]:
-    """What either side made of a sentence, and the gender that shows in it; nothing if neither translates."""
+def _translations(difference: Difference, key: tuple[str, str]) -> list[CandidateScores]:
+    """The translations by the two sides with the gender each shows; empty for language models."""
     lines = []
-    for number, side in enumerate((one.left, one.right)):
+    for number, side in enumerate((difference.left, difference.right)):
         translation = side.cell.translation(key)
         if translation is not None:
             genders = ["", ""]
@@ -195,19 +195,19 @@ def _translations(one: Difference, key: tuple[str, str]) -> list[CandidateScores
 
 
 def _texts(differences: Iterable[Difference]) -> _Texts:
-    """What the items say, as the runs hold it; for runs of earlier versions as the data say it, if it is here."""
-    found: dict[Hashable, Mapping[str, ItemText]] = {}
-    for cell in (side.cell for one in differences for side in (one.left, one.right)):
-        if _key(cell) not in found:
+    """The texts of the items: from the runs, or for runs of earlier versions from data on this machine."""
+    texts: dict[Hashable, Mapping[str, ItemText]] = {}
+    for cell in (side.cell for difference in differences for side in (difference.left, difference.right)):
+        if _key(cell) not in texts:
             try:
-                found[_key(cell)] = texts_of(cell.data) if cell.texts is None else kept_texts(cell.texts)
+                texts[_key(cell)] = texts_of(cell.data) if cell.texts is None else kept_texts(cell.texts)
             except (TiltmeterError, OSError):
-                found[_key(cell)] = {}
-    return found
+                texts[_key(cell)] = {}
+    return texts
 
 
 def _key(cell: Cell) -> Hashable:
-    """What tells the texts of two cells apart. A run's texts are its own; those of the data are shared by its runs."""
+    """Identifies the texts of a cell: its run's own table of items, or the files of its data."""
     if cell.texts is not None:
         return id(cell.texts)
     files = cell.data.get("files") or {}

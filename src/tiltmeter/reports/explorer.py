@@ -1,7 +1,30 @@
-"""The items of a report with their scores, packed for the script that shows them.
+"""The items of a report with their scores, packed for `templates/explorer.js`.
 
-The packing is for size: names stand once in a list and are referred to by their place in it, and the whole is
-compressed. The script undoes it when somebody opens the items, so the page itself opens without that work.
+The page holds gzip-compressed JSON in base64; the script unpacks it when the reader opens the items. The JSON is
+
+    {
+      "words": ["nurse-1", "gender", "nurse", …],
+      "texts": [["context", "text of the first side", …], …],
+      "sets": [{
+        "benchmark": "stereoset", "part": "intrasentence", "language": "German", "code": "de",
+        "unit": "ratio", "roles": ["stereotype", …], "sides": ["stereotype", …], "models": ["gpt2", …],
+        "attributes": ["bias_type", "target"],
+        "items": [[0, 0, 1, [1, 2], [0.12, 0.08, 0.001], …], …]
+      }, …]
+    }
+
+`words` and `texts` hold each entry once; items refer to them by index, -1 standing for none. An item is
+
+    [id, text, direction, [a word for each of the set's attributes], scores of the first model, of the second, …]
+
+- `direction` is 1, or -1 where the stereotype is on the negative side of the score, as for a GEST sentence about women.
+- The scores of a model are a list with a number for each of `roles`, or 0 where the model did not score the item. Of a
+  translation they are [gender, text]: 1 masculine, 0 feminine, null none; and the index of the translation in `texts`.
+- `unit` says how scores become a preference: by the `ratio` of the first two, by their `difference`, by one `signed`
+  number, or by the `gender` of a translation.
+- `sides` are the roles of the texts.
+- `attributes` are the columns that the form adds to the table of scores, except its numbers (`Form.numbers`); the
+  script makes a filter for each.
 """
 
 import base64
@@ -15,57 +38,60 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.benchmarks import benchmarks
-from tiltmeter.forms import ItemText
-from tiltmeter.measures.gest import FEMALE, STEREOTYPES
+from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
+from tiltmeter.forms import ItemText, forms
 from tiltmeter.measures.gest_mt import ROLE
+from tiltmeter.measures.measure import quantities_for
 from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.item_texts import Place
+from tiltmeter.reports.group_names import group_name
+from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.languages import language_name
 
-MOST_ITEMS = 60_000  # in all; what leans least is left out first
-FEWEST_ITEMS = 100  # of a benchmark, part and language, however many others there are
+MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
+FEWEST_ITEMS = 100  # of each benchmark, part and language, however many others there are
 
-# As in `benchmarks.asking`, or the gender of a translation: 1 masculine, 0 feminine.
+# As in `benchmarks.benchmark`, or the gender of a translation: 1 masculine, 0 feminine.
 Unit = Literal["ratio", "difference", "signed", "gender"]
 
 _DIGITS = 4
-_LABELS = ("bias_type", "target", "stereotype", "occupation", "occupation_gender")
+
+_Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The scores that are shown of an item, and how they are to be read."""
+    """The scores shown with an item, by role, and their unit."""
 
     roles: tuple[str, ...]
     unit: Unit
 
 
-# Translations are scored by no benchmark's questions: their one score is the speaker's gender.
+# Translations are not scored by a benchmark's questions: their one score is the gender of the speaker.
 _TRANSLATIONS = _Shown((ROLE,), "gender")
 
 
 @dataclass(slots=True)
-class _Words:
-    """Each word once; the number of a word is its place."""
+class _Index:
+    """Distinct values in the order in which they were added, each with its index."""
 
-    places: dict[Any, int] = field(default_factory=dict)
+    indexes: dict[Any, int] = field(default_factory=dict)
 
-    def place(self, word: Any) -> int:
-        return self.places.setdefault(word, len(self.places))
+    def add(self, value: Any) -> int:
+        return self.indexes.setdefault(value, len(self.indexes))
 
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """The packed items, how many there are, and how many were left out."""
+    """The packed items, the number of them, and the number of items left out."""
 
     packed: str
     shown: int
     left_out: int
 
 
-def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]]) -> Explorer | None:
-    """Pack the items of a table of scores; None if there are none that lean."""
-    words, sentences = _Words(), _Words()
+def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]]) -> Explorer | None:
+    """Pack the items of a table of scores; None if none of them has scores that can be shown."""
+    words, sentences = _Index(), _Index()
     sets = []
     shown = 0
     groups = list(scores.groupby(["benchmark", "part", "language"], sort=False)) if len(scores) else []
@@ -76,10 +102,11 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
         spec = _shown(set(rows["role"]))
         if spec is None:
             continue
-        most = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
-        there = texts.get((benchmark, language), {})
-        sides = _sides(spec, there.values())
-        packed, dropped = _items(rows, spec, sides, there, words, sentences, most)
+        limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
+        set_texts = texts.get((benchmark, language), {})
+        sides = _sides(spec, set_texts.values())
+        attributes = _attributes(rows)
+        packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit)
         left_out += dropped
         shown += len(packed)
         sets.append(
@@ -92,25 +119,26 @@ def explore(scores: pd.DataFrame, texts: Mapping[Place, Mapping[str, ItemText]])
                 "roles": spec.roles,
                 "sides": sides,
                 "models": list(dict.fromkeys(rows["model"])),
+                "attributes": attributes,
                 "items": packed,
             }
         )
     if not sets:
         return None
-    content = {"words": list(words.places), "texts": list(sentences.places), "sets": sets}
+    content = {"words": list(words.indexes), "texts": list(sentences.indexes), "sets": sets}
     raw = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
     packed_text = base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()
     return Explorer(packed_text, shown, left_out)
 
 
 def _shown(roles: Set[str]) -> _Shown | None:
-    """What is shown of items whose scores have these roles, as their benchmark says it."""
+    """The scores shown for items with these roles, as declared by their benchmark."""
     declared = [_Shown(*benchmark.shown) for benchmark in benchmarks().values() if benchmark.shown]
     return next((spec for spec in (*declared, _TRANSLATIONS) if set(spec.roles) <= roles), None)
 
 
 def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
-    """The roles of the texts that are shown: those of the scores, or, of one score for several texts, of the texts."""
+    """The roles of the texts shown: those of the scores, or those of the texts if one score is for several texts."""
     if len(spec.roles) > 1:
         return spec.roles
     return tuple(dict.fromkeys(role for text in texts for role in text.texts))
@@ -123,96 +151,102 @@ def _unit(rows: pd.DataFrame, spec: _Shown) -> Unit:
     return spec.unit
 
 
+def _attributes(rows: pd.DataFrame) -> list[str]:
+    """The attributes to filter items by: those of their form that are not numbers."""
+    numbers = {name for form in forms().values() for name in form.numbers}
+    return [name for name in attribute_columns(rows) if name not in numbers and name != ITEM_TRANSLATION]
+
+
 def _items(
     rows: pd.DataFrame,
     spec: _Shown,
     sides: Sequence[str],
+    attributes: Sequence[str],
     texts: Mapping[str, ItemText],
-    words: _Words,
-    sentences: _Words,
-    most: int,
+    words: _Index,
+    sentences: _Index,
+    limit: int,
 ) -> tuple[list[list[Any]], int]:
-    """The items of one benchmark, part and language: [id, bias type, target, stereotype, text, scores of each model].
-
-    Every entry but the scores is a place in a list, or -1.
-    """
+    """The packed items of one benchmark, part and language, at most `limit`, and how many were left out."""
     wanted = rows[rows["role"].isin(spec.roles)]
     table = wanted.pivot_table(index="item", columns=["model", "role"], values="score", aggfunc="first", sort=False)
     models = list(dict.fromkeys(rows["model"]))
     columns = pd.MultiIndex.from_product([models, spec.roles])
     numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
-    labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index)
-    kept = _strongest(numbers, spec, most)
-    columns_of = {name: labels[name].tolist() for name in _LABELS if name in labels}
+    # Numbers are whole again that became floats because another benchmark's items lack the column.
+    labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
+    directions = _directions(labels, spec)
+    kept = _strongest(numbers, spec, limit)
     translations = _translations(wanted) if spec.unit == "gender" else {}
     packed: list[list[Any]] = []
     for at in kept.tolist():
         identifier = label(str(table.index[at]))
-        names = [_word(columns_of.get(name, ()), at, words) for name in ("bias_type", "target")]
-        names.append(_stereotype(columns_of, at, words))
         text = texts.get(identifier)
-        place = sentences.place((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
+        text_index = sentences.add((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
+        values = [_label(name, labels[name].iat[at], words) for name in attributes]
         if spec.unit == "gender":
-            shown = _translated(translations, models, table.index[at], numbers[at], sentences)
+            model_scores = _translated(translations, models, table.index[at], numbers[at], sentences)
         else:
-            shown = [_rounded(of_model) for of_model in numbers[at]]
-        packed.append([words.place(identifier), *names, place, *shown])
+            model_scores = [_rounded(scores) for scores in numbers[at]]
+        packed.append([words.add(identifier), text_index, int(directions[at]), values, *model_scores])
     return packed, len(table) - len(kept)
 
 
+def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
+    """For each item 1, or -1 where a low score is the stereotypical one, by the sign of its weight in the measure."""
+    columns = attribute_columns(labels)
+    for quantity in quantities_for(spec.roles, columns):
+        if quantity.values.weigh is not None:
+            strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
+            return np.where(quantity.values.weigh(strata) * (quantity.measure.stereotype or 1) < 0, -1, 1)
+    return np.ones(len(labels), dtype=int)
+
+
 def _translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
-    if "translation" not in rows:
+    if ITEM_TRANSLATION not in rows:
         return {}
     keys = zip(rows["model"], rows["item"], strict=True)
-    return {key: clip(str(text)) for key, text in zip(keys, rows["translation"], strict=True)}
+    return {key: clip(str(text)) for key, text in zip(keys, rows[ITEM_TRANSLATION], strict=True)}
 
 
 def _translated(
     translations: Mapping[tuple[str, str], str],
     models: Sequence[str],
     item: str,
-    numbers: "np.ndarray[Any, Any]",
-    sentences: _Words,
+    numbers: _Array,
+    sentences: _Index,
 ) -> list[Any]:
-    """For each model the gender (None where the translation shows none) and the place of the translation."""
+    """For each model the gender (None where the translation shows none) and the index of the translation."""
     return [
-        [None if np.isnan(gender) else int(gender), sentences.place((translations[model, item],))]
+        [None if np.isnan(gender) else int(gender), sentences.add((translations[model, item],))]
         if (model, item) in translations
         else 0
         for model, gender in zip(models, numbers[:, 0].tolist(), strict=True)
     ]
 
 
-def _word(column: Sequence[Any], at: int, words: _Words) -> int:
-    # A value that is not equal to itself is NaN: the table has the column for another benchmark's sake.
-    if not len(column) or column[at] is None or column[at] != column[at]:
+def _label(attribute: str, value: Any, words: _Index) -> int:
+    if pd.isna(value):
         return -1
-    return words.place(label(str(column[at])))
+    if isinstance(value, bool | np.bool_):
+        # "True" alone would not say what is true.
+        name = attribute.replace("_", " ")
+        return words.add(label(name if value else f"no {name}"))
+    return words.add(label(group_name(attribute, str(value))))
 
 
-def _stereotype(columns: Mapping[str, Sequence[Any]], at: int, words: _Words) -> int:
-    """GEST's stereotype or WinoBias's occupation. The script turns the sign of what is about women."""
-    if _word(columns.get("stereotype", ()), at, words) >= 0:
-        number = int(columns["stereotype"][at])
-        return words.place(f"{number} {STEREOTYPES.get(number, 'women' if number in FEMALE else 'men')}")
-    if "occupation" in columns:
-        side = "women" if columns["occupation_gender"][at] == "female" else "men"
-        return words.place(f"{label(str(columns['occupation'][at]))} ({side})")
-    return -1
-
-
-def _strongest(numbers: "np.ndarray[Any, Any]", spec: _Shown, most: int) -> "np.ndarray[Any, Any]":
-    """The places of the items to keep, in their order: those with the strongest lean of any model."""
-    if len(numbers) <= most:
+def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:
+    """The indexes of the items to keep, in order: those with the strongest preference of any model."""
+    if len(numbers) <= limit:
         return np.arange(len(numbers))
     first = numbers[:, :, 0]
-    lean = first if len(spec.roles) == 1 else first - numbers[:, :, 1]
-    strength = np.nanmax(np.abs(lean), axis=1)
-    return np.sort(np.argsort(-strength, kind="stable")[:most])
+    preference = first if len(spec.roles) == 1 else first - numbers[:, :, 1]
+    strength = np.nanmax(np.abs(preference), axis=1)
+    return np.sort(np.argsort(-strength, kind="stable")[:limit])
 
 
-def _rounded(values: "np.ndarray[Any, Any]") -> list[float] | int:
-    """Four digits of each score, or more where fewer would make two of them look alike; 0 where there are none."""
+def _rounded(values: _Array) -> list[float] | int:
+    """The scores with four digits, or nine where four would make two of them equal; 0 where a score is missing."""
     if np.isnan(values).any():
         return 0
     short = [float(f"{value:.{_DIGITS}g}") for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""Several runs as one: their records and scores, with names that tell them apart and fit on a page."""
+"""Several runs as one: their records and scores, with short and distinct names of models and benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,38 +10,38 @@ from tiltmeter.measures.records import Record, protocol_family
 from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
 
-# What a command calls by its place, a reader knows by its name.
+# The names of models that commands call otherwise.
 _KNOWN_AS = {"embedded": "SmolLM2 (embedded)"}
 _LABELS = ("model", "benchmark", "part", "language", "protocol")
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a report is made of. `runs` are the names of the runs with their manifests."""
+    """The content of a report. `runs` are the names of the runs with their manifests."""
 
     records: list[Record]
     scores: pd.DataFrame
     runs: list[tuple[str, Mapping[str, Any]]]
-    benchmarks: dict[str, str]  # what the report calls them
+    benchmarks: dict[str, str]  # the report's name for each
 
 
 def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
-    """Put named runs together.
+    """Combine named runs.
 
-    A model that was measured twice on the same thing keeps its name and gets what differs beside it: the protocol, or
-    else the name of the run.
+    A model that was measured twice on the same benchmark, part and language gets the protocol added to its name, or the
+    name of the run if the protocols are the same.
     """
-    names = _names(results)
+    suffixes = _suffixes(results)
     models = short_names(r.model for _, result in results for r in result.records) | _KNOWN_AS
     benchmarks = short_names(r.benchmark for _, result in results for r in result.records)
     records, tables = [], []
     for number, (_, result) in enumerate(results):
         for record in result.records:
-            more = names.get((number, record.model, protocol_family(record.protocol)), "")
-            records.append(_labelled(record, models[record.model] + more, benchmarks[record.benchmark]))
+            suffix = suffixes.get((number, record.model, protocol_family(record.protocol)), "")
+            records.append(_labelled(record, models[record.model] + suffix, benchmarks[record.benchmark]))
         table = result.scores.copy()
         renamed = {
-            (model, protocol): models.get(model, model) + names.get((number, model, protocol_family(protocol)), "")
+            (model, protocol): models.get(model, model) + suffixes.get((number, model, protocol_family(protocol)), "")
             for model, protocol in set(zip(table["model"], table["protocol"], strict=True))
         }
         table["model"] = [renamed[key] for key in zip(table["model"], table["protocol"], strict=True)]
@@ -65,19 +65,19 @@ def _labelled(record: Record, model: str, benchmark: str) -> Record:
     )
 
 
-def _names(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], str]:
-    """What is put behind the names of models, by the number of the run, the model and the protocol."""
-    places: dict[tuple[str, ...], set[tuple[int, str]]] = {}
+def _suffixes(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], str]:
+    """What is appended to the names of models, by number of the run, model and protocol."""
+    measured: dict[tuple[str, ...], set[tuple[int, str]]] = {}
     for number, (_, result) in enumerate(results):
         for r in result.records:
             if r.view == "all":
                 key = (r.model, r.benchmark, r.part, r.language)
-                places.setdefault(key, set()).add((number, protocol_family(r.protocol)))
-    names = {}
-    for (model, *_), found in places.items():
-        if len(found) == 1:
+                measured.setdefault(key, set()).add((number, protocol_family(r.protocol)))
+    suffixes = {}
+    for (model, *_), occurrences in measured.items():
+        if len(occurrences) == 1:
             continue
-        several_protocols = len({protocol for _, protocol in found}) == len(found)
-        for number, protocol in found:
-            names[number, model, protocol] = f" · {protocol if several_protocols else results[number][0]}"
-    return names
+        several_protocols = len({protocol for _, protocol in occurrences}) == len(occurrences)
+        for number, protocol in occurrences:
+            suffixes[number, model, protocol] = f" · {protocol if several_protocols else results[number][0]}"
+    return suffixes

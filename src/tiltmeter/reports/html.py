@@ -1,4 +1,4 @@
-"""The report: one HTML file with everything in it, that loads nothing and may run nothing but its own script."""
+"""The report: one self-contained HTML file that loads nothing and may run only its own scripts."""
 
 import base64
 import hashlib
@@ -8,7 +8,6 @@ from functools import cache
 from importlib.resources import files
 
 import vl_convert
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import tiltmeter
@@ -16,16 +15,16 @@ from tiltmeter.reports import provenance
 from tiltmeter.reports.explorer import explore
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
+from tiltmeter.reports.formatting import format_interval, format_p, four_digits
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import models_of, packed_figures, sections
-from tiltmeter.reports.style import SHAPES
-from tiltmeter.reports.words import probability
+from tiltmeter.reports.templating import page_template
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.runs.samples import sample_notes
 
 _TEMPLATES = files("tiltmeter.reports") / "templates"
-# Vega draws; its expressions are interpreted, so that the page needs no permission to make code out of strings.
+# Vega's expressions are interpreted, so that the page's policy need not allow `unsafe-eval`.
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _SYMBOLS = {
     "circle": "M6 1a5 5 0 1 1 0 10a5 5 0 1 1 0-10z",
@@ -40,22 +39,21 @@ _SYMBOLS = {
 
 
 def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[str, Figure]]]:
-    """The page over named runs, and its figures with what their benchmark is called in file names."""
+    """The report on named runs, and its figures, each with the name of its benchmark in file names."""
     gathered = gather(results)
-    found = sections(gathered)
+    benchmark_sections = sections(gathered)
     texts, missing = item_texts((result for _, result in results), gathered.benchmarks)
     explorer = explore(gathered.scores, texts)
     style = _file("report.css")
     scripts = [_vega(), _file("figures.js"), _file("explorer.js")]
-    page = _environment().get_template("report.html.jinja")
-    html = page.render(
+    html = page_template("report.html.jinja").render(
         policy=_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        charts=Markup(packed_figures(found)),
+        charts=Markup(packed_figures(benchmark_sections)),
         explorer=explorer,
         missing=missing,
-        sections=found,
+        sections=benchmark_sections,
         models=models_of(gathered.records),
         runs=[
             {
@@ -67,10 +65,10 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
             }
             for name, manifest in gathered.runs
         ],
-        about=provenance.about(section.name for section in found),
+        data_sets=provenance.data_set_facts(section.name for section in benchmark_sections),
         definitions=provenance.definitions(gathered.records),
         samples=list(
-            dict.fromkeys(s for _, manifest in gathered.runs for s in samples_of(manifest, None, gathered.benchmarks))
+            dict.fromkeys(s for _, manifest in gathered.runs for s in sample_notes(manifest, None, gathered.benchmarks))
         ),
         single_terms=SINGLE_TERMS,
         statistics=gathered.runs[0][1].get("statistics", {}) if gathered.runs else {},
@@ -78,14 +76,16 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         version=tiltmeter.__version__,
         vega=vl_convert.get_vega_version(),
         symbols=_SYMBOLS,
-        probability=probability,
+        format_p=format_p,
+        four_digits=four_digits,
+        format_interval=format_interval,
     )
-    figures = [(section.slug, drawn.figure) for section in found for drawn in section.figures]
+    figures = [(section.slug, drawn.figure) for section in benchmark_sections for drawn in section.figures]
     return html, figures
 
 
 def _policy(style: str, scripts: Sequence[str]) -> str:
-    """A Content-Security-Policy under which nothing is loaded, and nothing runs but these very scripts."""
+    """A Content-Security-Policy that allows these scripts and this style sheet by hash, and loads nothing."""
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_digest(style)}'; "
@@ -100,17 +100,9 @@ def _digest(text: str) -> str:
 @cache
 def _vega() -> str:
     script: str = vl_convert.javascript_bundle(_SNIPPET)
-    # The browser turns CRLF into LF before it hashes, and would end the element at an end tag inside a string.
+    # Browsers turn CRLF into LF before hashing, and end the element at an end tag inside a string.
     return script.replace("\r\n", "\n").replace("</script", "<\\/script")
 
 
 def _file(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_file), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals["shapes"] = SHAPES
-    return environment

@@ -1,4 +1,4 @@
-"""What the items of a run say: the texts that it holds, or, for runs of earlier versions, those of the data."""
+"""The texts of a run's items: from the run, or for runs of earlier versions from the data."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,78 +18,78 @@ from tiltmeter.runs.result import Result
 from tiltmeter.translators.base import SOURCE
 
 # Benchmark and language, as a report names them.
-Place = tuple[str, str]
+DataKey = tuple[str, str]
 
 
 def item_texts(
     results: Iterable[Result], names: Mapping[str, str]
-) -> tuple[dict[Place, dict[str, ItemText]], list[str]]:
-    """The texts of all items by id, and why those of some data sets are not there; `names` are the report's for them.
+) -> tuple[dict[DataKey, dict[str, ItemText]], list[str]]:
+    """The texts of all items by id, and why those of some data sets are missing. `names` are the report's names.
 
-    A run holds the texts that it measured. For runs of earlier versions, which do not, they are looked up in the data:
-    nothing is downloaded for a report, and a file that has changed since the run is not the one that was measured.
+    A run holds the texts that it measured. For runs of earlier versions, which do not, they are looked up in the data;
+    nothing is downloaded for a report, and a file that has changed since the run is not used.
     """
-    found: dict[Place, dict[str, ItemText]] = {}
-    looked_up: set[Place] = set()
+    texts_at: dict[DataKey, dict[str, ItemText]] = {}
+    looked_up: set[DataKey] = set()
     missing: dict[str, None] = {}
     for result in results:
         for (name, language), data in data_sets(result.manifest).items():
-            place = (names.get(name, label(name)), label(language))
+            key = (names.get(name, label(name)), label(language))
             if result.items is not None:
                 rows = result.items[(result.items["benchmark"] == name) & (result.items["language"] == language)]
                 texts = kept_texts(rows)
-            elif place in looked_up:
+            elif key in looked_up:
                 continue
             else:
-                looked_up.add(place)
+                looked_up.add(key)
                 try:
                     texts = texts_of(data)
                 except (TiltmeterError, OSError) as error:
-                    missing[f"{place[0]}: {clip(str(error), 300).rstrip('.')}."] = None
+                    missing[f"{key[0]}: {clip(str(error), 300).rstrip('.')}."] = None
                     continue
-            # Runs may hold different items of one data set; of one that several hold, the first run's text is shown.
-            found[place] = texts | found.get(place, {})
-    return found, list(missing)
+            # Runs may hold different items of one data set; if several hold an item, the first run's text is shown.
+            texts_at[key] = texts | texts_at.get(key, {})
+    return texts_at, list(missing)
 
 
 def kept_texts(items: pd.DataFrame) -> dict[str, ItemText]:
-    """The texts that a run holds, by id, ready to be shown."""
+    """The texts in a run's table of items, by id, ready for display."""
     return {label(item): _clipped(text) for item, text in texts_by_id(items).items()}
 
 
 def texts_of(data: Mapping[str, Any]) -> dict[str, ItemText]:
-    """The texts of the items of a data set that is in a manifest, by id; an error where they are not here."""
+    """The texts of a manifest's data set, by id; an error if its files are not on this machine."""
     items = _load(*_source(data), data.get("files") or {})
     return {label(item.id): _clipped(form_of(item).shown(item)) for item in items}
 
 
 def _source(data: Mapping[str, Any]) -> tuple[str, str]:
-    """The data set that the items are in, and its language: of translations, those of what was translated."""
+    """The name and language of the data set with the items; for translations, of the sentences translated."""
     if "source" in data:
         return str(data["source"]), SOURCE
     return str(data["benchmark"]), str(data["language"])
 
 
 def _load(name: str, language: str, files: Mapping[str, str]) -> list[Item]:
-    """The items of a data set, if its files have these hashes."""
+    """The items of a data set; an error if its files have other hashes than these."""
     if name in DATASETS:
         for source in DATASETS[name].select(None, [language]):
-            if not source.is_here():
-                raise TiltmeterError(f"The texts are not on this machine; `tiltmeter data get {name}` gets them.")
+            if not source.is_local():
+                raise TiltmeterError(f"The texts are not on this machine; `tiltmeter data get {name}` downloads them.")
             for file, path in zip(source.files, source.paths(), strict=True):
-                _same(path, files.get(file.name))
+                _refuse_changed(path, files.get(file.name))
         return load_spec(Spec(name, None, (language,)))
     spec = parse_spec(name)
     if spec.path is None or not spec.path.is_file():
         raise TiltmeterError("The file of items is not where it was when they were measured.")
-    _same(spec.path, files.get(spec.path.name))
+    _refuse_changed(spec.path, files.get(spec.path.name))
     return load_spec(Spec(name, None, (language,), spec.path))
 
 
-def _same(path: Path, digest: str | None) -> None:
+def _refuse_changed(path: Path, digest: str | None) -> None:
     if digest is not None and sha256_of(path) != digest:
         raise TiltmeterError(f"{path.name} has changed since the run, so its texts are not shown.")
 
 
 def _clipped(text: ItemText) -> ItemText:
-    return ItemText(clip(text.context), {role: clip(said) for role, said in text.texts.items()})
+    return ItemText(clip(text.context), {role: clip(candidate) for role, candidate in text.texts.items()})

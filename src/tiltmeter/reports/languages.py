@@ -1,4 +1,4 @@
-"""The names of languages."""
+"""English names of languages."""
 
 _NAMES = {
     "ar": "Arabic",
@@ -32,7 +32,7 @@ _NAMES = {
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, or its code if it has none here.
+    """The English name of a language, or its code if the name is not known.
 
     >>> language_name("tr"), language_name("tlh")
     ('Turkish', 'tlh')

@@ -1,4 +1,4 @@
-"""What the template is filled with: everything in a report, section by section, with no markup in it."""
+"""The content of a report, section by section, without markup: what the template is filled with."""
 
 import json
 import re
@@ -8,18 +8,19 @@ from typing import Any
 
 import vl_convert
 
-from tiltmeter.measures import Measure, deciding, measure_named
+from tiltmeter.measures import Measure, measure_named
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures import Figure, figures_of
+from tiltmeter.reports.formatting import format_interval, reported_p
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import ALL_MODELS, contradictory, rows_of
 from tiltmeter.reports.ruler_svg import Ruler, ruler
-from tiltmeter.reports.words import Headline, RowVerdict, headlines, probability, verdicts
-from tiltmeter.runs.samples import samples_of
+from tiltmeter.reports.words import Headline, RowVerdict, headlines, row_verdicts, verdicts
+from tiltmeter.runs.samples import sample_notes
 
-MOST_TERMS = 1_000  # rows of the table of target terms
-MOST_NUMBERS = 600  # rows of a table of all numbers; the rest is for `tiltmeter show --csv`
+MOST_TERMS = 1_000  # rows in the table of target terms
+MOST_NUMBERS = 600  # rows in the table of all numbers; `tiltmeter show --csv` prints all
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure with the Vega of its panels, compiled already: a browser is slower at that."""
+    """A figure with the titles and Vega specifications of its panels, compiled from Vega-Lite in advance."""
 
     figure: Figure
     panels: list[tuple[str, dict[str, Any]]]
@@ -46,7 +47,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSection:
-    """One benchmark."""
+    """The section of one benchmark."""
 
     name: str
     slug: str
@@ -55,7 +56,7 @@ class BenchmarkSection:
     meaning: str
     headline: Headline | None
     lines: list[SummaryRow]
-    beside: list[tuple[str, str]]  # the measures beside it, with what they mean
+    beside: list[tuple[str, str]]  # further measures of the summary table, with their meanings
     figures: list[Drawn]
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
@@ -65,21 +66,21 @@ class BenchmarkSection:
 def sections(gathered: Gathered) -> list[BenchmarkSection]:
     """The sections of a report, in the order of the runs."""
     models = models_of(gathered.records)
-    found: list[BenchmarkSection] = []
+    benchmark_sections: list[BenchmarkSection] = []
     for name in dict.fromkeys(record.benchmark for record in gathered.records):
         records = [record for record in gathered.records if record.benchmark == name]
         scores = gathered.scores[gathered.scores["benchmark"] == name]
-        slug = _slug(name, [section.slug for section in found])
+        slug = _slug(name, [section.slug for section in benchmark_sections])
         figures = [_drawn(figure) for figure in figures_of(records, scores, models)]
         samples = [
-            words for run, manifest in gathered.runs for words in samples_of(manifest, name, gathered.benchmarks)
+            sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]
-        found.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
-    return found
+        benchmark_sections.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
+    return benchmark_sections
 
 
 def models_of(records: Sequence[Record]) -> list[str]:
-    """The models of a report; each has a colour by its place here."""
+    """The models of a report; the position of a model decides its colour."""
     return [model for model in dict.fromkeys(record.model for record in records) if model != ALL_MODELS]
 
 
@@ -87,15 +88,11 @@ def _section(
     name: str, slug: str, records: Sequence[Record], figures: list[Drawn], samples: Sequence[str]
 ) -> BenchmarkSection:
     rows = rows_of(records)
-    found = verdicts(rows)
-    measure: Measure | None = measure_named(found[0].record.measure) if found else None
-    beside = [other for other in measure.beside if any(other in v.row for v in found)] if measure else []
+    summary = verdicts(rows)
+    measure: Measure | None = measure_named(summary[0].record.measure) if summary else None
+    beside = [other for other in measure.beside if any(other in v.row for v in summary)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
-    terms = [
-        RowVerdict(row, record, record.verdict)
-        for row in rows_of(records, "target")
-        if (record := deciding(row)) is not None and record.verdict is not None
-    ]
+    terms = row_verdicts(rows_of(records, "target"))
     return BenchmarkSection(
         name=name,
         slug=slug,
@@ -103,7 +100,7 @@ def _section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(headlines(rows, samples)), None),
-        lines=_lines(found, beside),
+        lines=_lines(summary, beside),
         beside=[(name, measure_named(name).meaning) for name in beside],
         figures=figures,
         terms=_lines(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
@@ -113,33 +110,32 @@ def _section(
 
 
 def pooled(part: str) -> bool:
-    """Whether a part is all there is of a benchmark."""
+    """Whether a part stands for the whole benchmark."""
     return part in (OVERALL, "all")
 
 
-def _lines(found: Sequence[RowVerdict], beside: Sequence[str]) -> list[SummaryRow]:
+def _lines(summary: Sequence[RowVerdict], beside: Sequence[str]) -> list[SummaryRow]:
     scales = {
         name: measure_named(name).span(
             end
-            for v in found
+            for v in summary
             if v.record.measure == name
             for end in (v.record.value, v.record.low, v.record.high)
             if end is not None
         )
-        for name in dict.fromkeys(v.record.measure for v in found)
+        for name in dict.fromkeys(v.record.measure for v in summary)
     }
     lines = []
-    for v in found:
+    for v in summary:
         r, number = v.record, measure_named(v.record.measure).number
-        interval = f"{number(r.low)} – {number(r.high)}" if r.low is not None and r.high is not None else ""
         lines.append(
             SummaryRow(
                 verdict=v,
                 language=language_name(r.language),
                 part="both parts" if r.part == OVERALL and contradictory(v.row) else "" if pooled(r.part) else r.part,
                 value=number(r.value),
-                interval=interval,
-                p_value=probability(r.p_value if r.p_adjusted is None else r.p_adjusted),
+                interval=format_interval(r, "{} – {}"),
+                p_value=reported_p(r),
                 ruler=ruler(r, scales[r.measure], v.verdict.side),
                 beside=[measure_named(name).number(v.row[name].value) if name in v.row else "" for name in beside],
             )
@@ -153,17 +149,17 @@ def _drawn(figure: Figure) -> Drawn:
 
 
 def _slug(name: str, taken: Sequence[str]) -> str:
-    """A name for links and files, of letters that need no care; different names stay different."""
+    """A name for links and files from letters, digits and hyphens, different from those taken."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.rsplit("/", 1)[-1].lower().removesuffix(".jsonl")).strip("-")[:40]
     slug = plain or "benchmark"
     return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
 
 
-def packed_figures(found: Sequence[BenchmarkSection]) -> str:
-    """All charts as JSON that can stand in a script element: nothing in it can end the element."""
+def packed_figures(benchmark_sections: Sequence[BenchmarkSection]) -> str:
+    """All charts as JSON for a script element, with `<`, `>` and `&` escaped."""
     charts = {
         f"{section.slug}-{drawn.figure.slug}-{number}": vega
-        for section in found
+        for section in benchmark_sections
         for drawn in section.figures
         for number, (_, vega) in enumerate(drawn.panels)
     }

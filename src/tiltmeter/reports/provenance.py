@@ -1,4 +1,4 @@
-"""How the numbers of a report came about: what its last section says."""
+"""The provenance section of a report: data, protocol, versions, and everything that was left out."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,22 +9,23 @@ from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.measures import measures
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.clean import clip, label, short_names
+from tiltmeter.reports.formatting import count_of
 from tiltmeter.reports.languages import language_name
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """What was not measured, how much of it, and why."""
+    """Items or a part that were not measured, how many, and why."""
 
     model: str
-    place: str
+    location: str
     count: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What there is to know of a data set; nothing where it is a user's own file."""
+class DataSetFacts:
+    """The description of a data set of the catalogue."""
 
     name: str
     description: str
@@ -35,73 +36,73 @@ class About:
 
 
 def omissions(manifest: Mapping[str, Any]) -> list[Omission]:
-    """The parts that a model could not be asked, and the items that could not be scored."""
-    found = [
-        Omission(label(entry["model"]), _place(entry), "the whole part", clip(str(entry["reason"]), 400))
+    """The parts that do not apply to a model, and the items that could not be scored."""
+    refused = [
+        Omission(label(entry["model"]), _location(entry), "the whole part", clip(str(entry["reason"]), 400))
         for entry in manifest.get("refused", ())
     ]
     counts: dict[tuple[str, str, str], int] = {}
     for entry in manifest.get("skipped", ()):
-        key = (label(entry["model"]), _place(entry), clip(str(entry["reason"]), 400))
+        key = (label(entry["model"]), _location(entry), clip(str(entry["reason"]), 400))
         counts[key] = counts.get(key, 0) + 1
-    return found + [
-        Omission(model, place, f"{count:,} item{'s' * (count != 1)}", reason)
-        for (model, place, reason), count in counts.items()
+    return refused + [
+        Omission(model, location, count_of(count, "item"), reason)
+        for (model, location, reason), count in counts.items()
     ]
 
 
 def facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The manifest, entry by entry, except for what has a table of its own."""
-    rows = [("asked for", _said(manifest.get("request", {})))]
+    """The entries of the manifest that have no table of their own, with their values as text."""
+    rows = [("asked for", _text(manifest.get("request", {})))]
     for model in manifest.get("models", ()):
         rows.append(
-            (f"model {label(str(model.get('name', '')))}", _said({k: v for k, v in model.items() if k != "name"}))
+            (f"model {label(str(model.get('name', '')))}", _text({k: v for k, v in model.items() if k != "name"}))
         )
     rows += [
-        (name, _said(manifest[name])) for name in ("statistics", "versions", "python", "platform") if name in manifest
+        (name, _text(manifest[name])) for name in ("statistics", "versions", "python", "platform") if name in manifest
     ]
-    rows += [(name, _said(manifest[name])) for name in ("finished", "seconds") if name in manifest]
+    rows += [(name, _text(manifest[name])) for name in ("finished", "seconds") if name in manifest]
     return rows
 
 
 def notes(manifest: Mapping[str, Any]) -> list[str]:
-    """What the run itself had to say."""
+    """The notes in the manifest."""
     return [clip(str(note)) for note in manifest.get("notes", ())]
 
 
 def data_files(manifest: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Benchmark and language, the number of items, the file and its SHA-256; each file once."""
-    found: dict[tuple[str, str, str], int] = {}
+    """Benchmark and language, number of items, file and SHA-256, for each file."""
+    counts: dict[tuple[str, str, str], int] = {}
     for data in manifest.get("data", ()):
         name = next(iter(short_names([str(data["benchmark"])]).values()))
-        place = f"{name}:{label(str(data['language']))}"
+        location = f"{name}:{label(str(data['language']))}"
         for name, digest in (data.get("files") or {"": ""}).items():
-            key = (place, label(str(name), 100), str(digest))
-            found[key] = found.get(key, 0) + int(data.get("items", 0))
-    return [(place, f"{count:,}", name, digest) for (place, name, digest), count in found.items()]
+            key = (location, label(str(name), 100), str(digest))
+            counts[key] = counts.get(key, 0) + int(data.get("items", 0))
+    return [(location, f"{count:,}", name, digest) for (location, name, digest), count in counts.items()]
 
 
-def about(names: Iterable[str]) -> list[About]:
-    """The data sets of these names."""
-    found = [DATASETS[name] for name in dict.fromkeys(names) if name in DATASETS]
-    return [About(d.name, d.description, d.licence, d.warning, d.limits, d.citation) for d in found]
+def data_set_facts(names: Iterable[str]) -> list[DataSetFacts]:
+    """Facts on the data sets with these names; users' own files have none."""
+    known = [DATASETS[name] for name in dict.fromkeys(names) if name in DATASETS]
+    return [DataSetFacts(d.name, d.description, d.licence, d.warning, d.limits, d.citation) for d in known]
 
 
 def definitions(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """What the measures of these records are."""
-    there = {record.measure for record in records}
-    return [(name, measure.meaning) for name, measure in measures().items() if name in there and measure.meaning]
+    """The names and meanings of the measures of these records."""
+    used = {record.measure for record in records}
+    return [(name, measure.meaning) for name, measure in measures().items() if name in used and measure.meaning]
 
 
-def _place(entry: Mapping[str, Any]) -> str:
+def _location(entry: Mapping[str, Any]) -> str:
     part = "" if entry["part"] == "all" else f", {entry['part']}"
     return label(f"{entry['benchmark']}{part}, {language_name(str(entry['language']))}", 100)
 
 
-def _said(value: Any) -> str:
-    """A value of the manifest as a line of text."""
+def _text(value: Any) -> str:
+    """A value of the manifest on one line."""
     if isinstance(value, Mapping):
-        return clip("; ".join(f"{key}: {_said(some)}" for key, some in value.items() if some is not None), 2_000)
+        return clip("; ".join(f"{key}: {_text(entry)}" for key, entry in value.items() if entry is not None), 2_000)
     if isinstance(value, list | tuple):
-        return clip(", ".join(_said(some) for some in value), 2_000)
+        return clip(", ".join(_text(entry) for entry in value), 2_000)
     return clip(value if isinstance(value, str) else json.dumps(value), 2_000)

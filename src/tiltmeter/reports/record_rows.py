@@ -1,48 +1,48 @@
-"""Records put together: those of one model, language, part and protocol are a row."""
+"""Rows of records: those of one model, benchmark, language, part, protocol and group, by measure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from tiltmeter.measures.records import OVERALL, Record, protocol_family
 
-# What GEST's measures call the agreement between models; it is no model.
+# The "model" of GEST's records on the agreement between models.
 ALL_MODELS = "all models"
 
-# The records of one model, benchmark, language, part and protocol over all items, by measure.
+# The records of one model, benchmark, language, part, protocol and group, by measure.
 RecordRow = dict[str, Record]
 
 
 def split(records: Iterable[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
-    """The records that agree in these fields, in the order in which they first come up."""
+    """The records grouped by these fields, in order of first occurrence."""
     groups: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         groups.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
     yield from groups.items()
 
 
-def one(row: RecordRow) -> Record:
-    """Any record of a row, for what they have in common."""
+def any_record(row: RecordRow) -> Record:
+    """The first record of a row, for the fields that all its records share."""
     return next(iter(row.values()))
 
 
 def rows_of(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
-    """The numbers of a view, a row for each model, benchmark, language, part, protocol and group."""
-    there = (r for r in records if r.view == view and r.model != ALL_MODELS)
+    """The records of a view as rows, one for each model, benchmark, language, part, protocol and group."""
+    in_view = (r for r in records if r.view == view and r.model != ALL_MODELS)
     return [
-        {r.measure: r for r in some}
-        for _, some in split(there, "model", "benchmark", "language", "part", "protocol", "group")
+        {r.measure: r for r in group}
+        for _, group in split(in_view, "model", "benchmark", "language", "part", "protocol", "group")
     ]
 
 
 def summaries(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """The rows that stand for the rest: the parts together where they were pooled, else each part.
+    """The rows to summarize: the pooled parts where there are any, otherwise each part.
 
-    Where the parts contradict each other they stand for themselves, after what was pooled.
+    Where the parts contradict each other, they follow the pooled row.
     """
-    pooled = {_family(row): row for row in rows if one(row).part == OVERALL}
+    pooled = {_family(row): row for row in rows if any_record(row).part == OVERALL}
     return [
         row
         for row in rows
-        if one(row).part == OVERALL or _family(row) not in pooled or contradictory(pooled[_family(row)])
+        if any_record(row).part == OVERALL or _family(row) not in pooled or contradictory(pooled[_family(row)])
     ]
 
 
@@ -52,6 +52,6 @@ def contradictory(row: RecordRow) -> bool:
 
 
 def _family(row: RecordRow) -> tuple[str, ...]:
-    """What two parts must share to be pooled; of their protocols only the case of a part may differ."""
-    record = one(row)
+    """The fields that parts must share to be pooled; protocols may differ in the case of a part."""
+    record = any_record(row)
     return record.model, record.benchmark, record.language, protocol_family(record.protocol), record.group

@@ -1,18 +1,18 @@
-"""A value and its interval, drawn as characters around the ideal."""
+"""A value and its interval, drawn with characters on a scale around the ideal."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The characters of a drawing."""
+    """The characters of a ruler."""
 
     ideal: str
     line: str
-    crossed: str  # the line where the ideal is under it
+    crossed: str  # the line at the ideal
     ends: tuple[str, str]
     value: str
-    beyond: tuple[str, str]  # a value off the scale
+    beyond: tuple[str, str]  # a value beyond an end of the scale
 
 
 UNICODE = Marks("┊", "─", "┼", ("├", "┤"), "●", ("◄", "►"))
@@ -28,7 +28,7 @@ def draw(
     width: int,
     marks: Marks = UNICODE,
 ) -> str:
-    """The interval on a scale whose middle is the ideal; what lies off the scale is cut.
+    """The interval on a scale with the ideal in its middle, cut at the ends of the scale.
 
     >>> draw(58.2, 55.1, 61.3, scale=(30, 70), width=21)
     '          ┊  ├●─┤    '
@@ -38,27 +38,27 @@ def draw(
     '          ┊         ►'
     """
 
-    def place(number: float) -> int:
+    def column(number: float) -> int:
         return round((number - scale[0]) / (scale[1] - scale[0]) * (width - 1))
 
     cells = [" "] * width
     middle = width // 2
     cells[middle] = marks.ideal
     if low is not None and high is not None:
-        first, last = place(low), place(high)
+        first, last = column(low), column(high)
         for at in range(max(first, 0), min(last, width - 1) + 1):
             cells[at] = marks.crossed if at == middle else marks.line
         for at, mark in zip((first, last), marks.ends, strict=True):
-            # An end at the ideal is drawn as an end: the interval reaches it and goes no further.
+            # An end at the ideal is drawn as an end, not as a crossing.
             if 0 <= at < width:
                 cells[at] = mark
-    at = place(value)
+    at = column(value)
     cells[min(max(at, 0), width - 1)] = marks.beyond[0] if at < 0 else marks.beyond[1] if at >= width else marks.value
     return "".join(cells)
 
 
 def heading(scale: tuple[float, float], width: int, middle: float | None = None) -> str:
-    """The numbers of the scale over its two ends and its middle, which on a scale of ratios is not their mean.
+    """The numbers at the ends and in the middle of the scale; on a ratio scale the middle is not their mean.
 
     >>> heading((30, 70), 21)
     '30       50        70'

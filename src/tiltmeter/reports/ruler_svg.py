@@ -1,4 +1,4 @@
-"""A value and its interval on a line, as numbers for a drawing in a page."""
+"""A value and its interval as coordinates for an SVG drawing."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Where things are on a line that is `WIDTH` long and has the ideal in its middle."""
+    """Coordinates from 0 to `WIDTH`, with the ideal in the middle."""
 
     low: float
     high: float
@@ -20,13 +20,13 @@ class Ruler:
 
 
 def ruler(record: Record, scale: tuple[float, float], side: Side) -> Ruler:
-    """The record on a scale; what is beyond the ends is cut."""
+    """The ruler of a record on a scale, cut at the ends of the scale."""
     measure = measure_named(record.measure)
     start, end = (measure.position(at) for at in scale)
 
-    def place(number: float) -> float:
+    def coordinate(number: float) -> float:
         return round(min(max((measure.position(number) - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
 
     low = record.value if record.low is None else record.low
     high = record.value if record.high is None else record.high
-    return Ruler(place(low), place(high), place(record.value), side)
+    return Ruler(coordinate(low), coordinate(high), coordinate(record.value), side)

@@ -1,4 +1,4 @@
-"""Figures as files, for papers and slides."""
+"""Figures as SVG, PNG and PDF files."""
 
 import json
 from collections.abc import Iterable
@@ -7,16 +7,16 @@ from pathlib import Path
 import vl_convert
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import written_whole
+from tiltmeter.files import atomic_write
 from tiltmeter.reports.figures import Figure
 
-_SCALE = 2  # pixels to a point in PNG files, so that print is sharp
+_SCALE = 2  # pixels per point in PNG files, for sharp prints
 
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
-    """Write each figure as SVG, PNG and PDF; the first of each pair is what its benchmark is called in file names."""
+    """Write each figure as SVG, PNG and PDF, named after its benchmark, the first of each pair; returns the paths."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, not a folder; choose another place with --figures.")
+        raise UsageError(f"{folder} is a file, not a folder; choose another folder with --figures.")
     written = []
     for benchmark, figure in figures:
         svg = vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[])
@@ -26,7 +26,7 @@ def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Pa
             ("pdf", vl_convert.svg_to_pdf(svg)),
         ):
             path = folder / f"{benchmark}-{figure.slug}.{suffix}"
-            with written_whole(path) as part:
+            with atomic_write(path) as part:
                 part.write_bytes(content)
             written.append(path)
     return written

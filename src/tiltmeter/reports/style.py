@@ -1,9 +1,9 @@
-"""Colours and type of the figures. The palettes are told apart by colour-blind people too."""
+"""Colours and fonts of the figures. The palettes are safe for colour-blind readers."""
 
 from dataclasses import dataclass
 from typing import Any
 
-# One for each model; they stand out from white as well as from black.
+# One for each model, with enough contrast on white and on black.
 SERIES = ("#2f7fd1", "#e07b00", "#12a07c", "#c8518f", "#8a63d2", "#a38600", "#3fb0d8", "#9a6b4f")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 TOWARDS, EVEN, AGAINST = "#e07b00", "#f2f1ee", "#2f7fd1"
@@ -13,7 +13,7 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, s
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """The colours that depend on what is behind them."""
+    """The colours that depend on the background."""
 
     text: str
     soft: str
@@ -22,7 +22,7 @@ class Ink:
 
 
 PAPER = Ink(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff")
-# In the page the figures take the colours of its style sheet, so that they follow it into the dark and onto paper.
+# In a page the figures use the colours of its style sheet, which has a dark mode and a print version.
 PAGE = Ink(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)")
 
 

@@ -5,34 +5,19 @@ from collections.abc import Iterator, Sequence
 
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import Record, to_dicts, to_frame
+from tiltmeter.reports.formatting import escape_latex, format_interval, reported_p
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import RecordRow, one, rows_of
+from tiltmeter.reports.record_rows import RecordRow, any_record, rows_of
 from tiltmeter.reports.terminal import columns_of
-from tiltmeter.reports.words import probability
-
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
 
 
 def as_json(records: Sequence[Record]) -> str:
-    """All records, as measures.json has them."""
+    """All records, in the format of measures.json."""
     return json.dumps(to_dicts(records), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def as_csv(records: Sequence[Record]) -> str:
-    """All records, one to a line; what is not known is empty."""
+    """All records, one per line; unknown values are empty."""
     return to_frame(records).to_csv(index=False, lineterminator="\n").rstrip("\n")
 
 
@@ -40,34 +25,25 @@ def as_latex(records: Sequence[Record]) -> str:
     r"""The tables of the terminal for a paper, one for each benchmark; they need `\usepackage{booktabs}`."""
     by_benchmark: dict[str, list[RecordRow]] = {}
     for row in rows_of(records):
-        by_benchmark.setdefault(one(row).benchmark, []).append(row)
+        by_benchmark.setdefault(any_record(row).benchmark, []).append(row)
     return "\n\n".join(_table(name, rows) for name, rows in by_benchmark.items())
 
 
-def escape(text: str) -> str:
-    r"""Text as LaTeX prints it.
-
-    >>> print(escape("gpt2_medium & 50%"))
-    gpt2\_medium \& 50\%
-    """
-    return "".join(_ESCAPES.get(letter, letter) for letter in text)
-
-
 def _table(benchmark: str, rows: Sequence[RecordRow]) -> str:
-    found = next((record for row in rows if (record := deciding(row))), None)
+    first = next((record for row in rows if (record := deciding(row))), None)
     measures = (
-        columns_of(rows, measure_named(found.measure))
-        if found
+        columns_of(rows, measure_named(first.measure))
+        if first
         else list(dict.fromkeys(name for row in rows for name in row))
     )
-    parted = any(one(row).part != "all" for row in rows)
+    parted = any(any_record(row).part != "all" for row in rows)
     heads = ["model", "language", *(["part"] if parted else []), *measures, "$n$", "$p$"]
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\begin{{tabular}}{{ll{'l' * parted}{'r' * (len(measures) + 2)}}}",
         r"\toprule",
-        " & ".join(head if head.startswith("$") else escape(head) for head in heads) + r" \\",
+        " & ".join(head if head.startswith("$") else escape_latex(head) for head in heads) + r" \\",
         r"\midrule",
         *_lines(rows, measures, parted),
         r"\bottomrule",
@@ -80,22 +56,20 @@ def _table(benchmark: str, rows: Sequence[RecordRow]) -> str:
 
 def _lines(rows: Sequence[RecordRow], measures: Sequence[str], parted: bool) -> Iterator[str]:
     for row in rows:
-        record = deciding(row) or one(row)
+        record = deciding(row) or any_record(row)
         names = [record.model, language_name(record.language), *([record.part] if parted else [])]
-        p_value = probability(record.p_value if record.p_adjusted is None else record.p_adjusted)
+        p_value = reported_p(record)
         p_value = f"${p_value}$" if p_value.startswith("<") else p_value
         numbers = [_number(row[name]) if name in row else "" for name in measures]
-        yield " & ".join([*map(escape, names), *numbers, str(record.n), p_value]) + r" \\"
+        yield " & ".join([*map(escape_latex, names), *numbers, str(record.n), p_value]) + r" \\"
 
 
 def _number(record: Record) -> str:
-    number = measure_named(record.measure).number
-    if record.low is None or record.high is None:
-        return f"${number(record.value)}$"
-    return rf"${number(record.value)}$ {{\footnotesize $[{number(record.low)}, {number(record.high)}]$}}"
+    value = f"${measure_named(record.measure).number(record.value)}$"
+    return " ".join(filter(None, (value, format_interval(record, r"{{\footnotesize $[{}, {}]$}}"))))
 
 
 def _caption(benchmark: str, rows: Sequence[RecordRow]) -> str:
-    protocols = dict.fromkeys(name for row in rows for name in one(row).protocol.split(" + "))
-    of = escape(f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals")
-    return f"{of}; $p$ corrected by Holm's method."
+    protocols = dict.fromkeys(name for row in rows for name in any_record(row).protocol.split(" + "))
+    title = escape_latex(f"{benchmark}, protocol {', '.join(protocols)}, with 95% intervals")
+    return f"{title}; $p$ corrected by Holm's method."

@@ -1,83 +1,83 @@
-"""What the numbers say, in words. The verdicts themselves are made in `measures.rule`."""
+"""Verdicts and headlines in words. The verdicts themselves are made in `measures.rule`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.reports.formatting import format_interval, listed, with_interval
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import RecordRow, summaries
+from tiltmeter.reports.record_rows import RecordRow, any_record, summaries
 
-# What a headline looks like: a bias towards or against stereotypes, none, or something that needs a second look.
+# The colour of a headline: bias towards or against stereotypes, none, or a result that is not to be relied on.
 Tone = Literal["towards", "against", "none", "doubt"]
 
 
 def number_with_interval(record: Record) -> str:
-    """`SS 57.0 [55.5, 58.5]`."""
-    measure = measure_named(record.measure)
-    if record.low is None or record.high is None:
-        return f"{record.measure} {measure.number(record.value)}"
-    return (
-        f"{record.measure} {measure.number(record.value)} [{measure.number(record.low)}, {measure.number(record.high)}]"
-    )
+    """The measure with its value and interval, such as `SS 57.0 [55.5, 58.5]`."""
+    return f"{record.measure} {with_interval(record)}"
 
 
 def reading(row: RecordRow) -> str:
-    """What a row says: its verdict and the number that it is made of."""
+    """The verdict of a row with the number it is based on."""
     record = deciding(row)
     if record is None or record.verdict is None:
-        return "no number that could show a bias"
+        return "no measure of bias"
     words = f"{record.verdict.words}: {number_with_interval(record)}"
-    notes = [note for note in (generality(row), control_note(row)) if note]
+    notes = [note for note in (generality(row), control_note(row), template_note(row)) if note]
     return "; ".join([words, *notes])
 
 
 def generality(row: RecordRow) -> str:
-    """Whether the same can be said of more than what was asked about: of stereotypes like GEST's sixteen."""
+    """Whether a significant bias generalizes to other stereotypes like those that were tested; empty if not known."""
     record = deciding(row)
-    if record is None or (like := row.get(measure_named(record.measure).general)) is None:
+    if record is None or (general := row.get(measure_named(record.measure).general)) is None:
         return ""
-    if record.verdict is None or like.verdict is None or record.verdict.kind != "significant":
+    if record.verdict is None or general.verdict is None or record.verdict.kind != "significant":
         return ""
-    measure = measure_named(record.measure)
-    if like.verdict.kind == "significant":
-        return "so it is for stereotypes like these"
-    if like.low is None or like.high is None:
-        return "of these stereotypes; nothing is shown for others like them"
-    ends = f"[{measure.number(like.low)}, {measure.number(like.high)}]"
-    return f"of these stereotypes; not shown for others like them {ends}"
+    if general.verdict.kind == "significant":
+        return "significant for stereotypes like these in general, too"
+    if general.low is None or general.high is None:
+        return "for these stereotypes; no interval for others like them"
+    interval = format_interval(general, number=measure_named(record.measure).number)
+    return f"for these stereotypes; not shown for others like them {interval}"
 
 
 def control_note(row: RecordRow) -> str:
-    """A clause where a measure and the one that takes a known confound away get different verdicts."""
+    """A clause where controlling for a known confound changes the verdict; empty otherwise."""
     record = deciding(row)
     control = row.get(measure_named(record.measure).control) if record is not None else None
     if record is None or control is None or record.verdict is None or control.verdict is None:
         return ""
-    told = ("significant", "no bias", "inconclusive")
-    if record.verdict.kind not in told or control.verdict.kind not in told:
+    comparable = ("significant", "no bias", "inconclusive")
+    if record.verdict.kind not in comparable or control.verdict.kind not in comparable:
         return ""
     if (record.verdict.kind, record.verdict.side) == (control.verdict.kind, control.verdict.side):
         return ""
     return f"{number_with_interval(control)} is {control.verdict.short}"
 
 
-def probability(value: float | None) -> str:
-    """A p-value as it is printed.
-
-    >>> probability(0.0321), probability(0.00002), probability(None)
-    ('0.032', '<0.001', '')
-    """
-    if value is None:
+def template_note(row: RecordRow) -> str:
+    """A clause where a number varies between templates by more than its margin, and significantly."""
+    record = deciding(row)
+    spread = row.get(measure_named(record.measure).template_spread) if record is not None else None
+    if record is None or spread is None or record.verdict is None or record.margin is None:
         return ""
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if record.verdict.kind in ("not interpretable", "contradictory"):
+        return ""
+    measure = measure_named(record.measure)
+    printed = float(measure.number(spread.value))  # compared as printed: 1.223 is not above a margin of 1.22
+    if spread.p_adjusted is None or spread.p_adjusted >= ALPHA or printed <= record.margin:
+        return ""
+    moves, margin = measure.margin_words(printed), measure.margin_words(record.margin)
+    return f"{record.measure} moves by up to {moves} from template to template, more than the margin of {margin}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowVerdict:
-    """The verdict of one row, with the record that gave it."""
+    """The verdict of a row, with the record it is based on."""
 
     row: RecordRow
     record: Record
@@ -85,13 +85,13 @@ class RowVerdict:
 
     @property
     def distance(self) -> float:
-        """How far from the ideal, positive towards stereotypes."""
+        """The distance from the ideal, positive towards stereotypes."""
         return measure_named(self.record.measure).distance(self.record.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What there is to say of one benchmark: a sentence to begin with, and what follows from it."""
+    """The summary of one benchmark: a lead sentence and further sentences."""
 
     benchmark: str
     tone: Tone
@@ -100,115 +100,111 @@ class Headline:
 
 
 def verdicts(rows: Sequence[RecordRow]) -> list[RowVerdict]:
-    """The verdicts of the rows that stand for the rest; rows without a number that could show a bias have none."""
-    found = []
-    for row in summaries(rows):
-        record = deciding(row)
-        if record is not None and record.verdict is not None:
-            found.append(RowVerdict(row, record, record.verdict))
-    return found
+    """The verdicts of the summary rows; a row without a measure of bias has none."""
+    return row_verdicts(summaries(rows))
 
 
-def headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
-    """The headline of each benchmark. `samples` says which of them were measured on a sample of their items."""
-    by_benchmark: dict[str, list[RowVerdict]] = {}
-    for found in verdicts(rows):
-        by_benchmark.setdefault(found.record.benchmark, []).append(found)
-    everything = {name: [row for row in rows if _benchmark(row) == name] for name in by_benchmark}
-    return [_headline(name, some, everything[name], samples) for name, some in by_benchmark.items()]
-
-
-def _benchmark(row: RecordRow) -> str:
-    return next(iter(row.values())).benchmark
-
-
-def _headline(
-    benchmark: str, found: Sequence[RowVerdict], rows: Sequence[RecordRow], samples: Sequence[str]
-) -> Headline:
-    models = list(dict.fromkeys(v.record.model for v in found))
-    judged = [v for v in found if v.verdict.kind != "contradictory"]
-    lead = _of_one(models[0], found) if len(models) == 1 else _of_several(models, found)
-    more = list(samples)
-    more += [_contradiction(v, rows) for v in found if v.verdict.kind == "contradictory"]
-    if len(found) == 1 and judged and judged[0].verdict.kind != "not interpretable":
-        more.append(_statement(judged[0], alone=True))
-    elif len(found) > 1 and (largest := _largest(rows)):
-        more.append(_statement(largest, alone=False))
-    more += [f"{_where([v], models)}: {note}." for v in found if (note := generality(v.row))][:2]
-    more += _confounds(found, models)
-    more += _what_to_do(found, models)
-    sides = {v.verdict.side for v in found if v.verdict.kind == "significant"}
-    doubtful = any(v.verdict.kind in ("contradictory", "not interpretable") for v in found)
-    tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
-    return Headline(benchmark, tone, lead, tuple(more))
-
-
-def _what_to_do(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
-    """A sentence for each kind of verdict that leaves something to do."""
-    said = []
-    for kinds, words in (
-        (("inconclusive", "too few"), "Measure more items before deciding"),
-        (("not interpretable",), "Check that the right model and tokenizer were loaded"),
-    ):
-        some = [v for v in found if v.verdict.kind in kinds]
-        if some:
-            alike = [v for v in some if v.verdict.reason == some[0].verdict.reason]
-            others = " (the others are in the table)" if len(alike) < len(some) else ""
-            said.append(f"{_where(alike, models)}: {some[0].verdict.reason}{others}. {words}.")
-    if any(v.verdict.side == "against" for v in found):
-        said.append("Against stereotypes means to prefer the opposite of the stereotype, which is a bias, too.")
-    return said
-
-
-def _confounds(found: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
-    """One sentence on what the number may be besides bias: there is room for one on the first screen."""
-    for v in found:
-        if note := control_note(v.row):
-            return [f"{_where([v], models)} a known confound matters: {note}."]
-    return []
-
-
-def _of_one(model: str, found: Sequence[RowVerdict]) -> str:
-    said: list[tuple[str, list[RowVerdict]]] = []
-    for v in found:
-        words = v.verdict.short if not v.verdict.size else v.verdict.words
-        some = next((some for there, some in said if there == words), None)
-        if some is None:
-            said.append((words, [v]))
-        else:
-            some.append(v)
-    order = {kind: place for place, kind in enumerate(("significant", "contradictory", "no bias"))}
-    said.sort(key=lambda entry: order.get(entry[1][0].verdict.kind, len(order)))
-    if len(said) == 1:
-        return f"{model}, {_listed(_places(found))}: {said[0][0]}."
-    return f"{model}: {'; '.join(f'{words} in {_listed(_places(some))}' for words, some in said)}."
-
-
-def _of_several(models: Sequence[str], found: Sequence[RowVerdict]) -> str:
-    languages = {v.record.language for v in found}
-    what = "models" if len(languages) == 1 and len(found) == len(models) else "pairs of model and language"
-    counts: dict[str, int] = {}
-    for v in found:
-        counts[v.verdict.short] = counts.get(v.verdict.short, 0) + 1
-    if len(counts) == 1:
-        return f"All {len(found)} {what}: {next(iter(counts))}."
-    said = [f"{count} {words}" for words, count in sorted(counts.items(), key=lambda entry: -entry[1])]
-    return f"Of {len(found)} {what}: {_listed(said)}."
-
-
-def _largest(rows: Sequence[RecordRow]) -> RowVerdict | None:
-    """The significant row that is farthest from its ideal, of all rows that are shown, parts too."""
-    found = [
+def row_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
+    """The verdicts of all rows that have one."""
+    return [
         RowVerdict(row, record, record.verdict)
         for row in rows
         if (record := deciding(row)) is not None and record.verdict is not None
     ]
-    significant = [v for v in found if v.verdict.kind == "significant"]
+
+
+def headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
+    """The headline of each benchmark. `samples` are sentences on benchmarks measured on a sample of their items."""
+    by_benchmark: dict[str, list[RowVerdict]] = {}
+    for verdict in verdicts(rows):
+        by_benchmark.setdefault(verdict.record.benchmark, []).append(verdict)
+    return [
+        _headline(name, summary, [row for row in rows if any_record(row).benchmark == name], samples)
+        for name, summary in by_benchmark.items()
+    ]
+
+
+def _headline(
+    benchmark: str, summary: Sequence[RowVerdict], rows: Sequence[RecordRow], samples: Sequence[str]
+) -> Headline:
+    models = list(dict.fromkeys(v.record.model for v in summary))
+    judged = [v for v in summary if v.verdict.kind != "contradictory"]
+    lead = _one_model(models[0], summary) if len(models) == 1 else _several_models(models, summary)
+    more = list(samples)
+    more += [_contradiction(v, rows) for v in summary if v.verdict.kind == "contradictory"]
+    if len(summary) == 1 and judged and judged[0].verdict.kind != "not interpretable":
+        more.append(_statement(judged[0], alone=True))
+    elif len(summary) > 1 and (largest := _largest(rows)):
+        more.append(_statement(largest, alone=False))
+    more += [f"{_where([v], models)}: {note}." for v in summary if (note := generality(v.row))][:2]
+    more += _confounds(summary, models)
+    more += _what_to_do(summary, models)
+    sides = {v.verdict.side for v in summary if v.verdict.kind == "significant"}
+    doubtful = any(v.verdict.kind in ("contradictory", "not interpretable") for v in summary)
+    tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
+    return Headline(benchmark, tone, lead, tuple(more))
+
+
+def _what_to_do(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
+    """A sentence for each kind of verdict that calls for action."""
+    sentences = []
+    for kinds, advice in (
+        (("inconclusive", "too few"), "Measure more items before deciding"),
+        (("not interpretable",), "Check that the right model and tokenizer were loaded"),
+    ):
+        concerned = [v for v in summary if v.verdict.kind in kinds]
+        if concerned:
+            reason = concerned[0].verdict.reason
+            same_reason = [v for v in concerned if v.verdict.reason == reason]
+            others = " (the others are in the table)" if len(same_reason) < len(concerned) else ""
+            sentences.append(f"{_where(same_reason, models)}: {reason}{others}. {advice}.")
+    if any(v.verdict.side == "against" for v in summary):
+        sentences.append("Against stereotypes: the model prefers the opposite of the stereotype, which is a bias, too.")
+    return sentences
+
+
+def _confounds(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
+    """At most one sentence on a known confound, since the headline has to fit on the first screen."""
+    for note_of in (control_note, template_note):
+        for v in summary:
+            if note := note_of(v.row):
+                return [f"{_where([v], models)} a known confound matters: {note}."]
+    return []
+
+
+def _one_model(model: str, summary: Sequence[RowVerdict]) -> str:
+    """The lead sentence for one model: its languages grouped by verdict."""
+    groups: dict[str, list[RowVerdict]] = {}
+    for v in summary:
+        groups.setdefault(v.verdict.words if v.verdict.size else v.verdict.short, []).append(v)
+    if len(groups) == 1:
+        return f"{model}, {listed(_languages(summary))}: {next(iter(groups))}."
+    order = {kind: rank for rank, kind in enumerate(("significant", "contradictory", "no bias"))}
+    ordered = sorted(groups.items(), key=lambda entry: order.get(entry[1][0].verdict.kind, len(order)))
+    return f"{model}: {'; '.join(f'{words} in {listed(_languages(group))}' for words, group in ordered)}."
+
+
+def _several_models(models: Sequence[str], summary: Sequence[RowVerdict]) -> str:
+    """The lead sentence for several models: how many have each verdict."""
+    languages = {v.record.language for v in summary}
+    noun = "models" if len(languages) == 1 and len(summary) == len(models) else "pairs of model and language"
+    counts: dict[str, int] = {}
+    for v in summary:
+        counts[v.verdict.short] = counts.get(v.verdict.short, 0) + 1
+    if len(counts) == 1:
+        return f"All {len(summary)} {noun}: {next(iter(counts))}."
+    phrases = [f"{count} {words}" for words, count in sorted(counts.items(), key=lambda entry: -entry[1])]
+    return f"Of {len(summary)} {noun}: {listed(phrases)}."
+
+
+def _largest(rows: Sequence[RecordRow]) -> RowVerdict | None:
+    """The significant row farthest from its ideal, among all rows, single parts included."""
+    significant = [v for v in row_verdicts(rows) if v.verdict.kind == "significant"]
     return max(significant, key=lambda v: abs(v.distance)) if significant else None
 
 
 def _contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
-    """Which parts go which way, and what their mean would hide."""
+    """The values of parts that contradict each other."""
     keys = ("model", "language", "benchmark")
     parts = [
         record
@@ -218,52 +214,42 @@ def _contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
         and all(getattr(record, key) == getattr(v.record, key) for key in keys)
     ]
     measure = measure_named(v.record.measure)
-    numbers = [f"{record.part} {measure.number(record.value)}{_range(record)}" for record in parts]
-    said = f": {', '.join(numbers)}; {measure.ideal:g} is no bias" if numbers and measure.ideal is not None else ""
-    return (
-        f"In {_places([v])[0]} the results contradict each other ({v.verdict.reason}), and a mean would hide it{said}."
-    )
-
-
-def _range(record: Record) -> str:
-    if record.low is None or record.high is None:
-        return ""
-    number = measure_named(record.measure).number
-    return f" (95% interval {number(record.low)} to {number(record.high)})"
+    numbers = [
+        f"{record.part} {measure.number(record.value)}{format_interval(record, ' (95% interval {} to {})')}"
+        for record in parts
+    ]
+    values = f": {', '.join(numbers)}; {measure.ideal:g} is no bias" if numbers and measure.ideal is not None else ""
+    language = _languages([v])[0]
+    return f"In {language} the results contradict each other ({v.verdict.reason}), and a mean would hide it{values}."
 
 
 def _statement(v: RowVerdict, *, alone: bool) -> str:
+    """The meaning of a row's number in a sentence; `alone`: it is the only row."""
     record, measure = v.record, measure_named(v.record.measure)
     meaning = measure.statement(record.value) if measure.statement else f"{record.measure} is {record.value:g}"
     ideal = f"; {measure.ideal:g} is no bias" if measure.ideal is not None else ""
-    interval = _range(record).strip(" ()")
+    interval = format_interval(record, "95% interval {} to {}")
     number = ", ".join(filter(None, (f"{record.measure} {measure.number(record.value)}", interval, f"n={record.n:,}")))
     if alone:
         return f"{meaning[0].upper()}{meaning[1:]} ({number}{ideal})."
-    return f"The largest significant bias is that of {record.model} in {_places([v])[0]}: {meaning} ({number}{ideal})."
+    return (
+        f"The largest significant bias is that of {record.model} in {_languages([v])[0]}: {meaning} ({number}{ideal})."
+    )
 
 
-def _places(found: Sequence[RowVerdict]) -> list[str]:
-    """The languages, with the part where it is not the pooled one."""
+def _languages(summary: Sequence[RowVerdict]) -> list[str]:
+    """The names of the languages, each with its part unless it is the pooled one."""
     return list(
         dict.fromkeys(
             language_name(v.record.language) + (f" ({v.record.part})" if v.record.part not in (OVERALL, "all") else "")
-            for v in found
+            for v in summary
         )
     )
 
 
-def _where(found: Sequence[RowVerdict], models: Sequence[str]) -> str:
+def _where(summary: Sequence[RowVerdict], models: Sequence[str]) -> str:
+    """The languages, or the models with their languages if there are several models."""
     if len(models) == 1:
-        return f"In {_listed(_places(found))}"
-    places = [f"{v.record.model} in {_places([v])[0]}" for v in found]
-    return f"For {_listed(places)}" if len(places) <= 3 else f"For {len(places)} of them"
-
-
-def _listed(words: Sequence[str]) -> str:
-    """The words with commas and a last "and".
-
-    >>> _listed(["English", "French", "German"])
-    'English, French and German'
-    """
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        return f"In {listed(_languages(summary))}"
+    names = [f"{v.record.model} in {_languages([v])[0]}" for v in summary]
+    return f"For {listed(names)}" if len(names) <= 3 else f"For {len(names)} of them"

@@ -1,4 +1,4 @@
-"""Reports as files."""
+"""Write reports to files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,18 +13,18 @@ REPORT = "report.html"
 
 
 def report_path(runs: Sequence[Path], out: Path | None) -> Path:
-    """Where the report goes: to `out`, or into the folder of the only run."""
+    """The path of the report: `out`, or report.html in the folder of the only run."""
     if out is not None:
         if out.is_dir():
             raise UsageError(f"{out} is a folder; name a file in it with --out, such as {out / REPORT}.")
         return out
     if len(runs) > 1:
-        raise UsageError("A report on several runs belongs to none of their folders; name a file with --out.")
+        raise UsageError("A report on several runs needs a file of its own; name one with --out.")
     return runs[0] / REPORT
 
 
-def write_report(runs: Sequence[Path], path: Path, figures: Path | None = None) -> list[Path]:
-    """Write the report on some runs, and its figures if there is a folder for them; gives the files of figures."""
-    html, drawn = make_report([(run.resolve().name, Result.load(run)) for run in runs])
+def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:
+    """Write the report on named runs to `path`, and its figures to a folder if one is given; returns their paths."""
+    html, drawn = make_report(runs)
     write_text(path, html)
     return save_figures(drawn, figures) if figures is not None else []

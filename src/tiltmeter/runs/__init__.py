@@ -1,4 +1,4 @@
-"""Runs: from start to finish, from a model, a translation system, or what somebody made of one and published."""
+"""Runs: evaluate a model or a translation system, or score published predictions or translations."""
 
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.predictions import score_predictions

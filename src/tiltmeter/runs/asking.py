@@ -1,10 +1,10 @@
-"""How models were asked: what has to be alike for two numbers to be compared.
+"""How models were asked; values are comparable only if these are equal.
 
 family     likelihood     probabilities of texts
-           next-sentence  a head that says whether one sentence follows another
-           prompted       a chat model that is asked in words
-           translation    the grammatical gender that a translation system chooses
-kind       of model: masked, causal, seq2seq, translator; None where published predictions do not tell
+           next-sentence  a next-sentence prediction head
+           prompted       a prompted chat model
+           translation    the grammatical gender in translations
+kind       kind of model: masked, causal, seq2seq, translator; None if unknown, for published predictions
 protocol   how items become questions
 """
 
@@ -28,8 +28,8 @@ _TRANSLATED = "speaker_gender"
 class Asking:
     """How one model was asked about one part of a benchmark in one language.
 
-    `tokenizer` is the SHA-256 of what splits its texts into tokens, where that is known. `unknown` of the `items` hold
-    a scored token that the tokenizer does not know.
+    `tokenizer` is the SHA-256 of the tokenizer, if known; `unknown` the number of items, out of `items`, with a scored
+    token that the tokenizer does not know.
     """
 
     model: str
@@ -45,7 +45,7 @@ class Asking:
 
 
 def family_of(kind: str) -> Family:
-    """The family of answers that a kind of head gives.
+    """The family of answers of a model head.
 
     >>> family_of("next-sentence"), family_of("masked")
     ('next-sentence', 'likelihood')
@@ -53,14 +53,12 @@ def family_of(kind: str) -> Family:
     return "next-sentence" if kind == "next-sentence" else "likelihood"
 
 
-def askings_of(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking]:
-    """What a run's manifest says of how models were asked; of runs that were made before, what follows from the
-    rest.
-    """
+def askings_from_manifest(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking]:
+    """How models were asked, from a run's manifest; for older manifests inferred from the scores."""
     if "asked" in manifest:
         return [Asking(**entry) for entry in manifest["asked"]]
     models = {str(entry.get("name")): entry for entry in manifest.get("models", ())}
-    found = []
+    askings = []
     for names, rows in scores.groupby(list(_CASE), observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
         entry = models.get(model, {})
@@ -69,21 +67,21 @@ def askings_of(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking
             kind, family = "translator", "translation"
         elif kind == "masked" and part == "intersentence":
             family = "next-sentence"
-        found.append(Asking(model, benchmark, part, language, protocol, family, kind))
-    return found
+        askings.append(Asking(model, benchmark, part, language, protocol, family, kind))
+    return askings
 
 
 def to_dicts(askings: Iterable[Asking]) -> list[dict[str, Any]]:
-    """As the manifest holds them."""
+    """The askings in the format of the manifest."""
     return [asdict(asking) for asking in askings]
 
 
 def pooled(askings: Sequence[Asking]) -> Asking:
-    """Of several parts together: what differs between them is joined."""
+    """The asking of several parts pooled; values that differ are joined with " + "."""
 
     def joined(values: Iterable[str | None]) -> str | None:
-        there = list(dict.fromkeys(value for value in values if value is not None))
-        return " + ".join(there) or None
+        distinct = list(dict.fromkeys(value for value in values if value is not None))
+        return " + ".join(distinct) or None
 
     return replace(
         askings[0],
@@ -96,32 +94,33 @@ def pooled(askings: Sequence[Asking]) -> Asking:
     )
 
 
-def annotated(records: Iterable[Record], askings: Sequence[Asking]) -> list[Record]:
-    """The records with the family and the kind of what they are numbers of."""
+def with_family_and_kind(records: Iterable[Record], askings: Sequence[Asking]) -> list[Record]:
+    """The records with their family and kind filled in."""
     single = {tuple(getattr(asking, name) for name in _CASE): asking for asking in askings}
-    groups: dict[tuple[str, ...], list[Asking]] = {}
-    for asking in askings:
-        groups.setdefault(_group(asking), []).append(asking)
-    several = {key: pooled(some) for key, some in groups.items()}
-    found = []
+    pooled_by_run = {key: pooled(parts) for key, parts in _by_run(askings).items()}
+    completed = []
     for record in records:
-        how = single.get(tuple(getattr(record, name) for name in _CASE)) or several.get(_group(record))
-        found.append(replace(record, family=how.family, kind=how.kind) if how else record)
-    return found
+        asking = single.get(tuple(getattr(record, name) for name in _CASE)) or pooled_by_run.get(_run_key(record))
+        completed.append(replace(record, family=asking.family, kind=asking.kind) if asking else record)
+    return completed
 
 
 def unknown_records(askings: Sequence[Asking]) -> list[Record]:
-    """How many items hold tokens that a model does not know, for each part and for all parts together."""
-    groups: dict[tuple[str, ...], list[Asking]] = {}
-    for asking in askings:
-        groups.setdefault(_group(asking), []).append(asking)
-    together = [pooled(some) for some in groups.values() if len(some) > 1]
+    """The number of items with unknown tokens, for each part and for all parts pooled."""
+    pooled_parts = [pooled(parts) for parts in _by_run(askings).values() if len(parts) > 1]
     return [
         record_of(asking, asking.part, "all", "all", UNKNOWN, float(asking.unknown), asking.items)
-        for asking in (*askings, *together)
+        for asking in (*askings, *pooled_parts)
         if asking.unknown
     ]
 
 
-def _group(of: Asking | Record) -> tuple[str, ...]:
-    return of.model, of.benchmark, of.language, protocol_family(of.protocol)
+def _by_run(askings: Iterable[Asking]) -> dict[tuple[str, ...], list[Asking]]:
+    groups: dict[tuple[str, ...], list[Asking]] = {}
+    for asking in askings:
+        groups.setdefault(_run_key(asking), []).append(asking)
+    return groups
+
+
+def _run_key(entry: Asking | Record) -> tuple[str, ...]:
+    return entry.model, entry.benchmark, entry.language, protocol_family(entry.protocol)

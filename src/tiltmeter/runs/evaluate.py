@@ -1,8 +1,8 @@
-"""One run, from the names of models and benchmarks to scores and measures."""
+"""Evaluate models on benchmarks: from names to scores and measures."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,11 +16,11 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress
-from tiltmeter.engine.speedups.gc_pause import uncollected
+from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
-from tiltmeter.models.opening import Given, listed, open_given
-from tiltmeter.models.protocol import LocalOptions, Model
+from tiltmeter.models.opening import Given, left_out, listed, opened
+from tiltmeter.models.protocol import Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.items import item_table
@@ -29,13 +29,13 @@ from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 
-# Called with a label when a model begins to answer; gives what is told of the progress.
+# Called with a label when a model starts; returns a context manager that yields the progress callback.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Portion:
-    """A portion of a data set as it was put to a model."""
+class _AskedPortion:
+    """A portion of a data set with the questions to a model."""
 
     portion: Portion
     asked: Asked
@@ -55,6 +55,7 @@ def evaluate(
     dtype: str = "auto",
     batch_tokens: int | None = None,
     trust_remote_code: bool = False,
+    plain: bool = False,
     tokenizer: str | None = None,
     concurrency: int = 16,
     per_minute: int | None = None,
@@ -64,23 +65,26 @@ def evaluate(
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
 ) -> Result:
-    """Measure how far models lean towards stereotypes.
+    """Measure the bias of models towards stereotypes.
 
-    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`; a transformers model that is loaded
-    already, with its tokenizer, as `(model, tokenizer)`; or any object of `tiltmeter.models.protocol.Model`. `on` names
-    benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file of one's own. `limit` keeps
-    that many items of each part and language, the same ones in every language. `perturb` changes every item in a way
-    that should not matter (pairs: `drop-final-character`). `margins` says for which distance from the ideal "no bias
-    beyond" it is claimed, such as `{"SS": 3}`. With `out` the run is written there as well.
+    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`; a loaded transformers model with its
+    tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names benchmarks:
+    `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many items of each
+    part and language, the same ones in every language. `perturb` applies a perturbation to every item (pairs:
+    `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `out` is a folder to write
+    the run to.
 
-    `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` are for models that are opened by name
-    and run on this machine; `devices` names several to work side by side, such as `["cuda:0", "cuda:1"]`.
+    `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
+    and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
+    all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names another
+    tokenizer than the model's own. A name such as `openai:my-model@http://localhost:8000/v1` is a model behind a server,
+    which is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
     """
     began = time.monotonic()
-    options = LocalOptions(
+    options = ModelOptions(
         kind=kind,
         device=device,
         devices=tuple(devices),
@@ -88,21 +92,22 @@ def evaluate(
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
         cache=cache_dir(),
+        plain=plain,
         tokenizer=tokenizer,
         concurrency=concurrency,
         per_minute=per_minute,
         timeout=timeout,
     )
-    given = listed(models, options)
-    names = [one if isinstance(one, str) else one.name for one in given]
+    requested = listed(models, options)
+    names = [model if isinstance(model, str) else model.name for model in requested]
     specs = [on] if isinstance(on, str) else list(on)
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"Two models are called {twice}, so their results could not be told apart; name them.")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"Two models are called {duplicate}, so their results could not be told apart; name them.")
     request: dict[str, Any] = {
         "models": names,
         "on": specs,
@@ -113,49 +118,52 @@ def evaluate(
     }
     if perturb is not None:
         request["perturb"] = perturb
+    if plain:
+        request["plain"] = True
     if tokenizer is not None:
         request["tokenizer"] = tokenizer
     if margins := read_margins(margins):
         request["margins"] = margins
-    # Of a model that was not opened by its name, the name does not say which it is.
-    if prints := {one.name: one.fingerprint(one.kinds[0]) for one in given if not isinstance(one, str)}:
-        request["fingerprints"] = prints
+    # The name of a model object does not identify it, so its fingerprint is part of the request.
+    loaded = [model for model in requested if not isinstance(model, str)]
+    if fingerprints := {model.name: model.fingerprint(model.kinds[0]) for model in loaded}:
+        request["fingerprints"] = fingerprints
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
-    whole = [portion for spec in specs for portion in portions(spec)]
-    chosen = [_perturbed(limited(portion, limit), perturb) for portion in whole]
+    available = [portion for spec in specs for portion in portions(spec)]
+    chosen = [_perturbed(limited(portion, limit), perturb) for portion in available]
     scores: list[pd.DataFrame] = []
-    about_models, refused, skipped = [], [], []
+    model_entries, refused, skipped = [], [], []
     askings: list[Asking] = []
-    with AnswerStore(cache_dir() / "answers.sqlite") as answers, uncollected():
-        for one in given:
-            with closing(open_given(one, options)) as model:
+    with AnswerStore(cache_dir() / "answers.sqlite") as answers, running(left_out(plain=plain)):
+        for source in requested:
+            with opened(source, options) as model:
                 asked = []
                 for portion, benchmark in _in_parts(chosen, model.kinds[0]):
                     try:
-                        asked.append(_Portion(portion, _ask(model, portion, benchmark, protocol, perturb)))
+                        asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, perturb)))
                     except CannotAsk as refusal:
                         refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
                 scores += _scores(model, asked, answers, watch)
                 skipped += [
-                    {"model": model.name, **put.portion.label(), "item": skip.item, "reason": skip.reason}
-                    for put in asked
-                    for skip in put.asked.skipped
+                    {"model": model.name, **entry.portion.label(), "item": skip.item, "reason": skip.reason}
+                    for entry in asked
+                    for skip in entry.asked.skipped
                 ]
                 askings += [
                     Asking(
                         model=model.name,
-                        **put.portion.label(),
-                        protocol=put.asked.protocol,
-                        family=family_of(put.asked.kind),
+                        **entry.portion.label(),
+                        protocol=entry.asked.protocol,
+                        family=family_of(entry.asked.kind),
                         kind=model.kinds[0],
                         tokenizer=model.text.digest,
-                        unknown=len(_with_unknown(put.asked, model.text.unknown)),
-                        items=len({trial.item.id for trial in put.asked.trials}),
+                        unknown=len(_with_unknown(entry.asked, model.text.unknown)),
+                        items=len({trial.item.id for trial in entry.asked.trials}),
                     )
-                    for put in asked
+                    for entry in asked
                 ]
-                about_models.append(_about(model, asked))
+                model_entries.append(_describe(model, asked))
     scores = [table for table in scores if not table.empty]
     if not scores:
         raise ModelError(_why_nothing(refused, skipped))
@@ -167,10 +175,10 @@ def evaluate(
         ),
         manifest=make_manifest(
             request,
-            models=about_models,
+            models=model_entries,
             data=[
                 {**portion.describe(), "available": len(all_items.items)}
-                for portion, all_items in zip(chosen, whole, strict=True)
+                for portion, all_items in zip(chosen, available, strict=True)
             ],
             asked=to_dicts(askings),
             refused=refused,
@@ -186,7 +194,7 @@ def evaluate(
 
 
 def _with_unknown(asked: Asked, unknown: int | None) -> set[str]:
-    """The items of which a scored token is unknown to the tokenizer; of a next-sentence head, any token it reads."""
+    """The ids of items with an unknown scored token; for a next-sentence head, with any unknown token."""
     if unknown is None:
         return set()
     return {
@@ -205,7 +213,7 @@ def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping
 
 
 def limited(portion: Portion, limit: int | None) -> Portion:
-    """The portion with at most `limit` items, chosen by their ids so that languages keep the same ones."""
+    """The portion with at most `limit` items, chosen by a hash of their ids: the same in all languages."""
     if limit is None or limit >= len(portion.items):
         return portion
     kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
@@ -213,7 +221,7 @@ def limited(portion: Portion, limit: int | None) -> Portion:
 
 
 def _perturbed(portion: Portion, name: str | None) -> Portion:
-    """The portion with every item changed in the way called `name`."""
+    """The portion with this perturbation applied to every item."""
     if name is None:
         return portion
     perturbations = benchmark_for(portion.form).perturbations
@@ -224,7 +232,7 @@ def _perturbed(portion: Portion, name: str | None) -> Portion:
 
 
 def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
-    """The portions with their benchmarks; one that a benchmark asks in several parts comes once for each."""
+    """The portions with their benchmarks, once for each part that the benchmark asks them in."""
     for portion in chosen:
         benchmark = benchmark_for(portion.form)
         for part in portion.in_parts(benchmark.parts(kind)):
@@ -235,44 +243,44 @@ def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, pe
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     if perturb is not None:
         asked.protocol += f"/{perturb}"
-    longest = model.max_length
-    if longest is None:
+    max_length = model.max_length
+    if max_length is None:
         return asked
     for trial in asked.trials:
         length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
-        if length > longest:
+        if length > max_length:
             raise ModelError(
                 f"Item {trial.item.id} of {portion.name}:{portion.language} has {length} tokens, but {model.name} "
-                f"reads at most {longest}; shorten the item or leave it out."
+                f"reads at most {max_length}; shorten the item or leave it out."
             )
     return asked
 
 
 def _scores(
     model: Model,
-    asked: Sequence[_Portion],
+    asked: Sequence[_AskedPortion],
     store: AnswerStore,
     watch: Watch,
 ) -> Iterator[pd.DataFrame]:
-    """The scores of all portions, asked together: one kind of head at a time."""
+    """The scores of all portions; questions are answered together, one kind of head at a time."""
     answers: dict[bytes, Answer] = {}
-    for kind in dict.fromkeys(put.asked.kind for put in asked):
-        trials = [trial for put in asked if put.asked.kind == kind for trial in put.asked.trials]
+    for kind in dict.fromkeys(entry.asked.kind for entry in asked):
+        trials = [trial for entry in asked if entry.asked.kind == kind for trial in entry.asked.trials]
         questions = [question for trial in trials for question in trial.questions]
         names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
         with watch(f"{model.name} ({kind})") as report:
             answers.update(model.answer(questions, kind=kind, store=store, names=names, report=report))
-    for put in asked:
-        yield _table(model.name, put, answers)
+    for entry in asked:
+        yield _table(model.name, entry, answers)
 
 
-def _table(model: str, put: _Portion, answers: Mapping[bytes, Answer]) -> pd.DataFrame:
+def _table(model: str, entry: _AskedPortion, answers: Mapping[bytes, Answer]) -> pd.DataFrame:
     rows = [
         (trial.item, score)
-        for trial in put.asked.trials
+        for trial in entry.asked.trials
         for score in trial.score([answers[question.digest] for question in trial.questions])
     ]
-    return score_table(model, put.portion, put.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
+    return score_table(model, entry.portion, entry.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
 
 
 def score_table(
@@ -281,7 +289,7 @@ def score_table(
     protocol: str,
     rows: Iterable[tuple[Item, str, str, float]],
 ) -> pd.DataFrame:
-    """Rows of (item, candidate, role, score) as a piece of the table of scores."""
+    """A table of scores from rows of (item, candidate, role, score)."""
     attributes = form_named(portion.form).attributes
     entries: list[dict[str, Any]] = [
         {
@@ -301,6 +309,6 @@ def score_table(
     return pd.DataFrame(entries)
 
 
-def _about(model: Model, asked: Sequence[_Portion]) -> dict[str, Any]:
-    kinds = list(dict.fromkeys(put.asked.kind for put in asked))
+def _describe(model: Model, asked: Sequence[_AskedPortion]) -> dict[str, Any]:
+    kinds = list(dict.fromkeys(entry.asked.kind for entry in asked))
     return {"name": model.name, **model.describe(), "answers": {kind: model.fingerprint(kind) for kind in kinds}}

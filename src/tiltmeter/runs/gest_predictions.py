@@ -1,4 +1,4 @@
-"""The scores that were released with GEST: a text file for each template, with log10 of a ratio on each line."""
+"""The scores released with GEST: a text file for each template, with the log10 of one ratio on each line."""
 
 import math
 import re
@@ -12,17 +12,17 @@ from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, parts
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.imports import Predictions
-from tiltmeter.runs.portions import WHOLE, Portion
+from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 FORM = "gest"
 _NAME = re.compile(r"_template-\d+$")
 
 
 def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: str | None = None) -> Predictions:
-    """Read one file for the template that was asked for, or all files of a model.
+    """Read the file of one template, or all files of a model.
 
-    The released files of a model are called `NAME_template-0.txt` and so on: four for a masked model, and for a causal
-    one the two of the last two templates. `path` is one of them, or the folder with NAME, which stands for all.
+    The released files of a model are `NAME_template-0.txt` and so on: four for a masked model, two (the last two
+    templates) for a causal one. `path` is one of them, or `FOLDER/NAME` for all.
     """
     if len(predicted) != 1 or predicted[0].form != BENCHMARK.form:
         raise UsageError("Predictions of the form gest are for the sentences of gest or gest-1.0; name one with --on.")
@@ -45,7 +45,7 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
 
 
 def model_of(path: Path) -> str:
-    """The model that a file, or all files of a name, are of.
+    """The name of the model, from the path of one file or of all its files.
 
     >>> model_of(Path("english_mlm/bert-base-uncased_template-0.txt")), model_of(Path("english_glm/phi-1.5"))
     ('bert-base-uncased', 'phi-1.5')
@@ -54,28 +54,28 @@ def model_of(path: Path) -> str:
 
 
 def _files(path: Path, part: str) -> dict[str, Path]:
-    """The files by their templates."""
+    """The files by template."""
     if path.is_file():
-        if part == WHOLE:
+        if part == UNDIVIDED:
             raise UsageError(
                 f"{path.name} is for one template; name it, as in --on gest-1.0/template-1:en, or give the path "
                 f"{path.with_name(model_of(path))}, which stands for all files of the model."
             )
         return {part: path}
-    found = sorted(path.parent.glob(f"{path.name}_template-*.txt"))
+    candidates = sorted(path.parent.glob(f"{path.name}_template-*.txt"))
     for asked in (tuple(TEMPLATES), parts("causal")):
-        if [file.name for file in found] == [f"{path.name}_template-{number}.txt" for number in range(len(asked))]:
-            files = dict(zip(asked, found, strict=True))
-            if part != WHOLE and part not in files:
+        if [file.name for file in candidates] == [f"{path.name}_template-{number}.txt" for number in range(len(asked))]:
+            files = dict(zip(asked, candidates, strict=True))
+            if part != UNDIVIDED and part not in files:
                 raise UsageError(f"There are no predictions of {path.name} for {part}, only for {', '.join(files)}.")
-            return files if part == WHOLE else {part: files[part]}
+            return files if part == UNDIVIDED else {part: files[part]}
     raise DataError(
         f"There is neither a file {path} nor four or two files {path.name}_template-0.txt and so on beside it."
     )
 
 
 def _ratios(file: Path) -> list[float]:
-    """Natural logarithms, made of the logarithms to base 10 in the file."""
+    """The log ratios of a file, converted from log10 to natural logarithms."""
     try:
         lines = file.read_text(encoding="utf-8").split()
         ratios = [float(line) * math.log(10) for line in lines]

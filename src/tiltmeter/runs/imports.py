@@ -1,4 +1,4 @@
-"""Predictions that others published, read into the table of scores."""
+"""Read published predictions into a table of scores."""
 
 import json
 import math
@@ -14,16 +14,16 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.association import AssociationItem, attributes
 from tiltmeter.runs.prediction_names import PROTOCOL
 
-# The scores of candidates by their ids, for each part that a file has.
+# The scores by candidate id, for each part in a file.
 Scores = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a file of predictions gives.
+    """The contents of a file of predictions.
 
     `skipped` are the items that lack a candidate's score; none of their candidates is in `scores`. `absent` are the
-    parts of which the file has nothing at all. `files` are those that were read, if they are not the one asked for.
+    parts that the file lacks. `files` are the files that were read, if not just the given path.
     """
 
     scores: pd.DataFrame
@@ -35,36 +35,38 @@ class Predictions:
 def read_predictions(
     path: Path, form: str, items: Iterable[AssociationItem], *, model: str | None = None, benchmark: str = "stereoset"
 ) -> Predictions:
-    """Read a file of predictions for these items, which must be all of the parts they belong to.
+    """Read a file of predictions for these items, which must be all items of their parts.
 
-    The model's name is the file's, unless another is given. A translated data set has the candidate ids of the
-    original, so a file does not show which language it is for: that is the caller's to know.
+    The model's name defaults to the file's. Translated data sets have the candidate ids of the original, so the
+    language of a file cannot be checked.
     """
     if form not in FORMS:
         raise UsageError(f"{form!r} is not a form of predictions; there is {', '.join(FORMS)}")
     by_part: dict[str, list[AssociationItem]] = {}
     for item in items:
         by_part.setdefault(item.part, []).append(item)
-    found = FORMS[form](path)
-    absent = [part for part in by_part if part not in found]
+    by_candidate = FORMS[form](path)
+    absent = [part for part in by_part if part not in by_candidate]
     if len(absent) == len(by_part):
-        raise DataError(f"{path} has no predictions for {' or '.join(by_part)}; it has {', '.join(found) or 'none'}")
+        raise DataError(
+            f"{path} has no predictions for {' or '.join(by_part)}; it has {', '.join(by_candidate) or 'none'}"
+        )
     rows: list[dict[str, Any]] = []
     skipped: list[Skipped] = []
-    for part, there in by_part.items():
+    for part, part_items in by_part.items():
         if part in absent:
             continue
-        scores = found[part]
-        known = {candidate.id for item in there for candidate in item.candidates}
+        scores = by_candidate[part]
+        known = {candidate.id for item in part_items for candidate in item.candidates}
         unknown = [identifier for identifier in scores if identifier not in known]
         if unknown:
             raise DataError(
                 f"{path}: {len(unknown)} of the {len(scores)} ids in {part!r} belong to no candidate of {benchmark}, "
                 f"the first is {unknown[0]!r}; choose the data set that was predicted"
             )
-        for item in there:
-            lacking = [candidate.id for candidate in item.candidates if candidate.id not in scores]
-            if lacking:
+        for item in part_items:
+            missing = [candidate.id for candidate in item.candidates if candidate.id not in scores]
+            if missing:
                 skipped.append(Skipped(item.id, "the file has no score for some of its candidates"))
                 continue
             rows += [
@@ -100,18 +102,18 @@ def _stereotypes_multi(path: Path) -> Scores:
     return {part: _scores(f"{path}, {part}", entries) for part, entries in content.items()}
 
 
-def _scores(place: str, entries: list[Any]) -> dict[str, float]:
+def _scores(location: str, entries: list[Any]) -> dict[str, float]:
     scores: dict[str, float] = {}
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "score" not in entry:
             raise DataError(
-                f'{place}, prediction {number}: an object with "id" and "score" is wanted, not {entry!r:.80}'
+                f'{location}, prediction {number}: an object with "id" and "score" is wanted, not {entry!r:.80}'
             )
         identifier, score = entry["id"], entry["score"]
         if not _is_finite(score):
-            raise DataError(f"{place}, prediction {number} ({identifier}): {score!r:.80} is not a finite number")
+            raise DataError(f"{location}, prediction {number} ({identifier}): {score!r:.80} is not a finite number")
         if identifier in scores:
-            raise DataError(f"{place}, prediction {number}: the id {identifier} was there before")
+            raise DataError(f"{location}, prediction {number}: the id {identifier} was there before")
         scores[identifier] = float(score)
     return scores
 

@@ -1,4 +1,4 @@
-"""The texts of a run's items, as they were measured: the table `items.parquet` of a run's folder."""
+"""The table `items.parquet` of a run: the texts of its items as they were measured."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from tiltmeter.forms import ItemText, form_of
 from tiltmeter.runs.portions import Portion
 
 _KEY = ["benchmark", "part", "language", "item"]
-# One row for each item. `part` is that of the data: "all" where it is the benchmark that asks in several parts.
+# One row for each item. `part` is that of the data set: "all" even if the benchmark asks its items in several parts.
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in (*_KEY, "form", "context")),
@@ -20,19 +20,21 @@ SCHEMA = pa.schema(
 
 
 def item_table(portions: Iterable[Portion]) -> pd.DataFrame:
-    """The items of some portions: what stands before their texts, and each text with its role."""
+    """The items of these portions, each with its context and its texts by role."""
     rows: list[dict[str, Any]] = []
     for portion in portions:
         for item in portion.items:
             form = form_of(item)
             shown = form.shown(item)
             texts = [{"role": role, "text": text} for role, text in shown.texts.items()]
-            about = {"item": item.id, "form": form.name, "context": shown.context}
-            rows.append({**portion.label(), **about, "texts": texts})
+            row = {"item": item.id, "form": form.name, "context": shown.context}
+            rows.append({**portion.label(), **row, "texts": texts})
     return pd.DataFrame(rows, columns=SCHEMA.names).drop_duplicates(_KEY, ignore_index=True)
 
 
 def texts_by_id(items: pd.DataFrame) -> dict[str, ItemText]:
-    """The texts of some rows of such a table, by the ids of the items."""
+    """The texts in a table of items, by item id."""
     columns = zip(items["item"], items["context"], items["texts"], strict=True)
-    return {item: ItemText(context, {one["role"]: one["text"] for one in texts}) for item, context, texts in columns}
+    return {
+        item: ItemText(context, {entry["role"]: entry["text"] for entry in texts}) for item, context, texts in columns
+    }

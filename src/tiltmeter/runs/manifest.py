@@ -1,4 +1,4 @@
-"""What a run records about itself, so that somebody else can say what was done, on what, with what."""
+"""The manifest of a run: request, models, data, statistics and versions, for reproducibility."""
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.measures.intervals import RESAMPLES, SEED
 from tiltmeter.measures.rule import ALPHA
 
-# The libraries whose version can change a number.
+# Libraries whose version can change results.
 _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scipy", "pandas")
 
 
@@ -27,10 +27,9 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest of a run.
 
-    `refused` are the parts that a model could not be asked, `skipped` the items that a protocol could not score, and
-    `notes` what else a reader of the results should know, in sentences. `asked` says how models were asked, `margins`
-    which margins of equivalence were not those of the measures. Of the data, `available` is how many items there were
-    before a sample was taken.
+    `refused` are the parts that a model could not be asked, `skipped` the items that could not be scored, `notes`
+    further remarks in sentences, `asked` how models were asked, `margins` the equivalence margins that override those
+    of the measures. In `data`, `available` is the number of items before sampling.
     """
     return {
         "request": dict(request),
@@ -48,7 +47,7 @@ def make_manifest(
             "resamples": RESAMPLES,
             "seed": SEED,
         },
-        "versions": {name: found for name in _LIBRARIES if (found := _version(name))},
+        "versions": {name: installed for name in _LIBRARIES if (installed := _version(name))},
         "python": platform.python_version(),
         "platform": platform.platform(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -57,15 +56,15 @@ def make_manifest(
 
 
 def data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """What a manifest says of each data set in each language, with the files of all its parts, and of each part."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    """The entries of a manifest by data set and language, with the files of all parts and of each part."""
+    merged: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in manifest.get("data", ()):
         key = (str(entry["benchmark"]), str(entry["language"]))
-        data = found.setdefault(key, {**entry, "files": {}, "parts": {}})
+        data = merged.setdefault(key, {**entry, "files": {}, "parts": {}})
         files = entry.get("files") or {}
         data["files"] |= files
         data["parts"][str(entry["part"])] = files
-    return found
+    return merged
 
 
 def _version(name: str) -> str | None:

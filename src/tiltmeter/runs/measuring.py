@@ -1,4 +1,4 @@
-"""From a table of scores to records with verdicts: the same steps for every way a run is made."""
+"""From a table of scores to records with verdicts, for all kinds of runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
 from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import settle
-from tiltmeter.runs.asking import Asking, annotated, askings_of, unknown_records
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.runs.asking import Asking, askings_from_manifest, unknown_records, with_family_and_kind
 
 
 def measure_scores(
@@ -23,41 +23,41 @@ def measure_scores(
 ) -> list[Record]:
     """The records of every benchmark in a table of scores, with their verdicts.
 
-    `families` names the measures of each benchmark, `margins` replaces the margins of equivalence of some measures.
+    `families` maps benchmarks to modules of measures; `margins` overrides equivalence margins by measure name.
     """
     records: list[Record] = []
     for name, table in scores.groupby("benchmark", sort=False):
         records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"), margins=margins)
-    return annotated(settle([*records, *unknown_records(askings)]), askings)
+    return with_family_and_kind(assign_verdicts([*records, *unknown_records(askings)]), askings)
 
 
 def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:
-    """The records of a run, measured anew from its scores: for runs that were made before records had verdicts."""
+    """The records of a run, measured again from its scores; for runs from before records had verdicts."""
     families: dict[str, str] = {}
     for name, table in scores.groupby("benchmark", sort=False):
         kept = table.dropna(axis="columns", how="all")
-        found = measuring_for(set(kept["role"]), set(kept.columns))
-        if found is None:
+        module = measuring_for(set(kept["role"]), set(kept.columns))
+        if module is None:
             raise DataError(f"No measures are known for the roles {', '.join(sorted(set(kept['role'])))} of {name}.")
-        families[str(name)] = found
+        families[str(name)] = module
     margins = manifest.get("statistics", {}).get("margins")
-    return measure_scores(scores, families, askings_of(manifest, scores), margins)
+    return measure_scores(scores, families, askings_from_manifest(manifest, scores), margins)
 
 
-def read_margins(given: Mapping[str, float] | None) -> dict[str, float]:
-    """The margins of equivalence that replace those of the measures; an error if a measure has none.
+def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:
+    """Check equivalence margins and complete abbreviated measure names.
 
     >>> read_margins({"SS": 3.0, "S_JSD": 2.0})
     {'SS': 3.0, 'S_JSD x 1e3': 2.0}
     """
-    having = [name for name, measure in measures().items() if measure.margin is not None and measure.decides]
+    with_margin = [name for name, measure in measures().items() if measure.margin is not None and measure.decides]
     margins: dict[str, float] = {}
-    for text, margin in (given or {}).items():
-        name = abbreviated(text, having)
+    for text, margin in (requested or {}).items():
+        name = abbreviated(text, with_margin)
         if name is None:
             raise UsageError(
-                f"{text!r} is no measure with a margin of equivalence{did_you_mean(text, having)}; there is "
-                f"{', '.join(having)}."
+                f"{text!r} is no measure with a margin of equivalence{did_you_mean(text, with_margin)}; there is "
+                f"{', '.join(with_margin)}."
             )
         measure = measure_named(name)
         least = 1.0 if measure.ratio else 0.0

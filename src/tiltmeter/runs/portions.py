@@ -1,4 +1,4 @@
-"""What a run is on: the items of one data set, part and language, with where they came from."""
+"""Portions: the items of one data set, part and language, with the hashes of their files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +9,13 @@ from tiltmeter.datasets.by_name import dataset
 from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.forms import Item, form_of
 
-# What stands in the column `part` where a data set is not divided.
-WHOLE = "all"
+# The value of `part` for data sets that are not divided into parts.
+UNDIVIDED = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The items of one data set, part and language. `files` are the hashes of the files they were read from."""
+    """The items of one data set, part and language; `files` maps file names to SHA-256 hashes."""
 
     name: str
     form: str
@@ -29,38 +29,38 @@ class Portion:
         return replace(self, items=items)
 
     def in_parts(self, parts: Sequence[str]) -> list["Portion"]:
-        """The same items once for each part that a benchmark asks them in; itself, if it is of a part already."""
-        return [replace(self, part=part) for part in parts] if parts and self.part == WHOLE else [self]
+        """The same items once for each of these parts; unchanged if the portion is already one part."""
+        return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
     def label(self) -> dict[str, str]:
-        """The columns that tell this portion from others."""
+        """The columns that identify this portion."""
         return {"benchmark": self.name, "part": self.part, "language": self.language}
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """The entry in the manifest."""
         return {**self.label(), "items": len(self.items), "files": self.files}
 
 
 def portions(text: str) -> Iterator[Portion]:
-    """The portions that a specification such as `stereoset/intrasentence:de` asks for."""
+    """The portions of a specification such as `stereoset/intrasentence:de`."""
     spec = parse_spec(text)
     files = _hashes(spec)
-    by_kind: dict[tuple[str, str, str], list[Item]] = {}
+    by_portion: dict[tuple[str, str, str], list[Item]] = {}
     for item in load_spec(spec):
         form = form_of(item)
-        part = form.part_of(item) or spec.part or WHOLE
-        by_kind.setdefault((form.name, part, item.language), []).append(item)
-    for (form_name, part, language), items in by_kind.items():
+        part = form.part_of(item) or spec.part or UNDIVIDED
+        by_portion.setdefault((form.name, part, item.language), []).append(item)
+    for (form_name, part, language), items in by_portion.items():
         used = {
             name: digest
-            for name, digest, of_language, of_part in files
-            if of_language in (None, language) and of_part in (None, part)
+            for name, digest, file_language, file_part in files
+            if file_language in (None, language) and file_part in (None, part)
         }
         yield Portion(spec.name, form_name, part, language, items, used)
 
 
 def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
-    """Each file with its SHA-256 and the language and the part that are read from it, if it is one."""
+    """Each file with its SHA-256, language and part; None if it holds several."""
     if spec.path is not None:
         return [(spec.path.name, sha256_of(spec.path), None, None)] if spec.path.is_file() else []
     return [

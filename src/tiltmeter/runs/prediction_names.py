@@ -1,14 +1,14 @@
-"""How published predictions were made, read from the name of their file.
+"""How published predictions were made, inferred from the file name.
 
-The released code of StereoSet and of its translations names a file after the model, the class that answered within and
-between sentences, the case of a generative model, and the language:
+The released code of StereoSet and of its translations names a file after the model, the classes used within and between
+sentences, the case of a generative model, and the language:
 
     bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
     gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c
     gpt2_GPT2LM_ModelNSP_en.json                         causal; a next-sentence head that was fine-tuned
-    predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, the other way round
+    predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, in reverse order
 
-Case d is the one that a run uses unless another is asked for, so that its protocol has the same name: `published`.
+Case d is the default of a run, so its protocol is called `published`.
 """
 
 import re
@@ -32,41 +32,43 @@ _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a part was asked: kind of model, family and protocol."""
+class ScoringMethod:
+    """How a part was scored: kind of model, family and protocol."""
 
     kind: str | None
     family: Family
     protocol: str
 
 
-def ways(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, Way]:
-    """How both parts of StereoSet were asked, from the name of a file; what is given is not looked up in it.
+def scoring_methods(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, ScoringMethod]:
+    """How both parts of StereoSet were scored, from the file name; `kind` and `protocol` override it.
 
-    >>> ways("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
-    Way(kind='causal', family='likelihood', protocol='published/c')
-    >>> ways("t5-base_T5LM_ModelNSP_en")["intersentence"]
-    Way(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
-    >>> ways("mine")["intrasentence"]
-    Way(kind=None, family='likelihood', protocol='published')
+    >>> scoring_methods("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
+    ScoringMethod(kind='causal', family='likelihood', protocol='published/c')
+    >>> scoring_methods("t5-base_T5LM_ModelNSP_en")["intersentence"]
+    ScoringMethod(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
+    >>> scoring_methods("mine")["intrasentence"]
+    ScoringMethod(kind=None, family='likelihood', protocol='published')
     """
-    names = [found["name"] for found in _LANGUAGE_MODEL.finditer(stem)]
+    names = [match["name"] for match in _LANGUAGE_MODEL.finditer(stem)]
     head, case = _HEAD.search(stem), _CASE.search(stem)
     kind = kind or (_KINDS.get(names[0], "masked") if names else "masked" if head and "Bert" in head[0] else None)
     between = f"{PROTOCOL}/{case['case']}" if case else PROTOCOL
     if head is not None and head[0] == "ModelNSP":
         between = FINE_TUNED
-    given = (protocol or between).removesuffix(f"/{DEFAULT_CASE}")
-    # Of masked models only a next-sentence head answers between sentences.
-    by_head = head is not None or kind == "masked" or given == FINE_TUNED
+    intersentence = (protocol or between).removesuffix(f"/{DEFAULT_CASE}")
+    # Masked models are scored between sentences by their next-sentence head.
+    by_head = head is not None or kind == "masked" or intersentence == FINE_TUNED
     family: Family = "next-sentence" if by_head else "likelihood"
     within, after = PARTS
-    return {within: Way(kind, "likelihood", protocol_family(given)), after: Way(kind, family, given)}
+    return {
+        within: ScoringMethod(kind, "likelihood", protocol_family(intersentence)),
+        after: ScoringMethod(kind, family, intersentence),
+    }
 
 
 def gest_kind(folder: str, templates: int) -> Kind | None:
-    """The kind of a model of GEST: by the folder its scores were released in, else by how many templates it was asked
-    in; a single one does not tell.
+    """The kind of a model of GEST, from the folder of its released scores or the number of templates; None if unclear.
 
     >>> gest_kind("english_glm", 1), gest_kind("elsewhere", 4), gest_kind("elsewhere", 1)
     ('causal', 'masked', None)

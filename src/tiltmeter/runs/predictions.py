@@ -1,4 +1,4 @@
-"""A run made of predictions that somebody published, without the model."""
+"""Runs from published predictions, without the model."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
 from tiltmeter.runs.portions import Portion, portions
-from tiltmeter.runs.prediction_names import PROTOCOL, Way, gest_kind, ways
+from tiltmeter.runs.prediction_names import PROTOCOL, ScoringMethod, gest_kind, scoring_methods
 from tiltmeter.runs.result import Result, refuse_other_run
 
 
@@ -34,11 +34,10 @@ def score_predictions(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a file of published predictions of the kind `form` on what they predict, such as `stereoset:de`.
+    """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
 
-    Of which kind the model was and by which protocol it was asked is read from the name of the file (see
-    `prediction_names`) where it is not given. The result is the same as that of a run, and with `out` it is written
-    there as well.
+    `kind` and `protocol` default to what the file name implies (see `prediction_names`). The result has the same format
+    as that of `evaluate`; `out` is a folder to write it to.
     """
     began = time.monotonic()
     path = Path(predictions)
@@ -52,16 +51,16 @@ def score_predictions(
     if len({portion.language for portion in predicted}) > 1:
         raise UsageError(f"Predictions are for one language, but {on} is for several; name one, as in stereoset:de.")
     if form == gest_predictions.FORM:
-        found = gest_predictions.read_gest_predictions(path, predicted, model=model)
+        read = gest_predictions.read_gest_predictions(path, predicted, model=model)
         name = model or gest_predictions.model_of(path)
-        templates = int(found.scores["part"].nunique())
-        way = Way(kind or gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
-        by_part = dict.fromkeys(found.scores["part"].unique(), way)
+        templates = int(read.scores["part"].nunique())
+        method = ScoringMethod(kind or gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
+        by_part = dict.fromkeys(read.scores["part"].unique(), method)
     else:
-        found = _association_predictions(path, form, on, predicted, model)
+        read = _association_predictions(path, form, on, predicted, model)
         name = model or path.stem
-        by_part = ways(path.stem, kind, protocol)
-    scores = found.scores.assign(protocol=[by_part[part].protocol for part in found.scores["part"]])
+        by_part = scoring_methods(path.stem, kind, protocol)
+    scores = read.scores.assign(protocol=[by_part[part].protocol for part in read.scores["part"]])
     askings = [
         Asking(name, benchmark, part, language, by_part[part].protocol, by_part[part].family, by_part[part].kind)
         for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
@@ -75,18 +74,18 @@ def score_predictions(
         ),
         manifest=make_manifest(
             request,
-            models=[{"name": name, "predictions": {file.name: sha256_of(file) for file in found.files or (path,)}}],
+            models=[{"name": name, "predictions": {file.name: sha256_of(file) for file in read.files or (path,)}}],
             data=[{**portion.describe(), "available": len(portion.items)} for portion in predicted],
             asked=to_dicts(askings),
             margins=margins,
             notes=_notes(path, askings),
             refused=[
                 {"model": name, **label[part], "reason": f"{path.name} has no predictions for it."}
-                for part in found.absent
+                for part in read.absent
             ],
             skipped=[
                 {"model": name, **label[part_of[skip.item]], "item": skip.item, "reason": skip.reason}
-                for skip in found.skipped
+                for skip in read.skipped
             ],
             seconds=time.monotonic() - began,
         ),
@@ -98,12 +97,12 @@ def score_predictions(
 
 
 def _notes(path: Path, askings: Sequence[Asking]) -> list[str]:
-    """How the predictions are taken to have been made, so that a reader can object."""
-    said = dict.fromkeys(
+    """Notes on how the predictions are assumed to have been made."""
+    methods = dict.fromkeys(
         f"{asking.part}: {asking.kind or 'unknown'} model, {asking.family}, protocol {asking.protocol}"
         for asking in askings
     )
-    notes = [f"Read from the name {path.name}, or as given: {'; '.join(said)}."]
+    notes = [f"Read from the name {path.name}, or as given: {'; '.join(methods)}."]
     if any(asking.kind is None for asking in askings):
         notes.append("What kind of model it was is not known; name it with --kind, so that it can be compared.")
     return notes

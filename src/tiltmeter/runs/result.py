@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import write_text, written_whole
+from tiltmeter.files import atomic_write, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
@@ -20,9 +20,9 @@ MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found: the scores, the measures made of them, and how both came about.
+    """The result of a run: scores, records of measures, and manifest.
 
-    `items` are the texts of the items as they were measured; runs of earlier versions have none.
+    `items` are the texts of the items as they were measured; None for runs of earlier versions.
     """
 
     scores: pd.DataFrame
@@ -32,23 +32,23 @@ class Result:
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """The measures as a data frame, one row for each number."""
+        """The records as a data frame."""
         return to_frame(self.records)
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Write the run's folder.
 
-        A folder that holds another run is left alone unless `force` is given; the same request may write its folder
-        again. The manifest comes last: where there is one, the run is complete.
+        A folder with another run is not overwritten unless `force` is given; one with the same request is. The manifest
+        is written last, so a folder with a manifest is complete.
         """
         folder = Path(folder)
         refuse_other_run(folder, self.manifest["request"], force=force)
         (folder / MANIFEST).unlink(missing_ok=True)
-        with written_whole(folder / SCORES) as part:
+        with atomic_write(folder / SCORES) as part:
             self.scores.to_parquet(part, index=False)
         (folder / ITEMS).unlink(missing_ok=True)
         if self.items is not None:
-            with written_whole(folder / ITEMS) as part:
+            with atomic_write(folder / ITEMS) as part:
                 self.items.to_parquet(part, index=False, schema=SCHEMA)
         write_text(folder / MEASURES, _json(to_dicts(self.records)))
         write_text(folder / MANIFEST, _json(self.manifest))
@@ -68,7 +68,7 @@ class Result:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
             records = from_dicts(rows)
             if not all("verdict" in row for row in rows):
-                # Runs that were made before records had verdicts are measured again, from their scores.
+                # Written before records had verdicts.
                 records = measure_again(scores, manifest)
             items = pd.read_parquet(folder / ITEMS) if (folder / ITEMS).is_file() else None
             return cls(scores=scores, records=records, manifest=manifest, items=items)
@@ -77,20 +77,20 @@ class Result:
 
 
 def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
-    """Stop before a finished run is overwritten by a different one."""
+    """Raise an error if a folder holds a finished run with another request."""
     manifest = folder / MANIFEST
     if force or not manifest.is_file():
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file, not a folder; choose another place with --out.")
         return
     try:
-        there = json.loads(manifest.read_text(encoding="utf-8"))["request"]
+        existing = json.loads(manifest.read_text(encoding="utf-8"))["request"]
     except (OSError, ValueError, KeyError, TypeError):
-        there = None
-    if there != json.loads(json.dumps(request)):
+        existing = None
+    if existing != json.loads(json.dumps(request)):
         raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")
 
 
 def _json(value: object) -> str:
-    # A NaN would make a file that other programs cannot read.
+    # NaN is not valid JSON.
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

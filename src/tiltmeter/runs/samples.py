@@ -1,4 +1,4 @@
-"""What was measured on a sample of its items: that is said wherever its numbers are."""
+"""Notes on runs that were measured on a sample of the items."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from tiltmeter.measures.records import OVERALL
 
 
-def samples_of(
+def sample_notes(
     manifest: Mapping[str, Any], benchmark: str | None = None, names: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """A sentence for each data set of which a run holds a sample; of one benchmark, where that is named.
+    """A sentence for each sampled data set of a run, or of one benchmark.
 
-    `names` are what a report calls the benchmarks.
+    `names` are the display names of benchmarks in a report.
 
     >>> entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 100, "available": 2106}
-    >>> list(samples_of({"data": [entry]}))
+    >>> list(sample_notes({"data": [entry]}))
     ['A sample: 100 of the 2,106 items of stereoset/intrasentence:en (--limit).']
     """
     for entry in manifest.get("data", ()):
@@ -25,15 +25,15 @@ def samples_of(
             yield f"A sample: {count} of {name}{part}:{entry['language']} (--limit)."
 
 
-def sample_of(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:
-    """`a sample of 100 of 2,106 items` for what one number was measured on; nothing where that was all there is."""
+def sample_note(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:
+    """`a sample of 100 of 2,106 items` for one part and language; empty if all items were measured."""
     items = available = 0
     for entry in manifest.get("data", ()):
-        there = str(entry["part"])
+        entry_part = str(entry["part"])
         if (entry["benchmark"], entry["language"]) != (benchmark, language):
             continue
-        # A benchmark that asks all items in several parts, as GEST does, has one entry for all of them.
-        if part in (there, OVERALL) or there == "all":
+        # Benchmarks that ask all items in several parts, as GEST does, have one entry with the part "all".
+        if part in (entry_part, OVERALL) or entry_part == "all":
             items += int(entry.get("items") or 0)
             available += int(entry.get("available") or entry.get("items") or 0)
     return f"a sample of {items:,} of {available:,} items" if items < available else ""

@@ -11,32 +11,32 @@ from tiltmeter.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class TranslationFile:
-    """The translations of a file by their sources, in the form that `normal` gives them.
+    """The translations of a file by source, both normalised by `normalize_text`.
 
-    `repeated` counts the rows whose source was there before: the last one counts.
+    `repeated` is the number of rows whose source occurs before; the last translation is used.
     """
 
     translations: dict[str, str]
     repeated: int
 
     def matched(self, sentences: Iterable[str]) -> int:
-        """How many sources are among these sentences."""
-        return len(self.translations.keys() & set(map(normal, sentences)))
+        """The number of sources among these sentences."""
+        return len(self.translations.keys() & set(map(normalize_text, sentences)))
 
 
-def normal(text: str) -> str:
-    """The text in Unicode's composed form, with single spaces: what is the same to a reader is the same here.
+def normalize_text(text: str) -> str:
+    """The text in Unicode normalisation form C, with single spaces.
 
-    >>> normal(" Cafe\\u0301  at noon ")
+    >>> normalize_text(" Cafe\\u0301  at noon ")
     'Café at noon'
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def read_translation_file(path: Path) -> TranslationFile:
-    """Read a file of translations; a row without a translation is as good as no row."""
-    rows = [(normal(source), normal(translation)) for source, translation in read_translations(path)]
-    found = {source: translation for source, translation in rows if translation}
-    if not found:
+    """Read a file of translations, ignoring rows without a translation."""
+    rows = [(normalize_text(source), normalize_text(translation)) for source, translation in read_translations(path)]
+    translations = {source: translation for source, translation in rows if translation}
+    if not translations:
         raise DataError(f"{path} has no translation: each row should have a sentence in `from` and another in `to`.")
-    return TranslationFile(found, sum(bool(translation) for _, translation in rows) - len(found))
+    return TranslationFile(translations, sum(bool(translation) for _, translation in rows) - len(translations))

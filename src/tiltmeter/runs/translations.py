@@ -1,4 +1,4 @@
-"""Runs of translation systems: English sentences that show no gender, in languages that have to choose one."""
+"""Runs of translation systems: gender-neutral English sentences, translated into languages that mark gender."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,19 +17,19 @@ from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem, attributes
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
-from tiltmeter.measures.rule import settle
-from tiltmeter.runs.asking import Asking, annotated, to_dicts
+from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.runs.asking import Asking, to_dicts, with_family_and_kind
 from tiltmeter.runs.evaluate import Watch, limited
+from tiltmeter.runs.gender_finders import GenderFinder, open_gender_finder, protocol_of
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import read_margins
-from tiltmeter.runs.portions import WHOLE, Portion, portions
+from tiltmeter.runs.portions import UNDIVIDED, Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.runs.speakers import Speaker, open_speaker, protocol_of
-from tiltmeter.runs.translation_files import normal, read_translation_file
+from tiltmeter.runs.translation_files import normalize_text, read_translation_file
 from tiltmeter.translators import Translator, open_translator
 from tiltmeter.translators.base import SOURCE
-from tiltmeter.translators.cost import characters, refuse_unless
+from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
 from tiltmeter.translators.translation_store import TranslationStore
 
@@ -44,7 +44,7 @@ _SCORES = {"masculine": MASCULINE, "feminine": FEMININE}
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What is measured: English sentences, and the languages that they are to be in."""
+    """English sentences and the target languages."""
 
     benchmark: str
     languages: tuple[str, ...]
@@ -53,29 +53,30 @@ class _Target:
     available: int | None = None
 
     def label(self, language: str) -> dict[str, str]:
-        return {"benchmark": self.benchmark, "part": WHOLE, "language": language}
+        return {"benchmark": self.benchmark, "part": UNDIVIDED, "language": language}
 
     def limited(self, limit: int | None) -> "_Target":
-        """The same with at most `limit` sentences."""
+        """The target with at most `limit` sentences."""
         if limit is not None and limit < 1:
             raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
         return replace(self, sentences=limited(self.sentences, limit), available=len(self.sentences.items))
 
     def portions(self) -> list[Portion]:
-        """The English sentences, once for each language they are translated into."""
+        """The English sentences, once for each target language."""
         return [
-            replace(self.sentences, name=self.benchmark, part=WHOLE, language=language) for language in self.languages
+            replace(self.sentences, name=self.benchmark, part=UNDIVIDED, language=language)
+            for language in self.languages
         ]
 
     def describe(self) -> list[dict[str, Any]]:
-        about = {
+        entry = {
             "source": self.sentences.name,
             "items": len(self.sentences.items),
             "available": self.available or len(self.sentences.items),
             "files": self.sentences.files,
             "edition": self.edition,
         }
-        return [{**self.label(language), **about} for language in self.languages]
+        return [{**self.label(language), **entry} for language in self.languages]
 
 
 @hashed_once()
@@ -91,11 +92,11 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a CSV file of translations, with the columns `from` and `to`, that a system made of GEST's sentences.
+    """Score a CSV file, with the columns `from` and `to`, of a system's translations of GEST's sentences.
 
-    `on` names the language, as in `gest-mt:sk`. Without an `edition` it is the one that has more of the file's
-    sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the translations parsed. The
-    result is that of a run, and with `out` it is written there as well.
+    `on` names the language, as in `gest-mt:sk`. `edition` defaults to the one with more of the file's sentences.
+    `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the parsed translations. `out` is a folder to
+    write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -112,25 +113,31 @@ def score_translations(
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     file = read_translation_file(path)
-    targets = [_target(on, one) for one in (_editions(on) if edition is None else (edition,))]
-    # On a tie the latest edition, which comes first.
-    whole = max(targets, key=lambda one: file.matched(item.sentence for item in one.sentences.items))
-    target = whole.limited(limit)
+    targets = [_target(on, name) for name in (_editions(on) if edition is None else (edition,))]
+    # `max` returns the first of several maxima, which is the latest edition.
+    unlimited = max(targets, key=lambda target: file.matched(item.sentence for item in target.sentences.items))
+    target = unlimited.limited(limit)
     if len(target.languages) != 1:
         raise UsageError(f"A file of translations is for one language, but {on} is for several; name one of them.")
     (language,) = target.languages
     items: Sequence[GestItem] = target.sentences.items
-    matched = file.matched(item.sentence for item in whole.sentences.items)
+    matched = file.matched(item.sentence for item in unlimited.sentences.items)
     if not matched:
         raise DataError(
             f"{path} translates no sentence of {target.sentences.name}: its column `from` should hold the English "
             "sentences as they are there."
         )
-    found = {item.id: file.translations[text] for item in items if (text := normal(item.sentence)) in file.translations}
-    scores, skipped = _scored(system, target, language, found, open_speaker(gender_from, language), gender_from)
+    matching = {
+        item.id: file.translations[text]
+        for item in items
+        if (text := normalize_text(item.sentence)) in file.translations
+    }
+    scores, skipped = _scored(
+        system, target, language, matching, open_gender_finder(gender_from, language), gender_from
+    )
     counts = {
-        "translated": len(found),
-        "missing": len(items) - len(found),
+        "translated": len(matching),
+        "missing": len(items) - len(matching),
         "unmatched": len(file.translations) - matched,
         "duplicates": file.repeated,
     }
@@ -180,8 +187,8 @@ def evaluate_translator(
     """Translate GEST's sentences with a system, and score the translations.
 
     `translator` is a name such as `nllb:facebook/nllb-200-distilled-600M` or `deepl` (see `tiltmeter.translators`), or
-    any object that translates. `on` names the languages, as in `gest-mt:sk,uk`. Nothing is sent to a paid service
-    unless `yes` is given: without it the error says what it would cost. Translations are kept as they come.
+    a `Translator`. `on` names the languages, as in `gest-mt:sk,uk`. Nothing is sent to a paid service without `yes`;
+    the error states the cost. Translations are cached as they arrive.
     """
     began = time.monotonic()
     opened = (
@@ -205,8 +212,8 @@ def evaluate_translator(
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     target = _target(on, edition or LATEST).limited(limit)
-    # Whatever can go wrong for nothing should go wrong before the first sentence is sent.
-    speakers = {language: open_speaker(gender_from, language) for language in target.languages}
+    # Errors that cost nothing come before the first sentence is sent.
+    finders = {language: open_gender_finder(gender_from, language) for language in target.languages}
     for language in target.languages:
         opened.check(language)
     items: Sequence[GestItem] = target.sentences.items
@@ -215,26 +222,26 @@ def evaluate_translator(
     skipped: list[dict[str, str]] = []
     with TranslationStore(cache_dir() / "translations.sqlite") as store:
         left = {language: pending(opened, texts, language, store) for language in target.languages}
-        refuse_unless(yes, opened, left)
-        for language, speaker in speakers.items():
+        require_consent(yes, opened, left)
+        for language, finder in finders.items():
             with watch(f"{name} ({language})") as report:
-                made = translate_all(opened, texts, language, store, _told(report))
-            found = {item.id: made[item.sentence] for item in items}
-            scores, unparsed = _scored(name, target, language, found, speaker, gender_from)
+                made = translate_all(opened, texts, language, store, _progress_callback(report))
+            translations = {item.id: made[item.sentence] for item in items}
+            scores, unparsed = _scored(name, target, language, translations, finder, gender_from)
             tables.append(scores)
             skipped += unparsed
-        about = {
+        model_entry = {
             "name": name,
             "translator": opened.name,
             "key": opened.key,
-            "sent": {language: len(some) for language, some in left.items()},
+            "sent": {language: len(sentences) for language, sentences in left.items()},
             "characters": characters(left),
-            "made": {language: store.made(opened.key, language) for language in target.languages},
+            "made": {language: store.creation_times(opened.key, language) for language in target.languages},
         }
     result = _result(
         request,
         tables,
-        models=[about],
+        models=[model_entry],
         target=target,
         margins=margins,
         skipped=skipped,
@@ -246,17 +253,17 @@ def evaluate_translator(
     return result
 
 
-def _told(report: Callable[[Progress], None]) -> Callable[[int, int], None]:
+def _progress_callback(report: Callable[[Progress], None]) -> Callable[[int, int], None]:
     return lambda done, wanted: report(Progress(done, wanted, 0.0))
 
 
 def _editions(on: str) -> tuple[str, ...]:
-    """The editions that a file may have been made from, the latest first."""
+    """The editions that a file may be for, the latest first."""
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
 def _target(on: str, edition: str) -> _Target:
-    """What a specification such as `gest-mt:sk` asks for; the language after the colon is the one translated into."""
+    """The target of a specification such as `gest-mt:sk`, where `sk` is the target language."""
     spec = parse_spec(on)
     if spec.path is not None:
         source = str(spec.path)
@@ -287,17 +294,17 @@ def _scored(
     target: _Target,
     language: str,
     translations: Mapping[str, str],
-    speaker: Speaker,
+    finder: GenderFinder,
     gender_from: str,
 ) -> tuple[pd.DataFrame, list[dict[str, str]]]:
-    """The table of scores of some translations, by the ids of their items, and the items that have none."""
+    """The scores of translations (by item id), and the items that could not be scored."""
     label = target.label(language)
     rows: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     for item in target.sentences.items:
         translation = translations.get(item.id)
-        found = speaker(translation) if translation is not None else None
-        if found is None:
+        speaker = finder(translation) if translation is not None else None
+        if speaker is None:
             reason = NOT_TRANSLATED if translation is None else NOT_PARSED
             skipped.append({"model": system, **label, "item": item.id, "reason": reason})
             continue
@@ -306,9 +313,9 @@ def _scored(
                 "model": system,
                 **label,
                 "item": item.id,
-                "candidate": " ".join(found.cue),
+                "candidate": " ".join(speaker.cue),
                 "role": ROLE,
-                "score": _SCORES.get(found.gender or ""),
+                "score": _SCORES.get(speaker.gender or ""),
                 **attributes(item),
                 "translation": translation,
                 "protocol": protocol_of(gender_from),
@@ -316,7 +323,7 @@ def _scored(
         )
     if not rows:
         raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0]['reason']}.")
-    # As a number even where no translation has a gender: a column of None alone would have no type.
+    # Without the cast, a column of None only has no numeric type.
     return pd.DataFrame(rows).astype({"score": float}), skipped
 
 
@@ -349,7 +356,7 @@ def _result(
     )
     return Result(
         scores=scores,
-        records=annotated(settle(measure(scores, margins=margins)), askings),
+        records=with_family_and_kind(assign_verdicts(measure(scores, margins=margins)), askings),
         manifest=manifest,
         items=item_table(target.portions()),
     )

@@ -1,7 +1,4 @@
-"""Translation systems: who translates, and how translations are kept, paid for and tried again.
-
-One file for each system; `open_translator` finds them by name.
-"""
+"""Machine translation systems, one module each, and storage, cost and retries of translations."""
 
 from collections.abc import Callable
 
@@ -21,13 +18,13 @@ def open_translator(
     dtype: str = "auto",
     trust_remote_code: bool = False,
 ) -> Translator:
-    """The translation system called `name`, in one of the forms of `NAMES`.
+    """Open the translation system called `name` (see `NAMES`).
 
-    The options are for models that run here: `beams` for the search (None: as the model's own generation config
-    says), the others as everywhere.
+    The options apply to local models: `beams` is the beam width (None: the model's generation config), the others are
+    those of `open_model`.
     """
 
-    # Each import waits until its system is asked for: torch takes seconds, and the services are extras.
+    # Imported on use: torch takes seconds to import, and the services need extras.
     def nllb(model: str) -> Translator:
         from tiltmeter.translators.nllb import open_nllb
 
@@ -64,15 +61,15 @@ def open_translator(
         return LibreTranslator(url)
 
     services: dict[str, Callable[[], Translator]] = {"amazon": amazon, "deepl": deepl, "google": google}
-    others: dict[str, Callable[[str], Translator]] = {
+    with_argument: dict[str, Callable[[str], Translator]] = {
         "nllb": nllb,
         "apertium": apertium,
         "apy": apy,
         "libretranslate": libretranslate,
     }
-    system, _, what = name.partition(":")
-    if system in services and not what:
+    system, _, argument = name.partition(":")
+    if system in services and not argument:
         return services[system]()
-    if system in others and what:
-        return others[system](what)
+    if system in with_argument and argument:
+        return with_argument[system](argument)
     raise UsageError(f"{name!r} is not a translation system; choose {', '.join(NAMES)}.")

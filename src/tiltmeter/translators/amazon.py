@@ -1,31 +1,31 @@
-"""Amazon Translate, through boto3. Credentials and region are found as every AWS tool finds them."""
+"""Amazon Translate through boto3, with the usual AWS credentials and region settings."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, extra
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.base import SOURCE, Price, import_extra
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 SERVICE = "Amazon Translate"
-# Errors that come with a status of 400 and yet pass.
+# Transient errors that have HTTP status 400.
 _THROTTLED = ("ThrottlingException", "TooManyRequestsException", "LimitExceededException")
 
 
 class AmazonTranslator:
-    """Amazon Translate; `endpoint` is another address that speaks its protocol."""
+    """Amazon Translate; `endpoint` overrides its address."""
 
     name = "amazon"
     key = "amazon"
     price = Price(15.0, "USD", "AWS price list for standard text translation, 2024")
-    at_once = 1
+    batch_size = 1
 
     def __init__(self, endpoint: str | None = None) -> None:
-        boto3 = extra("boto3", "amazon", SERVICE)
-        self._errors = extra("botocore.exceptions", "amazon", SERVICE)
-        config = extra("botocore.config", "amazon", SERVICE).Config(retries={"total_max_attempts": 1})
+        boto3 = import_extra("boto3", "amazon", SERVICE)
+        self._errors = import_extra("botocore.exceptions", "amazon", SERVICE)
+        config = import_extra("botocore.config", "amazon", SERVICE).Config(retries={"total_max_attempts": 1})
         try:
-            # A session of its own: the default one remembers the credentials of whoever used it first.
+            # Not the default session, which caches the credentials of its first use.
             self._client: Any = boto3.Session().client("translate", endpoint_url=endpoint, config=config)
         except self._errors.NoRegionError as error:
             raise UsageError(
@@ -35,11 +35,11 @@ class AmazonTranslator:
             raise UsageError(f"{SERVICE} cannot be set up from your AWS configuration: {error}.") from error
 
     def check(self, language: str) -> None:
-        """All languages of GEST but Belarusian are there; the service itself refuses the others."""
+        """No check: the service refuses unsupported languages (of GEST's, only Belarusian)."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations; a request for each."""
-        return [patiently(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
+        """The translations, with one request for each text."""
+        return [with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
 
     def _send(self, text: str, language: str) -> str:
         errors = self._errors
@@ -50,14 +50,14 @@ class AmazonTranslator:
                 f"{SERVICE} needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`."
             ) from error
         except errors.ClientError as error:
-            about = error.response.get("ResponseMetadata", {})
-            code, status = error.response.get("Error", {}).get("Code", ""), about.get("HTTPStatusCode", 0)
-            if code in _THROTTLED or may_pass(status):
-                after = retry_after(about.get("HTTPHeaders", {}).get("retry-after"))
-                raise PassingFailure(f"it answers {status} {code}", after) from error
+            metadata = error.response.get("ResponseMetadata", {})
+            code, status = error.response.get("Error", {}).get("Code", ""), metadata.get("HTTPStatusCode", 0)
+            if code in _THROTTLED or is_transient(status):
+                after = parse_retry_after(metadata.get("HTTPHeaders", {}).get("retry-after"))
+                raise TransientError(f"it answers {status} {code}", after) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {error}.") from error
         except (errors.HTTPClientError, errors.ConnectionError) as error:
-            raise PassingFailure(str(error)) from error
+            raise TransientError(str(error)) from error
         except errors.BotoCoreError as error:
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {error}.") from error
         return str(answer["TranslatedText"])

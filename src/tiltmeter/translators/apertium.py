@@ -1,4 +1,4 @@
-"""Apertium, the rule-based system, as a program on this machine."""
+"""Apertium, a rule-based system, as a local program."""
 
 import hashlib
 import re
@@ -12,15 +12,15 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators.base import SOURCE, THREE_LETTERS
 
 PROGRAM = "apertium"
-# Croatian and Serbian are one language to Apertium.
-_UNDER = {"hr": "hbs", "sr": "hbs"}
+# Apertium treats Croatian and Serbian as one language.
+_MACROLANGUAGE = {"hr": "hbs", "sr": "hbs"}
 
 
 class ApertiumTranslator:
     """One translation direction of Apertium, such as eng-spa."""
 
     price = None
-    at_once = 50
+    batch_size = 50
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -30,16 +30,16 @@ class ApertiumTranslator:
                 "Apertium is not installed; on Debian and Ubuntu get it with `apt install apertium apertium-eng-spa`, "
                 "or the package of your languages."
             )
-        there = _run(["-l"], "").split()
-        if mode not in there:
+        installed = _run(["-l"], "").split()
+        if mode not in installed:
             raise UsageError(
-                f"Apertium has no direction {mode!r} here; it has {', '.join(there) or 'none'}. Install the package of "
-                "your languages, such as apertium-eng-spa."
+                f"Apertium has no direction {mode!r} here; it has {', '.join(installed) or 'none'}. Install the "
+                "package of your languages, such as apertium-eng-spa."
             )
 
     @cached_property
     def key(self) -> str:
-        """The program's version and a hash of its dictionaries and rules, as far as they can be found."""
+        """The program's version and a hash of its dictionaries and rules, if their files are found."""
         version = _run(["-V"], "").strip()
         digest = hashlib.sha256()
         for file in _data_files(self.mode):
@@ -47,18 +47,18 @@ class ApertiumTranslator:
         return f"apertium {self.mode} {version} {digest.hexdigest()[:16]}"
 
     def check(self, language: str) -> None:
-        """Refuse a language that the direction does not lead to, or one from elsewhere than English."""
+        """Raise a UsageError unless the direction is from English to this language."""
         source, _, target = self.mode.partition("-")
-        codes = {language, THREE_LETTERS.get(language), _UNDER.get(language)}
+        codes = {language, THREE_LETTERS.get(language), _MACROLANGUAGE.get(language)}
         if source not in (SOURCE, THREE_LETTERS[SOURCE]) or target.partition("_")[0] not in codes:
             raise UsageError(f"Apertium's direction {self.mode} does not lead from English to {language!r}.")
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode has it
-        """The translations, in one go of the program; unknown words are left as they are."""
-        # One line is one text: a line break within a text would make two of it.
+        """The translations, in one call of the program; unknown words stay untranslated."""
+        # The program translates line by line, so line breaks within texts are removed.
         lines = [" ".join(text.split()) for text in texts]
-        found = _run(["-u", self.mode], "\n".join(lines) + "\n").splitlines()
-        return [" ".join(line.split()) for line in found]
+        translated = _run(["-u", self.mode], "\n".join(lines) + "\n").splitlines()
+        return [" ".join(line.split()) for line in translated]
 
 
 def _run(arguments: Sequence[str], text: str) -> str:
@@ -72,7 +72,7 @@ def _run(arguments: Sequence[str], text: str) -> str:
 
 
 def _data_files(mode: str) -> list[Path]:
-    """The files that the direction's pipeline names."""
+    """The pipeline file of the direction, and the files it refers to."""
     program = Path(shutil.which(PROGRAM) or PROGRAM).resolve()
     pipeline = program.parents[1] / "share" / "apertium" / "modes" / f"{mode}.mode"
     if not pipeline.is_file():

@@ -1,4 +1,4 @@
-"""What every translation system gives, and what its file may use to say why it cannot."""
+"""The protocol `Translator`, and helpers for its implementations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tiltmeter.errors import UsageError
 
 SOURCE = "en"
 
-# ISO 639-3, where a system wants it; other languages are passed on as they are.
+# ISO 639-3 codes, for systems that need them; other languages are passed unchanged.
 THREE_LETTERS = {
     "be": "bel",
     "cs": "ces",
@@ -27,11 +27,11 @@ THREE_LETTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a service asks for a million characters, and whose price list says so."""
+    """The price of a service per million characters, and the price list it is from."""
 
     per_million: float
     currency: str
-    according_to: str
+    price_list: str
 
 
 class Translator(Protocol):
@@ -39,29 +39,29 @@ class Translator(Protocol):
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """The name in results."""
 
     @property
     def key(self) -> str:
-        """Names everything that a translation depends on besides the sentence and the language."""
+        """Identifies everything besides sentence and language that a translation depends on; key of the store."""
 
     @property
     def price(self) -> Price | None:
-        """What it costs; None where nothing is paid."""
+        """The price; None if the system is free."""
 
     @property
-    def at_once(self) -> int:
-        """How many sentences one request takes."""
+    def batch_size(self) -> int:
+        """The maximum number of sentences per request."""
 
     def check(self, language: str) -> None:
-        """Refuse a language that this system cannot translate into, as far as that can be told for nothing."""
+        """Raise a UsageError for an unsupported target language, if that is known without a request."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations, in the order of the texts: all of them, or a ModelError."""
+        """The translations of all texts in their order; a ModelError if any fails."""
 
 
-def extra(module: str, name: str, service: str) -> Any:
-    """A module that comes with an extra."""
+def import_extra(module: str, name: str, service: str) -> Any:
+    """Import a module of an optional dependency; a UsageError names the extra `name` if it is not installed."""
     try:
         return import_module(module)
     except ImportError as error:

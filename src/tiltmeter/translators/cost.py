@@ -1,4 +1,4 @@
-"""What a paid service will ask for, said before anything is sent."""
+"""The cost of a paid translation service, reported before anything is sent."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,12 +7,12 @@ from tiltmeter.translators.base import Translator
 
 
 def characters(pending: Mapping[str, Sequence[str]]) -> int:
-    """The characters of all sentences; the services count spaces and full stops too."""
+    """The number of characters of all sentences, including spaces and punctuation, as services bill them."""
     return sum(len(text) for texts in pending.values() for text in texts)
 
 
-def refuse_unless(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
-    """Stop before sentences (by language) go to a paid service, unless the user has said yes to it."""
+def require_consent(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
+    """Raise a UsageError with the cost of the pending sentences (by language), unless confirmed with `yes`."""
     price = translator.price
     count = characters(pending)
     if price is None or yes or not count:
@@ -22,6 +22,6 @@ def refuse_unless(yes: bool, translator: Translator, pending: Mapping[str, Seque
     raise UsageError(
         f"This would send {sentences:,} sentences, {count:,} characters, to {translator.name}, for translations into "
         f"{', '.join(language for language, texts in pending.items() if texts)}: about {cost:,.2f} {price.currency} at "
-        f"{price.per_million:g} {price.currency} per million characters ({price.according_to}; your plan may differ). "
+        f"{price.per_million:g} {price.currency} per million characters ({price.price_list}; your plan may differ). "
         "Nothing was sent; pass --yes to go on."
     )

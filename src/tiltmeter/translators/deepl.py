@@ -1,12 +1,12 @@
-"""DeepL, through its own package. The key is in DEEPL_AUTH_KEY; DEEPL_SERVER_URL may name another server."""
+"""DeepL through its own package; the key is read from DEEPL_AUTH_KEY, another server from DEEPL_SERVER_URL."""
 
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, extra
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.base import SOURCE, Price, import_extra
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 SERVICE = "DeepL"
 
@@ -17,52 +17,52 @@ class DeepLTranslator:
     name = "deepl"
     key = "deepl"
     price = Price(25.0, "USD", "DeepL price list for API Pro, 2024")
-    at_once = 50
+    batch_size = 50
 
     def __init__(self) -> None:
-        self._deepl = extra("deepl", "deepl", SERVICE)
+        self._deepl = import_extra("deepl", "deepl", SERVICE)
         secret = os.environ.get("DEEPL_AUTH_KEY")
         if not secret:
             raise UsageError(
                 f"{SERVICE} needs a key: set DEEPL_AUTH_KEY to the one on your account's page of API keys."
             )
-        # The package tries again by itself, but does not heed Retry-After; `patiently` does.
+        # The package's own retries ignore Retry-After; `with_retries` is used instead.
         self._deepl.http_client.max_network_retries = 0
         client = getattr(self._deepl, "DeepLClient", self._deepl.Translator)
         self._client: Any = client(secret, server_url=os.environ.get("DEEPL_SERVER_URL") or None)
         self._retry_after: str | None = None
-        self._note_retry_after()
+        self._record_retry_after()
 
     def check(self, language: str) -> None:
-        """Which languages there are changes too often to be told here; the service itself refuses the others."""
+        """No check: the service refuses unsupported languages, and its list changes often."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        return patiently(lambda: self._send(list(texts), language), SERVICE)
+        return with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
         try:
-            found = self._client.translate_text(texts, source_lang=SOURCE.upper(), target_lang=language.upper())
+            results = self._client.translate_text(texts, source_lang=SOURCE.upper(), target_lang=language.upper())
         except self._deepl.AuthorizationException as error:
             raise UsageError(f"{SERVICE} does not accept the key in DEEPL_AUTH_KEY; set it to a valid one.") from error
         except self._deepl.DeepLException as error:
             reason = str(error).rstrip(".")
-            if error.should_retry or may_pass(error.http_status_code or 0):
-                raise PassingFailure(reason, retry_after(self._retry_after)) from error
+            if error.should_retry or is_transient(error.http_status_code or 0):
+                raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
-        return [str(one.text) for one in found]
+        return [str(result.text) for result in results]
 
-    def _note_retry_after(self) -> None:
-        """Look at the headers as they come by: the package's errors do not carry them."""
+    def _record_retry_after(self) -> None:
+        """Record the Retry-After header of each response, which the package's errors do not have."""
         session = getattr(getattr(self._client, "_client", None), "_session", None)
         if session is None:
-            return  # another version of the package: only the hint how long to wait is lost
+            return  # another version of the package: Retry-After is ignored
         send = session.send
 
-        def noting(*args: Any, **options: Any) -> Any:
+        def recording_send(*args: Any, **options: Any) -> Any:
             response = send(*args, **options)
             self._retry_after = response.headers.get("Retry-After")
             return response
 
-        session.send = noting
+        session.send = recording_send

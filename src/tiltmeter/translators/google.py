@@ -1,28 +1,28 @@
-"""Google Cloud Translation (Basic), through its own package and Google's application default credentials."""
+"""Google Cloud Translation (Basic) through its own package, with application default credentials."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, extra
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.base import SOURCE, Price, import_extra
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 SERVICE = "Google Translate"
 
 
 class GoogleTranslator:
-    """Google's neural model; `endpoint` is another address that speaks its protocol, with `credentials` of its own."""
+    """Google's neural model; `endpoint` and `credentials` override the defaults."""
 
     name = "google"
     key = "google nmt"
     price = Price(20.0, "USD", "Google Cloud price list for Translation Basic, 2024")
-    at_once = 50
+    batch_size = 50
 
     def __init__(self, endpoint: str | None = None, credentials: Any = None) -> None:
-        translate = extra("google.cloud.translate_v2", "google", SERVICE)
-        self._errors = extra("google.api_core.exceptions", "google", SERVICE)
-        self._auth = extra("google.auth.exceptions", "google", SERVICE)
-        self._requests = extra("requests.exceptions", "google", SERVICE)
+        translate = import_extra("google.cloud.translate_v2", "google", SERVICE)
+        self._errors = import_extra("google.api_core.exceptions", "google", SERVICE)
+        self._auth = import_extra("google.auth.exceptions", "google", SERVICE)
+        self._requests = import_extra("requests.exceptions", "google", SERVICE)
         options = {"api_endpoint": endpoint} if endpoint else None
         try:
             self._client: Any = translate.Client(credentials=credentials, client_options=options)
@@ -33,35 +33,35 @@ class GoogleTranslator:
             ) from error
 
     def check(self, language: str) -> None:
-        """All languages of GEST are there; the service itself refuses the others."""
+        """No check: the service refuses unsupported languages, and has all of GEST's."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        return patiently(lambda: self._send(list(texts), language), SERVICE)
+        return with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         try:
-            # As text, not as HTML, which is the default: there an apostrophe comes back as &#39;.
-            found = self._client.translate(
+            # The default format is HTML, in which an apostrophe is returned as &#39;.
+            results = self._client.translate(
                 texts, target_language=language, source_language=SOURCE, format_="text", model="nmt"
             )
         except self._errors.GoogleAPICallError as error:
-            # It answers 403, not 429, where a user sends too much in too short a time.
-            if may_pass(int(error.code or 0)) or _says_rate_limit(error):
+            # Per-user rate limits have status 403, not 429.
+            if is_transient(int(error.code or 0)) or _is_rate_limit(error):
                 headers = getattr(error.response, "headers", {})
-                raise PassingFailure(_reason(error), retry_after(headers.get("Retry-After"))) from error
+                raise TransientError(_reason(error), parse_retry_after(headers.get("Retry-After"))) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {_reason(error)}.") from error
         except (self._requests.RequestException, self._auth.TransportError) as error:
-            raise PassingFailure(_reason(error)) from error
+            raise TransientError(_reason(error)) from error
         except self._auth.GoogleAuthError as error:
             raise UsageError(
                 f"{SERVICE} does not accept your credentials ({_reason(error)}); renew them with `gcloud auth "
                 "application-default login`."
             ) from error
-        return [str(one["translatedText"]) for one in found]
+        return [str(result["translatedText"]) for result in results]
 
 
-def _says_rate_limit(error: Any) -> bool:
+def _is_rate_limit(error: Any) -> bool:
     return any("ratelimitexceeded" in str(entry.get("reason", "")).lower() for entry in error.errors)
 
 

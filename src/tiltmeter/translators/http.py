@@ -1,4 +1,4 @@
-"""JSON over HTTP, for the systems that one runs oneself."""
+"""JSON over HTTP, for self-hosted servers."""
 
 import json
 import urllib.error
@@ -9,21 +9,21 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.retries import PassingFailure, may_pass, patiently, retry_after
+from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 TIMEOUT = 120.0
 _LONGEST_MESSAGE = 200
 
 
 def base_url(url: str) -> str:
-    """The address without a slash at its end; a UsageError if it is none."""
+    """The URL without a trailing slash; a UsageError if it is not an http(s) URL."""
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         raise UsageError(f"{url!r} is not an http(s) address, such as http://localhost:5000.")
     return url.rstrip("/")
 
 
 def without_secret(url: str) -> str:
-    """The address without the name and password that may stand in it.
+    """The URL without user name and password.
 
     >>> without_secret("https://ada:secret@example.org/apy")
     'https://example.org/apy'
@@ -33,17 +33,17 @@ def without_secret(url: str) -> str:
 
 
 def post_json(url: str, content: Mapping[str, Any], service: str) -> Any:
-    """What the server answers to a JSON object."""
-    return _ask(url, json.dumps(content).encode(), "application/json", service)
+    """POST a JSON object and return the JSON response."""
+    return _post(url, json.dumps(content).encode(), "application/json", service)
 
 
 def post_form(url: str, fields: Mapping[str, str], service: str) -> Any:
-    """What the server answers, as JSON, to the fields of a form."""
-    return _ask(url, urlencode(fields).encode(), "application/x-www-form-urlencoded", service)
+    """POST form fields and return the JSON response."""
+    return _post(url, urlencode(fields).encode(), "application/x-www-form-urlencoded", service)
 
 
-def _ask(url: str, body: bytes, kind: str, service: str) -> Any:
-    request = urllib.request.Request(url, body, {"Content-Type": kind, "User-Agent": "tiltmeter"})
+def _post(url: str, body: bytes, content_type: str, service: str) -> Any:
+    request = urllib.request.Request(url, body, {"Content-Type": content_type, "User-Agent": "tiltmeter"})
 
     def send() -> bytes:
         try:
@@ -53,13 +53,13 @@ def _ask(url: str, body: bytes, kind: str, service: str) -> Any:
         except urllib.error.HTTPError as error:
             with error:
                 reason = f"it answers {error.code} {_message(error.read()) or error.reason}".rstrip(".")
-            if may_pass(error.code):
-                raise PassingFailure(reason, retry_after(error.headers.get("Retry-After"))) from error
+            if is_transient(error.code):
+                raise TransientError(reason, parse_retry_after(error.headers.get("Retry-After"))) from error
             raise ModelError(f"{service} at {without_secret(url)} does not translate: {reason}.") from error
         except (urllib.error.URLError, OSError, HTTPException) as error:
-            raise PassingFailure(str(getattr(error, "reason", None) or error or type(error).__name__)) from error
+            raise TransientError(str(getattr(error, "reason", None) or error or type(error).__name__)) from error
 
-    answer = patiently(send, f"{service} at {without_secret(url)}")
+    answer = with_retries(send, f"{service} at {without_secret(url)}")
     try:
         return json.loads(answer)
     except ValueError as error:
@@ -67,7 +67,7 @@ def _ask(url: str, body: bytes, kind: str, service: str) -> Any:
 
 
 def _message(body: bytes) -> str:
-    """What the server says went wrong, if it says so as these systems do."""
+    """The error message in a JSON response, under the keys that these servers use; empty if there is none."""
     try:
         content = json.loads(body)
     except ValueError:

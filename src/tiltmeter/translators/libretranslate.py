@@ -1,4 +1,4 @@
-"""Servers that anybody can run: Apertium APY and LibreTranslate."""
+"""Self-hosted servers: LibreTranslate and Apertium APY."""
 
 import os
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from tiltmeter.translators.http import base_url, post_form, post_json, without_s
 
 
 class LibreTranslator:
-    """A LibreTranslate server. If it wants a key, that is in LIBRETRANSLATE_API_KEY."""
+    """A LibreTranslate server; an API key is read from LIBRETRANSLATE_API_KEY."""
 
     price = None
-    at_once = 20
+    batch_size = 20
 
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
         self.name = self.key = f"libretranslate:{without_secret(self._url)}"
 
     def check(self, language: str) -> None:
-        """The server itself refuses the languages that it has no model for."""
+        """No check: the server refuses unsupported languages."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
@@ -28,27 +28,27 @@ class LibreTranslator:
         if secret := os.environ.get("LIBRETRANSLATE_API_KEY"):
             content["api_key"] = secret
         answer = post_json(f"{self._url}/translate", content, "LibreTranslate")
-        found = answer.get("translatedText") if isinstance(answer, dict) else None
-        if not isinstance(found, list):
+        translations = answer.get("translatedText") if isinstance(answer, dict) else None
+        if not isinstance(translations, list):
             raise ModelError(f"{self.name} gave no list of translations; check that it is a LibreTranslate server.")
-        return [str(text) for text in found]
+        return [str(text) for text in translations]
 
 
 class ApyTranslator:
-    """An Apertium APY server; unknown words are left as they are."""
+    """An Apertium APY server; unknown words stay untranslated."""
 
     price = None
-    at_once = 1
+    batch_size = 1
 
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
         self.name = self.key = f"apy:{without_secret(self._url)}"
 
     def check(self, language: str) -> None:
-        """The server itself refuses the directions that it does not have."""
+        """No check: the server refuses unsupported directions."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations; a request for each."""
+        """The translations, with one request for each text."""
         return [self._send(text, language) for text in texts]
 
     def _send(self, text: str, language: str) -> str:

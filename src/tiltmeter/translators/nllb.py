@@ -1,17 +1,20 @@
-"""Translation models that run here: NLLB, M2M100, mBART-50, and others that are told the language by a token."""
+"""Local translation models that take the target language as first token: NLLB, M2M100, mBART-50."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from transformers.utils import GENERATION_CONFIG_NAME
 
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.loaded_files import digest
 from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.translators.base import SOURCE
 
-# The codes of FLORES-200, by which NLLB knows languages, and those of mBART-50, which knows fewer.
+# Language codes of FLORES-200 (NLLB) and of mBART-50, which has fewer languages.
 FLORES = {
     "be": "bel_Cyrl",
     "cs": "ces_Latn",
@@ -33,37 +36,37 @@ MBART = {
     "sl": "sl_SI",
     "uk": "uk_UA",
 }
-# Sentences of GEST are a dozen words long; a model that goes on beyond this has lost its way.
-LONGEST = 200
-_AT_ONCE = {"cpu": 16}
-_AT_ONCE_ELSEWHERE = 128
+# Maximum number of generated tokens. GEST's sentences have about a dozen words; longer output is degenerate.
+MAX_NEW_TOKENS = 200
+_CPU_BATCH_SIZE = 16
+_GPU_BATCH_SIZE = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
-    """How a tokenizer names languages: English as a source, and the token that the translation begins with."""
+class LanguageCodes:
+    """How a tokenizer codes languages: English as the source, and the first token of a translation."""
 
     english: str
     codes: dict[str, str]
     token: str = "{}"
 
     def target(self, language: str) -> str:
-        """The token for a language; what is not listed is taken for the model's own code."""
+        """The token of a language; an unlisted language is taken as the model's own code."""
         return self.token.format(self.codes.get(language, language))
 
 
-CODINGS = (
-    Coding(FLORES[SOURCE], FLORES),
-    Coding(SOURCE, {}, "__{}__"),  # M2M100
-    Coding(MBART[SOURCE], MBART),
+LANGUAGE_CODES = (
+    LanguageCodes(FLORES[SOURCE], FLORES),
+    LanguageCodes(SOURCE, {}, "__{}__"),  # M2M100
+    LanguageCodes(MBART[SOURCE], MBART),
 )
 
 
 class NllbTranslator:
-    """An encoder-decoder that begins a translation with the token of its language.
+    """An encoder-decoder whose translations start with the token of the target language.
 
-    It searches as its generation config says (greedily, where that says nothing, as NLLB's does) or with `beams`
-    beams, and never samples.
+    Decoding follows the model's generation config (greedy by default, as for NLLB), or uses `beams` beams; it never
+    samples.
     """
 
     price = None
@@ -74,60 +77,63 @@ class NllbTranslator:
         self._model = model
         self._beams = beams
         self.name = f"nllb:{model.name}"
-        self.at_once = _AT_ONCE.get(model.device.type, _AT_ONCE_ELSEWHERE)
-        self._coding = self._find_coding()
+        self.batch_size = _CPU_BATCH_SIZE if model.device.type == "cpu" else _GPU_BATCH_SIZE
+        self._codes = self._find_codes()
 
     @property
     def key(self) -> str:
-        """The model's weights, and how it searches."""
-        return f"nllb {self._model.fingerprint('seq2seq')} beams {self._beams} longest {LONGEST}"
+        """The model's files, its generation config among them, and the decoding options."""
+        generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
+        files = digest(file for file in generation if file.is_file())
+        model = self._model.fingerprint("seq2seq")
+        return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}"
 
     def check(self, language: str) -> None:
-        """Refuse a language that the model has no token for."""
+        """Raise a UsageError if the model has no token for the language."""
         self._token(language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, as one batch."""
         tokenizer, model = self._model.tokenizer, self._model.answerer("seq2seq").model
-        tokenizer.src_lang = self._coding.english
+        tokenizer.src_lang = self._codes.english
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
-        with torch.inference_mode():
-            made = model.generate(  # type: ignore[operator]
+        with quiet_transformers(), torch.inference_mode():
+            generated = model.generate(  # type: ignore[operator]
                 **inputs,
                 forced_bos_token_id=self._token(language),
                 do_sample=False,
-                max_new_tokens=LONGEST,
+                max_new_tokens=MAX_NEW_TOKENS,
                 **options,
             )
-        return [str(text).strip() for text in tokenizer.batch_decode(made, skip_special_tokens=True)]
+        return [str(text).strip() for text in tokenizer.batch_decode(generated, skip_special_tokens=True)]
 
-    def _find_coding(self) -> Coding:
-        for coding in CODINGS:
-            if self._id(coding.token.format(coding.english)) is not None:
-                return coding
-        tried = ", ".join(coding.token.format(coding.english) for coding in CODINGS)
+    def _find_codes(self) -> LanguageCodes:
+        for codes in LANGUAGE_CODES:
+            if self._id(codes.token.format(codes.english)) is not None:
+                return codes
+        tried = ", ".join(codes.token.format(codes.english) for codes in LANGUAGE_CODES)
         raise ModelError(
             f"The tokenizer of {self._model.name} has no token for English ({tried}), so it cannot be told what to "
             "translate into."
         )
 
     def _token(self, language: str) -> int:
-        token = self._coding.target(language)
-        found = self._id(token)
-        if found is None:
+        token = self._codes.target(language)
+        token_id = self._id(token)
+        if token_id is None:
             raise UsageError(f"{self._model.name} does not translate into {language!r}: it has no token {token}.")
-        return found
+        return token_id
 
     def _id(self, token: str) -> int | None:
-        found = self._model.tokenizer.convert_tokens_to_ids(token)
-        return None if found is None or found == self._model.tokenizer.unk_token_id else int(found)
+        token_id = self._model.tokenizer.convert_tokens_to_ids(token)
+        return None if token_id is None or token_id == self._model.tokenizer.unk_token_id else int(token_id)
 
 
 def open_nllb(
     name: str, *, beams: int | None = None, device: str = "auto", dtype: str = "auto", trust_remote_code: bool = False
 ) -> NllbTranslator:
-    """The translation model called `name`: a folder or a hub id (`id@revision`)."""
+    """Open a translation model: `name` is a folder or a hub id (`id@revision`)."""
     model = open_model(
         name, kind="seq2seq", device=device, dtype=dtype, trust_remote_code=trust_remote_code, cache=cache_dir()
     )

@@ -1,4 +1,4 @@
-"""Trying again after a failure that may pass: throttling, a server's own errors, a broken connection."""
+"""Retries after transient failures: throttling, server errors, lost connections."""
 
 import random
 import time
@@ -9,34 +9,34 @@ from typing import TypeVar
 
 from tiltmeter.errors import ModelError
 
-Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds to wait before each new try, where the server does not say how long."""
-LONGEST = 120.0
-"""Seconds; a server that wants us to wait longer is left for another time."""
+"""Seconds to wait before each retry, unless the server sends Retry-After."""
+MAX_RETRY_AFTER = 120.0
+"""Seconds; a longer Retry-After is an error."""
 
-_TOO_EARLY, _TOO_MANY = 408, 429
+_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS = 408, 429
 
 
-class PassingFailure(Exception):  # noqa: N818 - most often it is none
-    """A request failed, but may not fail again. `after` is how many seconds the server asks to wait, if it says."""
+class TransientError(Exception):
+    """A request failed, and a retry may succeed; `after` is the server's Retry-After in seconds, if it sent one."""
 
     def __init__(self, reason: str, after: float | None = None) -> None:
         super().__init__(reason)
         self.after = after
 
 
-def may_pass(status: int) -> bool:
-    """Whether a request that was answered with this HTTP status should be tried again."""
-    return status in (_TOO_EARLY, _TOO_MANY) or status >= 500
+def is_transient(status: int) -> bool:
+    """Whether a request with this HTTP status should be retried."""
+    return status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or status >= 500
 
 
-def retry_after(header: str | None) -> float | None:
-    """The seconds in a Retry-After header, which holds a number or a date.
+def parse_retry_after(header: str | None) -> float | None:
+    """The seconds of a Retry-After header, which has a number or a date; None if it is missing or invalid.
 
-    >>> retry_after("7"), retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), retry_after(None), retry_after("soon")
-    (7.0, 0.0, None, None)
+    >>> [parse_retry_after(header) for header in ("7", "Wed, 21 Oct 2015 07:28:00 GMT", None, "soon")]
+    [7.0, 0.0, None, None]
     """
     if header is None:
         return None
@@ -44,21 +44,21 @@ def retry_after(header: str | None) -> float | None:
         return float(header)
     try:
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):  # no date, or one without a time zone
+    except (ValueError, TypeError):  # not a date, or one without a time zone
         return None
 
 
-def patiently(send: Callable[[], Given], service: str) -> Given:
-    """What `send` gives, tried again as long as it raises PassingFailure and there are pauses left."""
+def with_retries(send: Callable[[], Result], service: str) -> Result:
+    """Call `send`, and retry after a TransientError until `PAUSES` is exhausted."""
     for pause in (*PAUSES, None):
         try:
             return send()
-        except PassingFailure as failure:
+        except TransientError as failure:
             if pause is None:
                 raise ModelError(f"{service} went on failing, {len(PAUSES) + 1} times: {failure}.") from failure
-            # Runs that were throttled together should not all come back together.
+            # Jitter, so that parallel runs do not retry at the same time.
             wait = failure.after if failure.after is not None else pause * random.uniform(1.0, 1.25)
-            if wait > LONGEST:
+            if wait > MAX_RETRY_AFTER:
                 raise ModelError(f"{service} asks to be left alone for {wait:,.0f} seconds: {failure}.") from failure
             time.sleep(wait)
-    raise AssertionError("The last try gives or raises.")
+    raise AssertionError("unreachable: the last attempt returns or raises")

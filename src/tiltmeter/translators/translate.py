@@ -1,4 +1,4 @@
-"""Sentences in, translations out: what is stored is not sent again, and what comes is stored at once."""
+"""Translate sentences with a store: stored translations are reused, new ones are stored batch by batch."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -6,12 +6,12 @@ from tiltmeter.errors import ModelError
 from tiltmeter.translators.base import Translator
 from tiltmeter.translators.translation_store import TranslationStore
 
-# Told how many sentences are translated, of how many.
+# Called with the number of translated sentences and the total.
 Report = Callable[[int, int], None]
 
 
 def pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
-    """The sentences that are not stored yet, each once."""
+    """The distinct sentences without a stored translation."""
     wanted = list(dict.fromkeys(texts))
     stored = store.get(translator.key, language, wanted)
     return [text for text in wanted if text not in stored]
@@ -24,35 +24,39 @@ def translate_all(
     store: TranslationStore,
     report: Report = lambda _done, _all: None,
 ) -> dict[str, str]:
-    """The translations of all sentences, by sentence."""
+    """The translations of all sentences, keyed by sentence."""
     wanted = list(dict.fromkeys(texts))
-    found = store.get(translator.key, language, wanted)
-    report(len(found), len(wanted))
-    # Sentences of like length go together: a model that runs here pads the shorter ones.
-    left = sorted((text for text in wanted if text not in found), key=len, reverse=True)
-    for start in range(0, len(left), translator.at_once):
-        batch = left[start : start + translator.at_once]
+    translations = store.get(translator.key, language, wanted)
+    report(len(translations), len(wanted))
+    # Sorted by length, so that local models pad little.
+    missing = sorted((text for text in wanted if text not in translations), key=len, reverse=True)
+    for start in range(0, len(missing), translator.batch_size):
+        batch = missing[start : start + translator.batch_size]
         try:
-            found.update(_translated(translator, batch, language, store))
+            translations.update(_translate_batch(translator, batch, language, store))
         except ModelError as error:
             raise ModelError(
-                f"{error} {len(found):,} of {len(wanted):,} sentences are translated and kept; the same command goes "
-                "on from there."
+                f"{error} {len(translations):,} of {len(wanted):,} sentences are translated and kept; the same command "
+                "goes on from there."
             ) from error
-        report(len(found), len(wanted))
-    return found
+        report(len(translations), len(wanted))
+    return translations
 
 
-def _translated(translator: Translator, batch: Sequence[str], language: str, store: TranslationStore) -> dict[str, str]:
-    with store.turn(translator.key, language):
-        # Another run may have translated some of them while we waited.
-        found = store.get(translator.key, language, batch)
-        fresh = [text for text in batch if text not in found]
-        if not fresh:
-            return found
-        made = translator.translate(fresh, language)
-        if len(made) != len(fresh):
-            raise ModelError(f"{translator.name} was sent {len(fresh)} sentences and gave {len(made)} translations.")
-        new = dict(zip(fresh, made, strict=True))
+def _translate_batch(
+    translator: Translator, batch: Sequence[str], language: str, store: TranslationStore
+) -> dict[str, str]:
+    with store.lock(translator.key, language):
+        # Another run may have translated some of them in the meantime.
+        stored = store.get(translator.key, language, batch)
+        missing = [text for text in batch if text not in stored]
+        if not missing:
+            return stored
+        translated = translator.translate(missing, language)
+        if len(translated) != len(missing):
+            raise ModelError(
+                f"{translator.name} was sent {len(missing)} sentences and gave {len(translated)} translations."
+            )
+        new = dict(zip(missing, translated, strict=True))
         store.put(translator.key, language, new)
-        return found | new
+        return stored | new

@@ -1,4 +1,4 @@
-"""Translations on disk, so that no sentence is sent, or paid for, twice."""
+"""A persistent store of translations, so that no sentence is sent (or paid for) twice."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -19,49 +19,49 @@ CREATE TABLE IF NOT EXISTS translations (
     PRIMARY KEY (system, language, source)
 ) STRICT, WITHOUT ROWID;
 """
-# SQLite's own limit on the variables of one statement is far higher; this keeps statements small.
-_AT_ONCE = 500
+# Parameters per SELECT statement; SQLite's default limit is 32,766.
+_CHUNK_SIZE = 500
 
 
 class TranslationStore(Database):
     """Translations by system, language and sentence, in one SQLite file that several runs may use at once.
 
-    Each `put` is one transaction: a process killed at any moment loses at most the request it was waiting for.
+    Each `put` is one transaction: a killed process loses at most its current request.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        # What was paid for is synced to the disk.
-        super().__init__(str(path), _SCHEMA, synchronous="FULL", what="translations", way_out="move it away")
+        # FULL: translations may have been paid for, so every commit is synced to disk.
+        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy="move it away")
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
-        """The stored translations among those asked for."""
+        """The stored translations of these sentences, keyed by sentence."""
         wanted = list(sources)
-        found: dict[str, str] = {}
-        for start in range(0, len(wanted), _AT_ONCE):
-            chunk = wanted[start : start + _AT_ONCE]
+        translations: dict[str, str] = {}
+        for start in range(0, len(wanted), _CHUNK_SIZE):
+            chunk = wanted[start : start + _CHUNK_SIZE]
             query = (
                 "SELECT source, translation FROM translations WHERE system = ? AND language = ? "
                 f"AND source IN ({','.join('?' * len(chunk))})"
             )
-            found.update(self._db.execute(query, [system, language, *chunk]))
-        return found
+            translations.update(self._db.execute(query, [system, language, *chunk]))
+        return translations
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
-        """Keep translations; all of them or, if the process dies now, none."""
+        """Store translations in one transaction; existing ones are kept."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(system, language, source, translation, made) for source, translation in translations.items()]
         with self.transaction():
-            # The first translation stays: a result must not change because somebody asked again.
+            # The first translation is kept, so that results do not change when a sentence is sent again.
             self._db.executemany("INSERT OR IGNORE INTO translations VALUES (?, ?, ?, ?, ?)", rows)
 
-    def made(self, system: str, language: str) -> tuple[str, str] | None:
-        """When the first and the last translation of a system into a language were made; None if there is none."""
+    def creation_times(self, system: str, language: str) -> tuple[str, str] | None:
+        """The times of the first and last translation of a system into a language; None if there are none."""
         query = "SELECT min(made), max(made) FROM translations WHERE system = ? AND language = ?"
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
-    def turn(self, system: str, language: str) -> FileLock:
-        """A lock to be held from looking for translations to putting them: else two runs would pay for the same."""
+    def lock(self, system: str, language: str) -> FileLock:
+        """A lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock")

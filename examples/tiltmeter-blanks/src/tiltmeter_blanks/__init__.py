@@ -1,1 +1,1 @@
-"""An example of a package that brings a form, a benchmark, a measure and a data set."""
+"""An example plug-in package with a form, a benchmark, a measure and a data set."""

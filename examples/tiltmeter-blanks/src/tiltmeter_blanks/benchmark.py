@@ -1,4 +1,4 @@
-"""The benchmark: how likely a causal model finds the sentence with either word."""
+"""The benchmark: the log-likelihood of the sentence with each word, for causal models."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ ROLES = ("expected", "other")
 
 
 def ask(part: str, items: Sequence[BlankItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
-    """Turn items into questions: the log-probability of every token of the two sentences."""
+    """Turn items into questions for the log-probability of every token of the two sentences."""
     if protocol not in ("published", PROTOCOL):
         raise UsageError(f"Blanks have no protocol {protocol!r}; there is {PROTOCOL}.")
     if text.kind != "causal" or text.start is None:
@@ -21,7 +21,7 @@ def ask(part: str, items: Sequence[BlankItem], text: Text, *, protocol: str) -> 
     for item in items:
         encoded = text.encode([filled(item, item.expected), filled(item, item.other)])
         questions = tuple(
-            # Read at position i, the distribution is that of the next token.
+            # The output at position i is the distribution of token i + 1, which is token i of the sentence.
             Question((text.start, *sentence.ids[:-1]), tuple(enumerate(sentence.ids)))
             for sentence in encoded
         )

@@ -1,4 +1,4 @@
-"""The data set: a file beside this module."""
+"""The data set: a file in this package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The form: a sentence with a blank, and two words for it, one of which a stereotype suggests."""
+"""The form: a sentence with a blank and two words for it, one of them stereotypical."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tiltmeter.forms.fields import Fields
 
 @dataclass(frozen=True, slots=True)
 class BlankItem:
-    """A sentence with `_` in it, and two words that may stand there."""
+    """A sentence with a blank `_`, the stereotypical word for it (`expected`) and another one."""
 
     id: str
     language: str
@@ -19,7 +19,7 @@ class BlankItem:
 
 
 def read(fields: Fields) -> BlankItem | None:
-    """Make an item of a line, or note what is wrong with it."""
+    """Make an item of the fields, or add problems to them."""
     item = BlankItem(
         fields.text("id"),
         fields.language(),
@@ -35,7 +35,7 @@ def read(fields: Fields) -> BlankItem | None:
 
 
 def filled(item: BlankItem, word: str) -> str:
-    """The sentence with a word in it."""
+    """The sentence with the blank replaced by a word."""
     return item.sentence.replace("_", word)
 
 
@@ -43,7 +43,7 @@ FORM = Form(
     name="blanks",
     item=BlankItem,
     keys=("id", "language", "topic", "sentence", "expected", "other"),
-    telling=("expected",),
+    distinctive=("expected",),
     read=read,
     write=lambda item: {name: getattr(item, name) for name in FORM.keys},
     texts=lambda item: [("sentence", item.sentence), ("expected", item.expected), ("other", item.other)],

@@ -1,4 +1,4 @@
-"""The measure: how often the expected word is preferred, with its interval, its test and its verdict."""
+"""The measure: the percentage of items in which the expected word is preferred."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats
 
-# What a table of scores has to hold to be measured here.
+# The roles and columns that a score table must have for this measure.
 NEEDS_ROLES = ("expected", "other")
 NEEDS_COLUMNS = ("topic",)
 
 
 def preference(roles: Roles) -> Floats:
-    """100 for each item whose expected word is the likelier one, 50 for a tie."""
+    """100 for an item whose expected word has the higher score, 50 for a tie, else 0."""
     expected, other = roles["expected"], roles["other"]
     return 50.0 * np.array([(expected > other).astype(float) + (expected >= other)])
 
@@ -41,7 +41,7 @@ MEASURES = (BLANK_SCORE,)
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What one model said of one data set in one language."""
+    """The results of one model on one data set in one language."""
 
     model: str
     benchmark: str
@@ -53,7 +53,7 @@ class _Case:
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """The records of a table of scores: over all items, and by topic."""
+    """The records of a score table: over all items, and by topic."""
     return [
         record
         for names, rows in scores.groupby(["model", "benchmark", "part", "language", "protocol"], sort=False)
@@ -67,10 +67,10 @@ def _records(case: _Case, rows: pd.DataFrame, margin: float | None, intervals: b
     values = preference({role: table[role].to_numpy(dtype=float) for role in NEEDS_ROLES})[0]
     groups = [("all", "all", np.ones(len(values), dtype=bool))]
     groups += [("topic", topic, topics == topic) for topic in sorted(set(topics))]
-    for view, group, chosen in groups:
-        some = values[chosen]
+    for view, group, members in groups:
+        group_values = values[members]
         if intervals:
-            share = Share.of(some, topics if view == "all" else None)
-            yield estimated(case, case.part, view, group, BLANK_SCORE, share, len(some), margin)
+            share = Share.from_values(group_values, topics if view == "all" else None)
+            yield estimated(case, case.part, view, group, BLANK_SCORE, share, len(group_values), margin)
         else:
-            yield record_of(case, case.part, view, group, BLANK_SCORE, float(some.mean()), len(some))
+            yield record_of(case, case.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))

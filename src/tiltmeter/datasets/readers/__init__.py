@@ -1,4 +1,4 @@
-"""Readers: a file format each. All of them hand their records to `validate`, which makes items of them."""
+"""Readers, one per file format; each yields raw records, which `validate` turns into items."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,5 +41,5 @@ _PARSERS: dict[Format, Callable[[Path, str], Iterator[RawRecord]]] = {
 
 
 def examine_file(path: Path, format: Format, language: str) -> Examination:
-    """The items of a file in the given format, and everything found in it."""
+    """Read and validate a file in the given format."""
     return examine(str(path), _PARSERS[format](path, language))

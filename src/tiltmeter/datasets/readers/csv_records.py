@@ -10,12 +10,12 @@ from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
-"""Makes a record's values of a row's number, from 0, and its values."""
+"""Makes the values of a record from the row number (from 0) and the row's values."""
 
 
 def read_records(path: Path, names: Mapping[str, str], complete: Complete) -> Iterator[RawRecord]:
-    """A record for each row; `names` gives the column that each field is read from."""
-    # Lines go to the reader as they are, so that a quoted value may hold a line break.
+    """A record for each row; `names` maps fields to columns."""
+    # newline="" keeps line breaks inside quoted values.
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
         header = next(reader, [])
@@ -23,13 +23,13 @@ def read_records(path: Path, names: Mapping[str, str], complete: Complete) -> It
             if column not in header:
                 raise BrokenFileError("missing-column", f"has no column {column}")
         for number, row in enumerate(filter(None, reader)):
-            place = f"line {reader.line_num}"
+            location = f"line {reader.line_num}"
             if len(row) == len(header):
                 values = dict(zip(header, row, strict=True))
-                ours: dict[str, object] = {field: values[column] for field, column in names.items()}
-                yield RawRecord(place, complete(number, ours), names)
+                fields: dict[str, object] = {field: values[column] for field, column in names.items()}
+                yield RawRecord(location, complete(number, fields), names)
             else:
                 message = f"has {len(row)} values where the header has {len(header)}"
-                yield RawRecord(place, None, problems=[Problem("bad-csv", "", message)])
+                yield RawRecord(location, None, problems=[Problem("bad-csv", "", message)])
     except csv.Error as error:
         raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error

@@ -1,4 +1,4 @@
-"""The text of a file."""
+"""File contents, with errors that name the file."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The content of a UTF-8 file, without the byte-order mark that some editors put in front."""
+    """The content of a UTF-8 file without a byte-order mark."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,8 +1,8 @@
-"""The columns of a pickled pandas frame, read without running anything that the pickle names.
+"""Read the columns of a pickled pandas DataFrame without executing code from the pickle.
 
-A pickle is a program, and unpickling runs it. This reader knows the few names with which a plain frame is spelt, and
-none of them leads to what it names: each stands for a dummy that only keeps what it is given. A pickle with any other
-name in it is refused. No pandas is needed, so it does not matter which version of pandas wrote the frame.
+Unpickling can call arbitrary functions. This reader has an allowlist of the names in the pickle of a plain DataFrame
+and maps each of them to a placeholder class that only records its arguments and state; any other name is refused. It
+does not need pandas, so the version that wrote the frame does not matter.
 """
 
 import io
@@ -14,68 +14,68 @@ from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_bytes
 
 
-class _Kept:
-    """Keeps what it is made with and what state it is given."""
+class _Placeholder:
+    """A placeholder that records its constructor arguments and its state."""
 
-    def __init__(self, *given: object) -> None:
-        self.given = given
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
         self.state: object = None
 
     def __setstate__(self, state: object) -> None:
         self.state = state
 
 
-class _Array(_Kept):
-    """Stands for a numpy array. State: version, shape, dtype, order, and the list of its elements row by row."""
+class _Array(_Placeholder):
+    """A numpy array. State: version, shape, dtype, order, list of elements in row-major order."""
 
 
-class _Block(_Kept):
-    """Stands for a block of columns. Given: its values (a row per column), its place among the columns, 2."""
+class _Block(_Placeholder):
+    """A block of columns. Arguments: values (a row per column), slice of the columns, number of dimensions."""
 
 
-class _Index(_Kept):
-    """Stands for row or column labels. Given: the class of index, and its parts by name."""
+class _Index(_Placeholder):
+    """Row or column labels. Arguments: the index class, and a dictionary of its parts."""
 
 
-class _Manager(_Kept):
-    """Stands for all blocks of a frame. Given: the blocks, and the labels of columns and rows."""
+class _Manager(_Placeholder):
+    """The block manager of a frame. Arguments: the blocks, and the labels of columns and rows."""
 
 
-class _Frame(_Kept):
-    """Stands for the frame. State: its manager, and what does not matter here."""
+class _Frame(_Placeholder):
+    """A DataFrame. State: its block manager under `_mgr`, and metadata that is ignored."""
 
 
 _NAMES: dict[tuple[str, str], Callable[..., object]] = {
     ("builtins", "slice"): slice,
-    ("numpy", "dtype"): _Kept,
-    ("numpy", "ndarray"): _Kept,
+    ("numpy", "dtype"): _Placeholder,
+    ("numpy", "ndarray"): _Placeholder,
     ("numpy.core.multiarray", "_reconstruct"): _Array,
     ("numpy.core.numeric", "_frombuffer"): _Array,
     ("numpy._core.multiarray", "_reconstruct"): _Array,
     ("numpy._core.numeric", "_frombuffer"): _Array,
     ("pandas", "DataFrame"): _Frame,
-    ("pandas", "Index"): _Kept,
-    ("pandas", "RangeIndex"): _Kept,
+    ("pandas", "Index"): _Placeholder,
+    ("pandas", "RangeIndex"): _Placeholder,
     ("pandas._libs.internals", "_unpickle_block"): _Block,
     ("pandas.core.frame", "DataFrame"): _Frame,
-    ("pandas.core.indexes.base", "Index"): _Kept,
+    ("pandas.core.indexes.base", "Index"): _Placeholder,
     ("pandas.core.indexes.base", "_new_Index"): _Index,
-    ("pandas.core.indexes.numeric", "Int64Index"): _Kept,
-    ("pandas.core.indexes.range", "RangeIndex"): _Kept,
+    ("pandas.core.indexes.numeric", "Int64Index"): _Placeholder,
+    ("pandas.core.indexes.range", "RangeIndex"): _Placeholder,
     ("pandas.core.internals.managers", "BlockManager"): _Manager,
 }
 
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Callable[..., object]:
-        known = _NAMES.get((module, name))
-        if known is None:
+        placeholder = _NAMES.get((module, name))
+        if placeholder is None:
             raise BrokenFileError(
                 "bad-pickle",
                 f"is refused, since it names {module}.{name}, which a frame of plain objects does not need "
                 "(nothing of it was run)",
             )
-        return known
+        return placeholder
 
 
 def read_columns(path: Path) -> dict[str, list[object]]:
@@ -85,7 +85,7 @@ def read_columns(path: Path) -> dict[str, list[object]]:
         frame = _Unpickler(io.BytesIO(content)).load()
     except BrokenFileError:
         raise
-    except Exception as error:  # What a malformed pickle raises is not limited to UnpicklingError.
+    except Exception as error:  # a malformed pickle may raise anything
         raise BrokenFileError("bad-pickle", f"is not a whole pickle: {error}") from error
     try:
         return _columns(frame)
@@ -94,17 +94,17 @@ def read_columns(path: Path) -> dict[str, list[object]]:
 
 
 def _columns(frame: _Frame) -> dict[str, list[object]]:
-    blocks, (labels, _rows) = frame.state["_mgr"].given  # type: ignore[index]
-    names = _elements(labels.given[1]["data"])
+    blocks, (labels, _rows) = frame.state["_mgr"].arguments  # type: ignore[index]
+    names = _elements(labels.arguments[1]["data"])
     columns: dict[str, list[object]] = {}
     for block in blocks:
-        values, place, _dimensions = block.given
+        values, columns_slice, _dimensions = block.arguments
         elements, (width, height) = _elements(values), values.state[1]
-        numbers = range(len(names))[place]
-        if len(numbers) != width or len(elements) != width * height:
-            raise ValueError("the block does not fill its place")
-        for start, number in enumerate(numbers):
-            columns[str(names[number])] = elements[start * height : (start + 1) * height]
+        indices = range(len(names))[columns_slice]
+        if len(indices) != width or len(elements) != width * height:
+            raise ValueError("the block does not match its slice of the columns")
+        for row, index in enumerate(indices):
+            columns[str(names[index])] = elements[row * height : (row + 1) * height]
     return columns
 
 

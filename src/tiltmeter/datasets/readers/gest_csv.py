@@ -1,4 +1,4 @@
-"""GEST: a CSV file of sentences and the number of the stereotype each belongs to."""
+"""Reader of GEST: a CSV file of sentences and stereotype numbers."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _NAMES = {"sentence": "sentence", "stereotype": "stereotype"}
 
 
 def read_gest_csv(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `gest.csv`. An id is a row number, from 0."""
+    """The items of a file such as `gest.csv`; ids are row numbers from 0."""
     return examine(str(path), parse(path, language)).accept()
 
 
@@ -21,8 +21,12 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a GEST file."""
 
     def complete(number: int, values: dict[str, object]) -> dict[str, object]:
-        text = str(values["stereotype"])
-        stereotype = int(text) if re.fullmatch("[0-9]{1,2}", text) else text
+        stereotype = stereotype_number(values["stereotype"])
         return values | {"id": str(number), "language": language, "stereotype": stereotype}
 
     return read_records(path, _NAMES, complete)
+
+
+def stereotype_number(value: object) -> object:
+    """The value of a CSV cell as a number; unchanged if it is not one, for validation to report."""
+    return int(str(value)) if re.fullmatch("[0-9]{1,2}", str(value)) else value

@@ -1,11 +1,11 @@
-"""GEST's gendered translations: a CSV file of pairs in all languages, such as `gender_variants.csv`."""
+"""Reader of GEST's gendered translations: a CSV file of pairs in all languages, such as `gender_variants.csv`."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
+from tiltmeter.datasets.readers.gest_csv import stereotype_number
 from tiltmeter.datasets.validate import examine
 from tiltmeter.forms import Item
 
@@ -13,7 +13,7 @@ _NAMES = {name: name for name in ("translator", "language", "original", "stereot
 
 
 def read_gest_pairs_csv(path: Path, language: str) -> list[Item]:
-    """The pairs in one language. An id is a row number of the whole file, from 0."""
+    """The pairs in one language; ids are row numbers of the whole file, from 0."""
     return examine(str(path), parse(path, language)).accept()
 
 
@@ -21,9 +21,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of one language."""
 
     def complete(number: int, values: dict[str, object]) -> dict[str, object]:
-        text = str(values["stereotype"])
-        stereotype = int(text) if re.fullmatch("[0-9]{1,2}", text) else text
-        return values | {"id": str(number), "stereotype": stereotype}
+        return values | {"id": str(number), "stereotype": stereotype_number(values["stereotype"])}
 
     for record in read_records(path, _NAMES, complete):
         if record.values is None or record.values["language"] == language:

@@ -1,4 +1,4 @@
-"""Tiltmeter's own form: JSONL, one item a line. What users write, and what `data convert` writes."""
+"""Reader and writer of Tiltmeter's own format: JSONL, one item per line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,18 +8,18 @@ from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError
-from tiltmeter.files import written_whole
+from tiltmeter.files import atomic_write
 from tiltmeter.forms import Item, Problem, form_by_keys, form_of
 
 
 def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
-    """The items of a JSONL file; `language` is that of items that do not name theirs."""
+    """The items of a JSONL file; `language` is the default for items without one."""
     return examine(str(path), parse(path, language)).accept()
 
 
 def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
-    """The records of a JSONL file. Empty lines are passed over."""
-    # Not splitlines(): a text may hold U+2028 and its like, which end no line of JSONL.
+    """The records of a JSONL file; empty lines are skipped."""
+    # Not splitlines(), which also splits at U+2028 and similar characters inside a text.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             yield _record(line, f"line {number}", language)
@@ -28,7 +28,7 @@ def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
 def _record(line: str, row: str, language: str | None) -> RawRecord:
     problems: list[Problem] = []
 
-    def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    def check_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
         values = dict(pairs)
         if len(values) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -37,7 +37,7 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
         return values
 
     try:
-        values = json.loads(line, object_pairs_hook=distinct)
+        values = json.loads(line, object_pairs_hook=check_keys)
     except json.JSONDecodeError as error:
         message = f"is not valid JSON: {error.msg} at column {error.colno}"
         return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
@@ -58,9 +58,9 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
 
 
 def write_jsonl(items: Iterable[Item], path: Path) -> None:
-    """Write items as JSONL. The file appears when it is complete, and not at all if something fails."""
+    """Write items as JSONL, atomically."""
     try:
-        with written_whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(to_line(item) + "\n" for item in items)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,8 +1,8 @@
-"""Sentence pairs: CrowS-Pairs, and the multilingual gender pairs made from it.
+"""Readers of CrowS-Pairs, and of the multilingual gender pairs derived from it.
 
-In both, the direction does not say which of the two sentences is the more stereotypical one: that is always the first
-(`sent_more`, `A_x`). It says whether the pair's sentence about the disadvantaged group voices a stereotype (`stereo`)
-or goes against one (`antistereo`), in which case that sentence is the second.
+In both, the first sentence (`sent_more`, `A_x`) is always the more stereotypical one, whatever the direction. The
+direction says whether the sentence about the disadvantaged group expresses a stereotype (`stereo`) or violates one
+(`antistereo`); in the second case it is the second sentence.
 """
 
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ _CROWS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antiste
 
 
 def read_pairs_csv(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `cps_translated_de_formatted.csv`. An id is a row number of CrowS-Pairs."""
+    """The items of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
     return examine(str(path), parse_pairs(path, language)).accept()
 
 
 def read_crows_csv(path: Path, language: str) -> list[Item]:
-    """The items of CrowS-Pairs' own file. An id is a row number, from 0."""
+    """The items of CrowS-Pairs' own file; ids are row numbers from 0."""
     return examine(str(path), parse_crows(path, language)).accept()
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file of gender pairs."""
-    about = {"language": language, "bias_type": "gender"}
-    return read_records(path, _PAIRS, lambda _number, values: values | about)
+    constant = {"language": language, "bias_type": "gender"}
+    return read_records(path, _PAIRS, lambda _number, values: values | constant)
 
 
 def parse_crows(path: Path, language: str) -> Iterator[RawRecord]:

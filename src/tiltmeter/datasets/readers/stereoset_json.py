@@ -1,4 +1,4 @@
-"""StereoSet in its original form: one JSON document with both parts."""
+"""Reader of the original StereoSet: one JSON document with both parts."""
 
 import json
 from collections.abc import Iterator

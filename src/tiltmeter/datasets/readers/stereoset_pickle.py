@@ -1,4 +1,4 @@
-"""The multilingual StereoSet: a pickled pandas frame for each part and language."""
+"""Reader of the multilingual StereoSet: a pickled pandas DataFrame per part and language."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def read_stereoset_pickle(path: Path, language: str) -> list[Item]:
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a pickled frame. It is one of intrasentence items if it has columns for words."""
+    """The records of a pickled DataFrame; its items are intrasentence items if it has columns of words."""
     columns = read_columns(path)
     part = "intrasentence" if "c1_word" in columns else "intersentence"
     fields = {ours: theirs for ours, theirs in _FIELDS.items() if ours != "word" or part == "intrasentence"}
@@ -31,7 +31,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     for needed in ("id", "target", "bias_type", "context", *candidates):
         if needed not in columns:
             raise BrokenFileError("missing-column", f"has no column {needed}")
-    # The translations keep the English name of the target, which is what items of different languages share.
+    # Translated files keep the English target in `target_original`; it is shared by all languages.
     shared = columns.get("target_original", columns["target"])
     for row in range(len(columns["id"])):
         values = {key: columns[key][row] for key in ("id", "bias_type", "context")}

@@ -1,8 +1,8 @@
-"""WinoBias: sentences with brackets around an occupation and the pronouns that stand for it.
+"""Reader of WinoBias: sentences with brackets around an occupation and its pronouns.
 
-Two files belong together line by line, `pro_stereotyped_…` and `anti_stereotyped_…`: in the one the pronouns have the
-gender that the occupation is stereotypically of, in the other the opposite one. So the pronouns of the former tell the
-occupation's gender, and no list of occupations is needed.
+Two files are parallel line by line: in `pro_stereotyped_…` the pronouns have the occupation's stereotypical gender, in
+`anti_stereotyped_…` the opposite one. The occupation's gender is therefore that of the pronouns in the first file; no
+list of occupations is needed.
 
     1 The gardener asked [the florist] what [she] had planted.
 """
@@ -26,12 +26,12 @@ _ARTICLE = re.compile(r"(?:the|an|a) ", re.IGNORECASE)
 
 
 def read_winobias(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `pro_stereotyped_type1.txt.test`; the other half lies in the same folder."""
+    """The items of a file such as `pro_stereotyped_type1.txt.test`; its companion is in the same folder."""
     return examine(str(path), parse(path, language)).accept()
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of two files that belong together."""
+    """The records of a pair of parallel files."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         message = "should be called pro_stereotyped_type1.txt.dev or the like, since nothing else tells type and split"
@@ -48,11 +48,11 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _record(lines: tuple[str, str], row: str, part: str, language: str) -> RawRecord:
-    found = [_LINE.fullmatch(line) for line in lines]
-    if None in found or len({match[1] for match in found if match}) != 1:
+    matches = [_LINE.fullmatch(line) for line in lines]
+    if None in matches or len({match[1] for match in matches if match}) != 1:
         message = "should be a number, the same in both files, and a sentence"
         return RawRecord(row, None, problems=[Problem("bad-winobias", "", message)])
-    number, sentences = lines[0].split()[0], [match[2] for match in found if match]
+    number, sentences = lines[0].split()[0], [match[2] for match in matches if match]
     bracketed = _BRACKETED.findall(sentences[0])
     terms = [_ARTICLE.sub("", term) for term in bracketed if term.lower() not in MALE | FEMALE]
     genders = {"male" if term.lower() in MALE else "female" for term in bracketed if term.lower() in MALE | FEMALE}

@@ -1,32 +1,70 @@
-"""Activation functions that transformers spells out step by step, replaced by fewer passes that do the same."""
+"""Compute GPT-2's GELU in fewer passes over the feed-forward states.
+
+Saves: transformers' `NewGELUActivation` is eight element-wise operations on the widest states of a layer; here it is
+one fused kernel on a GPU and four in-place passes on a CPU.
+Relies on: `transformers.activations.NewGELUActivation` being the tanh approximation of GELU. Other activations stay.
+Trial: the replacement must equal the module it replaces on values from -60 to 60, and then the model's answers must
+stay the same.
+If a trial fails: the model's own activation stays. Slower, same numbers.
+"""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 from transformers.activations import NewGELUActivation
 
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.tensors import same
+
 _LINEAR = 2 * math.sqrt(2 / math.pi)
 _CUBIC = _LINEAR * 0.044715
 
 
-def fuse_activations(model: nn.Module) -> None:
-    """Replace GPT-2's activation function, eight passes over the widest states there are, wherever a model has it."""
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, NewGELUActivation):
-                setattr(module, name, _TanhGelu())
+class TanhGelu(nn.Module):
+    """The tanh approximation of GELU.
 
-
-class _TanhGelu(nn.Module):
-    """The approximation of GELU by a hyperbolic tangent: one kernel, which a processor is slow at.
-
-    Half of one plus a tangent is a sigmoid of twice the argument, which takes a processor less time in four passes.
+    On a CPU in float32 by way of a sigmoid, (1 + tanh(x)) / 2 = sigmoid(2x), which is faster there than the kernel.
     """
 
     def forward(self, states: Tensor) -> Tensor:
+        """The activations."""
         if states.device.type != "cpu" or states.dtype != torch.float32:
             return gelu(states, approximate="tanh")
         factor = torch.addcmul(states.new_tensor(_LINEAR), states, states, value=_CUBIC)
         return factor.mul_(states).sigmoid_().mul_(states)
+
+
+def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]:
+    """Replace the activation wherever a model has it; returns (parent, name, replaced module)."""
+    parameter = next(model.parameters(), torch.empty(0))
+    replaced: list[tuple[nn.Module, str, nn.Module]] = []
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, NewGELUActivation) and _agrees(child, TanhGelu(), parameter):
+                setattr(module, name, TanhGelu())
+                replaced.append((module, name, child))
+    return replaced
+
+
+@torch.inference_mode()
+def _agrees(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
+    """Whether both give the same on values of the parameter's device and precision, and near zero."""
+    values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
+    near_zero = values[(values.abs() < 6)]
+    return same(plain(values), fused(values)) and same(plain(near_zero), fused(near_zero))
+
+
+def _apply(answerer: Any, _trial: Any) -> Undo | None:
+    replaced = fuse_activations(answerer.model)
+
+    def undo() -> None:
+        for module, name, child in replaced:
+            setattr(module, name, child)
+
+    return undo if replaced else None
+
+
+SPEEDUP = SpeedUp(name="activations", apply=_apply)

@@ -1,8 +1,12 @@
-"""A model's last layer, at the positions that are read.
+"""Compute a model's last layer at the read positions only.
 
-What the last layer makes of a position goes nowhere else: only the keys and values of its attention are for others. So
-its feed-forward part, two thirds of the layer, need not be computed where nobody reads, nor what attention asks there
-and makes of it. The same holds for what stands between the layers and the vocabulary.
+Saves: of the last layer, only the keys and values of its attention are used by other positions. Its feed-forward part
+(two thirds of the layer) and the queries and output projection of its attention are computed at read positions only.
+Relies on: layers in an `nn.ModuleList`, and matrices that are `nn.Linear` or `Conv1D`, called once in a forward pass
+with the states of all positions. The feed-forward matrices are found by their shapes.
+Trial: at positions that are not read the layer yields NaN, so that anything that does use them shows. The feed-forward
+part, and then each other matrix of the layer, is narrowed only if the model's answers stay the same.
+If a trial fails: the layer, or that matrix, is computed at all positions. Slower, same numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,24 +17,34 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-# Where more of the positions are read, to take them out takes longer than to compute the others.
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.tensors import flat
+
+# Where a larger share of the positions is read, gathering them takes longer than computing the others.
 _MOST_READ = 0.75
 
 
 class LastLayer:
-    """Finds the feed-forward part of a model's last layer by its shape, and narrows what goes through it.
+    """The matrices of a model's last layer, and which of them are computed at read positions only.
 
-    Whether the model gives the same with less is for its user to check, on a few positions; `narrow_further` then looks
-    for other matrices of the layer that can do with less.
+    At first these are those of the feed-forward part; `narrow_further` adds others with which a check still holds.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._matrices = _matrices_of_last_layer(model)
+        self._layer = _last_layer(model)
+        self._matrices = _matrices(self._layer)
         self._widening, self._narrowing = _feed_forward(self._matrices)
         self._single: list[nn.Module] = []
-        # An encoder-decoder is its own backbone, and has nothing in front of its projection.
-        backbone: nn.Module = model.base_model  # type: ignore[assignment]
-        self._backbone = backbone if backbone is not model else None
+
+    @property
+    def found(self) -> bool:
+        """Whether anything is narrowed."""
+        return self._narrowing is not None or bool(self._single)
+
+    @property
+    def single(self) -> tuple[nn.Module, ...]:
+        """The matrices beside the feed-forward part that are narrowed."""
+        return tuple(self._single)
 
     def narrow_further(self, gives_the_same: Callable[[], bool]) -> None:
         """Narrow every other matrix with which the check still holds."""
@@ -41,15 +55,20 @@ class LastLayer:
                 self._single.pop()
 
     @contextmanager
-    def only_at(self, rows: Tensor, *, backbone: bool) -> Iterator[None]:
-        """The layer only at the positions with these flat indices; elsewhere it gives no numbers, so that none is read.
-
-        With `backbone` the model's backbone gives these positions alone, in one line.
-        """
+    def only_at(self, rows: Tensor) -> Iterator[None]:
+        """Within the context, the layer is computed at the positions with these flat indices and NaN elsewhere."""
         shapes: list[torch.Size] = []
+        positions: list[int] = []
+
+        def count(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            if len(rows) > _MOST_READ * args[0].shape[:-1].numel():
+            # Keys and values of cross-attention are made of other states. An index beyond them would be an exception on
+            # a CPU, but end the process on a GPU.
+            if [args[0].shape[:-1].numel()] != positions:
+                raise ValueError("the input of this matrix is not the layer's")
+            if len(rows) > _MOST_READ * positions[0]:
                 return args
             shapes[:] = [args[0].shape]
             return (flat(args[0])[rows], *args[1:])
@@ -61,16 +80,12 @@ class LastLayer:
             everywhere = output.new_full((shape[:-1].numel(), output.shape[-1]), torch.nan)
             return everywhere.index_copy_(0, rows, output).view(*shape[:-1], -1)
 
-        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> Any:
-            output.last_hidden_state = flat(output.last_hidden_state)[rows][None]
-            return output
-
         handles = [matrix.register_forward_pre_hook(gather) for matrix in (*self._widening, *self._single)]
+        if self._layer is not None:
+            handles.append(self._layer.register_forward_pre_hook(count, with_kwargs=True))
         if self._narrowing is not None:
             handles.append(self._narrowing.register_forward_hook(scatter))
         handles += [matrix.register_forward_hook(scatter) for matrix in self._single]
-        if backbone and self._backbone is not None:
-            handles.append(self._backbone.register_forward_hook(keep_rows))
         try:
             yield
         finally:
@@ -78,28 +93,19 @@ class LastLayer:
                 handle.remove()
 
 
-def same(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors differ by no more than another order of work makes in their precision."""
-    if one.shape != other.shape:
-        return False
-    error = max(8 * torch.finfo(one.dtype).eps, 1e-5)
-    return bool((one - other).abs().max() <= error * one.abs().max())
-
-
-def flat(states: Tensor) -> Tensor:
-    """The states of all positions of all rows in one line."""
-    return states.reshape(-1, states.shape[-1])
-
-
-def _matrices_of_last_layer(model: nn.Module) -> list[tuple[nn.Module, int, int]]:
-    """Each with the widths of what goes in and what comes out."""
+def _last_layer(model: nn.Module) -> nn.Module | None:
     stacks = _outermost_stacks(model)
-    return [(m, *_shape(m)) for m in stacks[-1][-1].modules() if isinstance(m, nn.Linear | Conv1D)] if stacks else []
+    return stacks[-1][-1] if stacks else None
+
+
+def _matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
+    """The matrices of a layer, each with its input and output width."""
+    return [(m, *_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
 
 
 def _feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
     """The matrices that widen the hidden states, and the one that narrows them again."""
-    # The last matrix of a layer that changes the width is the one that narrows, in whatever order the parts stand.
+    # The last matrix with such a counterpart, in whatever order attention and feed-forward part stand.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
         if inside > outside and widening:
@@ -118,7 +124,26 @@ def _outermost_stacks(module: nn.Module) -> list[nn.ModuleList]:
 
 
 def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
-    """The widths of what goes in and what comes out."""
+    """Input and output width."""
     if isinstance(matrix, nn.Linear):
         return matrix.in_features, matrix.out_features
     return tuple(matrix.weight.shape)  # type: ignore[return-value]
+
+
+def _apply(answerer: Any, trial: Any) -> Undo | None:
+    layer = LastLayer(answerer.model)
+    before = answerer.only_at
+    answerer.only_at = layer.only_at
+
+    def undo() -> None:
+        answerer.only_at = before
+
+    if trial.passes(few=True):
+        layer.narrow_further(lambda: trial.passes(few=True))
+    if not layer.found:
+        undo()
+        return None
+    return undo
+
+
+SPEEDUP = SpeedUp(name="last_layer", apply=_apply)

@@ -1,4 +1,13 @@
-"""Norms that transformers spells out step by step, replaced by fewer steps that do the same."""
+"""Compute RMS norms (T5, Llama) with fewer kernels.
+
+Saves: transformers writes an RMS norm as seven element-wise operations; here it is one fused kernel on a GPU and three
+passes on a CPU, which has no such kernel.
+Relies on: a norm being a module without children, with one weight vector and an epsilon attribute under one of the
+usual names. Whether it is an RMS norm is found out by computing, not by its class.
+Trial: the replacement must equal each module it replaces on states of three magnitudes, in float32 and in the model's
+precision, and then the model's answers must stay the same.
+If a trial fails: the module's own `forward` stays. Slower, same numbers.
+"""
 
 import copy
 from typing import Any
@@ -7,20 +16,37 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm
 
-from tiltmeter.engine.speedups.last_layer import same
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.tensors import same
 
 _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 
-def fuse_norms(model: nn.Module) -> None:
-    """Replace each norm by the root mean square, seven small kernels, where fewer give the same."""
+def fuse_norms(model: nn.Module) -> list[nn.Module]:
+    """Replace `forward` of each RMS norm of this model; returns the modules that were changed."""
+    fused = []
     for module in model.modules():
         if (epsilon := _epsilon(module)) is not None and _is_root_mean_square(module, epsilon):
             _fuse(module, epsilon)
+            fused.append(module)
+    return fused
+
+
+def _apply(answerer: Any, _trial: Any) -> Undo | None:
+    fused = fuse_norms(answerer.model)
+
+    def undo() -> None:
+        for module in fused:
+            del module.forward  # the instance's; that of its class is back
+
+    return undo if fused else None
+
+
+SPEEDUP = SpeedUp(name="norms", apply=_apply)
 
 
 def _epsilon(module: nn.Module) -> float | None:
-    """What a module adds to a mean of squares, if it looks like such a norm: a weight for each state and no more."""
+    """The epsilon of a module that looks like an RMS norm: a leaf with a weight vector and no other parameter."""
     if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()] or "forward" in vars(module):
         return None
     shapes = {name: parameter.dim() for name, parameter in module.named_parameters()}
@@ -30,10 +56,10 @@ def _epsilon(module: nn.Module) -> float | None:
 
 @torch.inference_mode()
 def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
-    """See on states of three sizes whether both give the same.
+    """Whether both give the same on states of three magnitudes.
 
-    In float32 with a weight of our own, where any other formula would show; and as the module is, where too narrow a
-    precision on the way would.
+    In float32 with weights of our own, which shows any other formula; and in the module's own precision, which shows
+    an intermediate result that overflows.
     """
     try:
         plain = copy.deepcopy(module).float()
@@ -48,29 +74,26 @@ def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
             narrow = (size * states).to(own.dtype)
             if not same(module(narrow), _normalised(narrow, own, epsilon)):
                 return False
-    except Exception:  # whatever a module does that is no such norm
+    except Exception:  # whatever a module of another kind raises
         return False
     return True
 
 
 def _fuse(module: Any, epsilon: float) -> None:
-    """Let a norm take fewer steps; all else about it stays."""
-    spelled_out = module.forward
+    """Replace the `forward` of one instance."""
+    original = module.forward
 
     def forward(states: Tensor, *more: Any, **named: Any) -> Any:
-        # What a gate does, and which precision states of another one come out in, is for the model to say.
+        # Gates and states of another precision are left to the original.
         if more or named or states.dtype != module.weight.dtype:
-            return spelled_out(states, *more, **named)
+            return original(states, *more, **named)
         return _normalised(states, module.weight, epsilon)
 
     module.forward = forward
 
 
 def _normalised(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    """States by their root mean square: one kernel, which a processor does not have.
-
-    It is given three passes over the states instead of six.
-    """
+    """The RMS norm: one kernel on a GPU, three passes on a CPU."""
     if states.device.type != "cpu" or states.dtype != torch.float32:
         return rms_norm(states, weight.shape, weight, epsilon)
     squares = torch.linalg.vector_norm(states, dim=-1, keepdim=True).square_()

@@ -1,1 +1,1 @@
-"""What a reproduction looks like: on a terminal, as JSON, Markdown, LaTeX and HTML."""
+"""Outputs of a reproduction: terminal, JSON, Markdown, LaTeX and HTML."""

@@ -1,4 +1,4 @@
-"""A reproduction as JSON: every number with its place, what was found, and why it differs or is not there."""
+"""A reproduction as JSON: every number with its cell, the recomputed value, and why it differs or is missing."""
 
 import json
 from typing import Any
@@ -8,21 +8,22 @@ from tiltmeter.papers.output.layout import by_reason, evidence, reason_of, summa
 from tiltmeter.papers.reproduction import Reproduction
 
 
-def to_json(found: Reproduction) -> str:
+def to_json(reproduction: Reproduction) -> str:
     """The whole reproduction."""
     content: dict[str, Any] = {
-        "holds": found.holds,
+        "holds": reproduction.holds,
         "papers": {
-            paper.key: {"citation": paper.citation, "captions": dict(paper.captions)} for paper in found.papers()
+            paper.key: {"citation": paper.citation, "captions": dict(paper.captions)} for paper in reproduction.papers()
         },
         "summary": [
-            {"paper": line.paper, "table": line.table, "kind": line.kind, **line.counts} for line in summary(found)
+            {"paper": line.paper, "table": line.table, "kind": line.kind, **line.counts}
+            for line in summary(reproduction)
         ],
         "numbers": [
             {
                 "paper": outcome.printed.paper.key,
                 "table": outcome.printed.table,
-                **outcome.printed.place,
+                **outcome.printed.cell,
                 "kind": outcome.printed.kind,
                 "printed": outcome.printed.text,
                 "ours": outcome.ours,
@@ -31,12 +32,17 @@ def to_json(found: Reproduction) -> str:
                 "reason": outcome.reason.id if outcome.reason else None,
                 "note": outcome.note or None,
             }
-            for outcome in found.outcomes
+            for outcome in reproduction.outcomes
         ],
-        "reasons": _reasons(found),
+        "reasons": _reasons(reproduction),
         "remarks": [
-            {"paper": one.paper, "tables": list(one.tables), "text": one.text, "evidence": one.evidence}
-            for one in found.remarks()
+            {
+                "paper": remark.paper,
+                "tables": list(remark.tables),
+                "text": remark.text,
+                "evidence": remark.evidence,
+            }
+            for remark in reproduction.remarks()
         ],
         "cross_checks": [
             {
@@ -44,23 +50,23 @@ def to_json(found: Reproduction) -> str:
                 "numbers": check.numbers,
                 "contradictions": [
                     {
-                        "paper": wrong.number.paper.key,
-                        "table": wrong.number.table,
-                        **wrong.number.place,
-                        "printed": wrong.number.text,
-                        "but": wrong.other,
+                        "paper": contradiction.number.paper.key,
+                        "table": contradiction.number.table,
+                        **contradiction.number.cell,
+                        "printed": contradiction.number.text,
+                        "but": contradiction.other,
                     }
-                    for wrong in check.contradictions
+                    for contradiction in check.contradictions
                 ],
             }
-            for check in cross_check([outcome.printed for outcome in found.outcomes])
+            for check in cross_check([outcome.printed for outcome in reproduction.outcomes])
         ],
-        "files": [{"file": name, "hash_checked": checked} for name, checked in sorted(found.files.items())],
+        "files": [{"file": name, "hash_checked": checked} for name, checked in sorted(reproduction.files.items())],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def _reasons(found: Reproduction) -> list[dict[str, Any]]:
+def _reasons(reproduction: Reproduction) -> list[dict[str, Any]]:
     return [
         {
             "paper": paper,
@@ -69,5 +75,5 @@ def _reasons(found: Reproduction) -> list[dict[str, Any]]:
             "summary": reason_of(outcomes).summary,
             "evidence": evidence(outcomes),
         }
-        for (paper, name), outcomes in by_reason(found).items()
+        for (paper, name), outcomes in by_reason(reproduction).items()
     ]

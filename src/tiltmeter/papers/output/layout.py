@@ -1,13 +1,14 @@
-"""What all forms of output share: a table as a grid, and a reproduction as a summary."""
+"""Shared by all outputs: tables as grids, counts by table, and the reasons for differences."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tiltmeter.papers.crosschecks import Contradiction
 from tiltmeter.papers.printed import Paper
 from tiltmeter.papers.reasons import Reason
 from tiltmeter.papers.reproduction import Outcome, Reproduction, Status, count
 
-# A sign for each status, so that nobody has to see colours; the second where there is only ASCII.
+# A sign for each status, so that colours are not needed; the second for ASCII terminals.
 SIGNS = {
     Status.AGREES: ("=", "="),
     Status.KNOWN: ("~", "~"),
@@ -20,7 +21,7 @@ VALUE = "value"
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table: the heads of its rows and columns, and what stands at each crossing, value first."""
+    """A table: the heads of its rows and columns, and the outcomes in each cell, the value first."""
 
     table: str
     caption: str
@@ -35,7 +36,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A line of the summary: a table, or all of them, and how its numbers come out."""
+    """A line of the summary: a table, or all tables, with the number of outcomes by status."""
 
     paper: str
     table: str
@@ -44,21 +45,21 @@ class TableSummary:
 
     @property
     def numbers(self) -> int:
-        """How many there are."""
+        """The number of outcomes."""
         return sum(self.counts.values())
 
 
-def grids(found: Reproduction, paper: Paper) -> Iterator[Grid]:
+def grids(reproduction: Reproduction, paper: Paper) -> Iterator[Grid]:
     """The tables of a paper."""
-    for table, outcomes in found.tables(paper).items():
+    for table, outcomes in reproduction.tables(paper).items():
         cells: dict[tuple[str, str], list[Outcome]] = {}
         rows: dict[str, None] = {}
         columns: dict[str, None] = {}
-        # A part of the head that is the same everywhere says nothing.
+        # Parts of the heads that are the same in the whole table are left out.
         same = {
             name
             for name in (*paper.rows, *paper.columns)
-            if len({outcome.printed.place.get(name) for outcome in outcomes}) == 1
+            if len({outcome.printed.cell.get(name) for outcome in outcomes}) == 1
         }
         for outcome in outcomes:
             row = " ".join(_heads(outcome, paper.rows, same)) or "all"
@@ -69,38 +70,41 @@ def grids(found: Reproduction, paper: Paper) -> Iterator[Grid]:
 
 
 def _heads(outcome: Outcome, names: Sequence[str], same: set[str]) -> list[str]:
-    heads = [value for name in names if name not in same and (value := outcome.printed.place.get(name))]
-    return heads or [value for name in names[:1] if (value := outcome.printed.place.get(name))]
+    heads = [value for name in names if name not in same and (value := outcome.printed.cell.get(name))]
+    return heads or [value for name in names[:1] if (value := outcome.printed.cell.get(name))]
 
 
 def ours(outcome: Outcome) -> str:
-    """What we found, with as many digits as are printed."""
+    """The recomputed number with as many decimals as are printed; empty if there is none."""
     return "" if outcome.ours is None else f"{outcome.ours:.{outcome.printed.digits}f}"
 
 
-def so_many(number: int, what: str = "number") -> str:
-    """A count with its noun.
-
-    >>> so_many(1), so_many(2720)
-    ('1 number', '2,720 numbers')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def value_of(outcomes: Iterable[Outcome]) -> Outcome | None:
+    """The outcome of the value in a cell, without the ends of its interval and its standard error."""
+    return next((outcome for outcome in outcomes if outcome.printed.kind == VALUE), None)
 
 
-def place(outcome: Outcome) -> str:
-    """Where a number stands, in words."""
+def difference_of(contradiction: Contradiction) -> str:
+    """An inconsistent number in words: paper, table, cell, the number, and what the others imply."""
+    number = contradiction.number
+    cell = ", ".join((*number.row(), *number.column()))
+    return f"{number.paper.key}, Table {number.table}, {cell}: {number.text}, but {contradiction.other}"
+
+
+def cell_name(outcome: Outcome) -> str:
+    """The row and column of a number, and its kind unless it is a value."""
     kind = [] if outcome.printed.kind == VALUE else [outcome.printed.kind]
     return ", ".join((*outcome.printed.row(), *outcome.printed.column(), *kind))
 
 
-def summary(found: Reproduction) -> list[TableSummary]:
-    """The numbers by table, apart from the ends of intervals and the standard errors, and the sum of all."""
+def summary(reproduction: Reproduction) -> list[TableSummary]:
+    """The counts by table, with a line of its own for interval ends and standard errors, and the totals."""
     lines = []
-    for paper in found.papers():
-        for table, outcomes in found.tables(paper).items():
+    for paper in reproduction.papers():
+        for table, outcomes in reproduction.tables(paper).items():
             lines += [TableSummary(paper.key, table, kind, counts) for kind, counts in _by_kind(outcomes)]
     if len(lines) > 1:
-        lines += [TableSummary("all", "", kind, counts) for kind, counts in _by_kind(found.outcomes)]
+        lines += [TableSummary("all", "", kind, counts) for kind, counts in _by_kind(reproduction.outcomes)]
     return lines
 
 
@@ -114,31 +118,31 @@ def _by_kind(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, dict[Status, in
         yield "ends, errors" if len(errors) > 1 else "errors" if True in errors else "ends", count(others)
 
 
-def by_reason(found: Reproduction) -> dict[tuple[str, str], list[Outcome]]:
+def by_reason(reproduction: Reproduction) -> dict[tuple[str, str], list[Outcome]]:
     """The numbers that differ for a known reason, by paper and reason."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
-    for outcome in found.outcomes:
+    for outcome in reproduction.outcomes:
         if outcome.reason is not None:
             groups.setdefault((outcome.reason.paper, outcome.reason.id), []).append(outcome)
     return groups
 
 
 def evidence(outcomes: Iterable[Outcome]) -> list[str]:
-    """The evidence for a reason, which may be another for other tables."""
+    """The evidence for a reason, which may differ between tables."""
     return list(dict.fromkeys(outcome.reason.evidence for outcome in outcomes if outcome.reason))
 
 
 def reason_of(outcomes: Sequence[Outcome]) -> Reason:
-    """The reason that all of these share."""
+    """The reason that these outcomes share."""
     reason = outcomes[0].reason
     assert reason is not None
     return reason
 
 
-def lacking(found: Reproduction) -> dict[str, int]:
-    """Why numbers are not available, and how many for each reason."""
+def lacking(reproduction: Reproduction) -> dict[str, int]:
+    """Why numbers are not available, with the number of them."""
     counted: dict[str, int] = {}
-    for outcome in found.outcomes:
+    for outcome in reproduction.outcomes:
         if outcome.status is Status.ABSENT:
             counted[outcome.note] = counted.get(outcome.note, 0) + 1
     return counted

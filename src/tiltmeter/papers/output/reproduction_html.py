@@ -1,14 +1,11 @@
-"""A reproduction as one HTML file that needs nothing else."""
-
-from importlib.resources import files
-
-from jinja2 import Environment, select_autoescape
+"""A reproduction as one self-contained HTML file."""
 
 from tiltmeter.papers.crosschecks import cross_check
 from tiltmeter.papers.output.layout import (
     LEGEND,
     SIGNS,
     by_reason,
+    difference_of,
     evidence,
     grids,
     ours,
@@ -16,33 +13,35 @@ from tiltmeter.papers.output.layout import (
     summary,
 )
 from tiltmeter.papers.reproduction import Outcome, Reproduction, Status
+from tiltmeter.reports.templating import page_template
 
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _CLASSES = {Status.AGREES: "agrees", Status.KNOWN: "known", Status.DIFFERS: "differs", Status.ABSENT: "absent"}
 
 
-def to_html(found: Reproduction) -> str:
+def to_html(reproduction: Reproduction) -> str:
     """The page."""
-    environment = Environment(autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
-    return template.render(
-        papers=[(paper, list(grids(found, paper))) for paper in found.papers()],
-        lines=summary(found),
+    return page_template("reproduction.html.jinja", __package__).render(
+        policy=_POLICY,
+        papers=[(paper, list(grids(reproduction, paper))) for paper in reproduction.papers()],
+        lines=summary(reproduction),
         reasons=[
             (paper, reason_of(outcomes).summary, evidence(outcomes), len(outcomes))
-            for (paper, _), outcomes in by_reason(found).items()
+            for (paper, _), outcomes in by_reason(reproduction).items()
         ],
-        remarks=found.remarks(),
-        checks=cross_check([outcome.printed for outcome in found.outcomes]),
+        remarks=reproduction.remarks(),
+        checks=cross_check([outcome.printed for outcome in reproduction.outcomes]),
         legend=LEGEND.format(SIGNS[Status.DIFFERS][0]),
-        holds=found.holds,
+        holds=reproduction.holds,
         sign=lambda outcome: SIGNS[outcome.status][0],
         shade=lambda outcome: _CLASSES[outcome.status],
         ours=ours,
-        about=_about,
+        difference_of=difference_of,
+        tooltip=_tooltip,
     )
 
 
-def _about(outcome: Outcome) -> str:
-    """What a reader finds out by pointing at a number."""
+def _tooltip(outcome: Outcome) -> str:
+    """The status of a number, the reason for a difference, and the source."""
     reason = outcome.reason.summary if outcome.reason else ""
     return " ".join(filter(None, (f"{outcome.status}.", reason, outcome.source)))

@@ -1,1 +1,1 @@
-"""What recomputes each printed number: a module for each kind of released material, `finding` chooses among them."""
+"""Recipes that recompute printed numbers: a module for each kind of released material; `lookup` chooses among them."""

@@ -1,4 +1,4 @@
-"""Where recipes are followed: fetches files, runs models, and keeps what was found."""
+"""Run recipes: fetch files, run models, and cache the numbers."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.datasets.download import UnreachableError
-from tiltmeter.datasets.fetch import AbsentError, fetch, is_here
+from tiltmeter.datasets.fetch import AbsentError, fetch, is_local
 from tiltmeter.datasets.upstream import upstream_file
 from tiltmeter.errors import ModelError
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
@@ -19,7 +19,7 @@ Watch = Callable[[str], AbstractContextManager[Any]]
 
 
 class Desk:
-    """What the recipes of one reproduction share. `model_paths` gives other places for models, by their hub ids."""
+    """The state shared by the recipes of one reproduction. `model_paths` maps hub ids to local folders."""
 
     def __init__(
         self,
@@ -31,28 +31,28 @@ class Desk:
         self.model_paths = dict(model_paths or {})
         self.device = device
         self.watch = watch
-        # The files that were used, and whether there was a hash to check them by.
+        # The files used, and whether their hash was checked.
         self.files: dict[str, bool] = {}
-        self._found: dict[Recipe, Numbers | NotAvailable] = {}
+        self._numbers: dict[Recipe, Numbers | NotAvailable] = {}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._unreachable: str | None = None
 
     def compute(self, recipe: Recipe) -> Numbers:
-        """What the recipe gives; it is followed the first time only."""
-        if recipe not in self._found:
+        """The numbers of a recipe, computed once."""
+        if recipe not in self._numbers:
             try:
-                self._found[recipe] = recipe.numbers(self)
+                self._numbers[recipe] = recipe.numbers(self)
             except NotAvailable as lack:
-                self._found[recipe] = lack
+                self._numbers[recipe] = lack
             except AbsentError as error:
-                self._found[recipe] = NotAvailable(str(error))
-        found = self._found[recipe]
-        if isinstance(found, NotAvailable):
-            raise found
-        return found
+                self._numbers[recipe] = NotAvailable(str(error))
+        numbers = self._numbers[recipe]
+        if isinstance(numbers, NotAvailable):
+            raise numbers
+        return numbers
 
     def once(self, make: Callable[..., Kept], *arguments: object) -> Kept:
-        """What a function gives for these arguments, which several recipes need; it is called the first time only."""
+        """The result of a function that several recipes call with these arguments, computed once."""
         key = (make, *arguments)
         if key not in self._kept:
             self._kept[key] = make(*arguments)
@@ -60,26 +60,26 @@ class Desk:
         return kept
 
     def fetch(self, repository: str, path: str) -> Path:
-        """A released file. One that cannot be had is not available; one that is not the pinned file is an error."""
+        """The path of a released file; NotAvailable if it cannot be fetched, an error if it is not the pinned file."""
         file = upstream_file(repository, path)
-        if self._unreachable is not None and not is_here(file):
-            # Without a network every file would be tried for seconds in vain.
+        if self._unreachable is not None and not is_local(file):
+            # Without a network, trying every file would take seconds each.
             raise NotAvailable(self._unreachable)
         try:
-            found = fetch(file)
+            path_here = fetch(file)
         except AbsentError as error:
             if isinstance(error.__cause__, UnreachableError):
                 self._unreachable = str(error)
             raise NotAvailable(str(error)) from error
         self.files[file.name] = file.pin.is_hash
-        return found
+        return path_here
 
     def model(self, hub: str) -> str:
-        """Where to load a model from."""
+        """The path or hub id to load a model from."""
         return self.model_paths.get(hub, hub)
 
     def run(self, hub: str, on: str, **options: Any) -> list["Record"]:
-        """The measures of a run of a model."""
+        """Run a model and return its records."""
         from tiltmeter.runs import evaluate
 
         try:

@@ -1,15 +1,15 @@
-"""GEST's language models (Tables 9 to 11), on the scale of the tables, and the pairs they were asked in (Table 7)."""
+"""GEST's language models (Tables 9 to 11), on the scale of the tables, and the counts of pairs (Table 7)."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing
+from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE, differing_positions
 from tiltmeter.benchmarks.gendered_pairs import BENCHMARK as PAIRS
 from tiltmeter.benchmarks.gest import parts
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import GenderedPairItem, fault
+from tiltmeter.forms.gendered_pairs import GenderedPairItem, rejection_reason
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
@@ -21,13 +21,13 @@ from tiltmeter.runs.portions import Portion, portions
 
 REPOSITORY = "kinit-sk/gest"
 VARIANTS = "data/gender_variants.csv"
-# The tables number the templates they have from 1, the files from 0; causal models have the last two templates only.
+# The tables number their templates from 1, the files from 0; causal models have the last two templates only.
 FOLDERS = {"9": "english_mlm", "10": "english_glm"}
 TEMPLATES = {"9": parts("masked"), "10": parts("causal")}
 
 
 def prediction_file(table: str, hub: str, template: str) -> str:
-    """The path of the scores of a model in one template, which is numbered as in the table.
+    """The path of the scores of a model for one template, numbered as in the table.
 
     >>> prediction_file("9", "google/electra-base-generator", "1")
     'data/predictions/english_mlm/electra-base-generator_template-0.txt'
@@ -48,7 +48,7 @@ def pair_prediction_file(hub: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedGestScores:
-    """The released scores of a model in one template of Table 9 or 10."""
+    """The released scores of a model for one template of Table 9 or 10."""
 
     table: str
     hub: str
@@ -69,7 +69,7 @@ class ReleasedGestScores:
 
 @dataclass(frozen=True, slots=True)
 class GestRun:
-    """A run of a model on the English sentences, in one template of Table 9 or 10."""
+    """A run of a model on the English sentences with one template of Table 9 or 10."""
 
     table: str
     hub: str
@@ -77,12 +77,12 @@ class GestRun:
 
     @property
     def part(self) -> str:
-        """The template by its own name."""
+        """The name of the template."""
         return TEMPLATES[self.table][int(self.template) - 1]
 
     @property
     def name(self) -> str:
-        """The model and what it is run on."""
+        """The model and its benchmark."""
         return f"{self.hub} on gest-1.0/{self.part}:en"
 
     def numbers(self, desk: Desk) -> Numbers:
@@ -92,7 +92,7 @@ class GestRun:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedPairs:
-    """The released scores of a model for the pairs of one language; which of them count, its tokenizer says."""
+    """The released scores of a model for the pairs of one language that differ in one token of its tokenizer."""
 
     hub: str
     language: str
@@ -106,13 +106,15 @@ class ReleasedPairs:
         """The measures of the scores."""
         desk.fetch(REPOSITORY, VARIANTS)
         path = desk.fetch(REPOSITORY, self.name)
-        # As in the files for English: log10 of a ratio on each line, here one for each pair.
+        # As in the files for English: the log10 of a ratio on each line, one for each pair.
         ratios = [math.log(10) * float(line) for line in path.read_text(encoding="utf-8").split()]
-        every = desk.once(_pairs)
-        if max((int(item.id) for item in every), default=-1) >= len(ratios):
+        pairs = desk.once(_pairs)
+        if max((int(item.id) for item in pairs), default=-1) >= len(ratios):
             raise DataError(f"{path} has {len(ratios)} lines, fewer than {VARIANTS} has pairs; fetch both again.")
         kept = [
-            item for item in _unlike(every) if item.language == self.language and fault(item.male, item.female) is None
+            item
+            for item in _distinct(pairs)
+            if item.language == self.language and rejection_reason(item.male, item.female) is None
         ]
         kept = _differing_in_one_token(kept, desk.model(self.hub))
         portion = Portion("gest-pairs", PAIRS.form, "all", self.language, kept, {})
@@ -129,7 +131,7 @@ class RunOnPairs:
 
     @property
     def name(self) -> str:
-        """The model and what it is run on."""
+        """The model and its benchmark."""
         return f"{self.hub} on gest-pairs:{self.language}"
 
     def numbers(self, desk: Desk) -> Numbers:
@@ -139,9 +141,9 @@ class RunOnPairs:
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """How many pairs each translation system gave in each language: those whose two words begin alike.
+    """The number of pairs by translation system and language: those whose two words have a common beginning.
 
-    That repeated pairs count here is our reading; the paper does not say, and the released code does not show.
+    Repeated pairs are counted, which is our reading: neither the paper nor the released code says.
     """
 
     @property
@@ -155,13 +157,13 @@ class PairCounts:
         counted = Counter(
             (item.translator or "", item.language)
             for item in desk.once(_pairs)
-            if fault(item.male, item.female) is None
+            if rejection_reason(item.male, item.female) is None
         )
-        return {("pairs", *place): float(count) for place, count in counted.items()}
+        return {("pairs", *key): float(count) for key, count in counted.items()}
 
 
 def _numbers(records: Iterable[Record], part: str) -> Numbers:
-    """What the tables print: q_i with its interval, and the rates of Table 3."""
+    """The numbers in the tables: q_i with its interval, and the rates of Table 3."""
     numbers: dict[Key, float] = {}
     for record in records:
         if record.view != AS_PUBLISHED or record.part != part:
@@ -176,12 +178,12 @@ def _numbers(records: Iterable[Record], part: str) -> Numbers:
 
 def _pairs() -> list[GenderedPairItem]:
     """The pairs of all languages, in the order of the file."""
-    found = [item for portion in portions("gest-pairs") for item in portion.items if isinstance(item, GenderedPairItem)]
-    return sorted(found, key=lambda item: int(item.id))
+    items = [item for portion in portions("gest-pairs") for item in portion.items if isinstance(item, GenderedPairItem)]
+    return sorted(items, key=lambda item: int(item.id))
 
 
-def _unlike(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
-    """The pairs without those that are the same as an earlier one, of whatever language, as in the released code."""
+def _distinct(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
+    """The pairs without repetitions, in all languages together, as in the released code."""
     return list({(item.male, item.female): item for item in reversed(list(items))}.values())[::-1]
 
 
@@ -192,15 +194,17 @@ def _differing_in_one_token(items: list[GenderedPairItem], model: str) -> list[G
         tokenizer = AutoTokenizer.from_pretrained(model)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise NotAvailable(f"Which pairs count is for the tokenizer of {model} to say: {reason}") from error
+        raise NotAvailable(
+            f"Which pairs count depends on the tokenizer of {model}, which cannot be loaded: {reason}"
+        ) from error
     male, female = (
         tokenizer([getattr(item, side) for item in items], add_special_tokens=False)["input_ids"]
         for side in ("male", "female")
     )
     return [
         item
-        for item, one, other in zip(items, male, female, strict=True)
-        if len(one) == len(other) and len(differing(one, other)) == 1
+        for item, male_ids, female_ids in zip(items, male, female, strict=True)
+        if len(male_ids) == len(female_ids) and len(differing_positions(male_ids, female_ids)) == 1
     ]
 
 

@@ -19,7 +19,7 @@ def translation_file(system: str, language: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTranslations:
-    """Released translations, with the speaker's gender found by our rules."""
+    """Released translations, with the gender of the speaker found by rules."""
 
     system: str
     language: str
@@ -30,7 +30,7 @@ class ReleasedTranslations:
         return translation_file(self.system, self.language)
 
     def numbers(self, desk: Desk) -> Numbers:
-        """p_i with its interval, p_m, p_f, p_fam and the yield as a number of translations."""
+        """p_i with its interval, p_m, p_f, p_fam, and the number of translations with a gender."""
         path = desk.fetch(REPOSITORY, self.name)
         result = score_translations(path, system=self.system, on=f"gest-mt:{self.language}", edition="1.0")
         if result.manifest["skipped"]:

@@ -13,13 +13,13 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures import association
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
-from tiltmeter.papers.printed import Place
+from tiltmeter.papers.printed import CellKey
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
 from tiltmeter.runs.imports import read_predictions
 
 REPOSITORY = "slds-lmu/stereotypes-multi"
-# Heads that the authors fine-tuned; they released what these predict, but not the heads.
+# Next-sentence heads that the authors fine-tuned; their predictions were released, the heads were not.
 FINE_TUNED = "ModelNSP"
 UNRELEASED = "unreleased"
 
@@ -29,7 +29,7 @@ _MEASURES = {"macro ICAT": "ICAT macro", "micro ICAT": "ICAT micro"}
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A model of a table: its name on the hub, how it was asked in both parts, and the language."""
+    """A row of a table: the model's hub id, the method used in each part, the case, and the language."""
 
     paper: str
     model: str
@@ -50,9 +50,9 @@ class TableRow:
 
 
 def prediction_file(hub: str, intrasentence: str, intersentence: str, case: str, language: str) -> str:
-    """The name the released code gives a file of predictions: model, how both parts were asked, case, language.
+    """The name of a file of predictions in the released code: model, method of each part, case, language.
 
-    A part that was not asked leaves its place empty, so that two underscores meet.
+    The method of a part that was not run is empty, which leaves two underscores in a row.
 
     >>> prediction_file("gpt2", "", "GPT2LM", "orig", "en")
     'gpt2__GPT2LM_orig_en.json'
@@ -65,33 +65,33 @@ def prediction_file(hub: str, intrasentence: str, intersentence: str, case: str,
 
 @cache
 def rows() -> dict[tuple[str, str, str], TableRow]:
-    """The models of the tables by paper, name and language; under no language too, where the name implies it."""
+    """The rows of the tables by paper, model and language, and by an empty language for the thesis."""
     text = files(__package__).joinpath("stereoset.csv").read_text(encoding="utf-8")
-    found = [TableRow(**entry) for entry in csv.DictReader(StringIO(text))]
-    return {(row.paper, row.model, language): row for row in found for language in (row.language, "")}
+    table_rows = [TableRow(**entry) for entry in csv.DictReader(StringIO(text))]
+    return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
 
 
-def find(paper: str, place: Place, *, from_models: bool) -> NumberSource:
-    """What recomputes the number at a place.
+def find(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
+    """The source of the number in a cell.
 
-    Beside what the tables name, `items` may name a language, to count only items that it has.
+    `items` in the cell is a language, to use only the items that exist in it.
     """
-    row = rows()[paper, place["model"], place.get("language", "")]
-    metric = place["metric"]
-    key: Key = (place["test"], _VIEWS[place["view"]], "all", _MEASURES.get(metric, metric))
+    row = rows()[paper, cell["model"], cell.get("language", "")]
+    metric = cell["metric"]
+    key: Key = (cell["test"], _VIEWS[cell["view"]], "all", _MEASURES.get(metric, metric))
     if from_models:
-        if row.intersentence == FINE_TUNED and place["test"] != "intrasentence":
+        if row.intersentence == FINE_TUNED and cell["test"] != "intrasentence":
             return NumberSource(key, lacking="The next-sentence head that was fine-tuned for it has not been released.")
         part = "intrasentence" if row.intersentence == FINE_TUNED else ""
         return NumberSource(key, StereosetRun(row.hub, row.language, part, row.case))
     if row.intrasentence == UNRELEASED:
         return NumberSource(key, lacking="Its predictions have not been released; --from-models runs the model.")
-    return NumberSource(key, ReleasedPredictions(row.file, row.language, place.get("items", "")))
+    return NumberSource(key, ReleasedPredictions(row.file, row.language, cell.get("items", "")))
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedPredictions:
-    """A file of released predictions, perhaps counting only the items that another language has."""
+    """A file of released predictions; with `items_of`, only the items that exist in that language."""
 
     file: str
     language: str
@@ -113,7 +113,7 @@ class ReleasedPredictions:
 
 @dataclass(frozen=True, slots=True)
 class StereosetRun:
-    """A run of a model, as published."""
+    """A run of a model by the published protocol."""
 
     hub: str
     language: str
@@ -122,12 +122,12 @@ class StereosetRun:
 
     @property
     def name(self) -> str:
-        """The model and what it is run on."""
+        """The model and its benchmark."""
         return f"{self.hub} on {self.on}"
 
     @property
     def on(self) -> str:
-        """What it is run on."""
+        """The benchmark with part and language."""
         return f"stereoset{'/' if self.part else ''}{self.part}:{self.language}"
 
     def numbers(self, desk: Desk) -> Numbers:
@@ -139,7 +139,7 @@ class StereosetRun:
 def _numbers(records: Iterable[Record]) -> Numbers:
     numbers: dict[Key, float] = {}
     for record in records:
-        # SS as published comes after SS, whose place it takes: the papers count a tie against the stereotype.
+        # "SS as published" comes after SS and replaces it: the papers count a tie against the stereotype.
         name = record.measure.removesuffix(f" {AS_PUBLISHED}")
         numbers[record.part, record.view, record.group, name] = record.value
         if record.view == "all" and record.measure == "LMS":

@@ -1,4 +1,4 @@
-"""What every source gives: numbers by their names, or the reason why there are none."""
+"""The protocol of recipes, which give numbers by key or the reason why there are none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from tiltmeter.papers.sources.desk import Desk
 
-# What a number is called among those that one recipe gives.
+# Identifies a number among those of one recipe.
 Key = tuple[str, ...]
 Numbers = Mapping[Key, float]
 
 
-class NotAvailable(Exception):  # noqa: N818 - a statement about the material, and no error
-    """A number cannot be recomputed here; the sentence says why."""
+class NotAvailable(Exception):  # noqa: N818 - a result, not an error
+    """A number cannot be recomputed here; the message says why."""
 
 
 class Recipe(Protocol):
-    """A way to numbers. Equal recipes give equal numbers, so each is followed once."""
+    """A way to recompute numbers. Equal recipes give equal numbers, so each is run once."""
 
     @property
     def name(self) -> str:
-        """What is recomputed from: a file, or a model and what it is run on."""
+        """The source: a file, or a model and its benchmark."""
         ...
 
     def numbers(self, desk: "Desk") -> Numbers:
-        """Follow the recipe; NotAvailable if something is lacking."""
+        """Compute the numbers; NotAvailable if something is missing."""
         ...
 
     def __hash__(self) -> int: ...
@@ -33,9 +33,9 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NumberSource:
-    """Where a printed number comes from: a recipe, and what the number is called among those it gives.
+    """The recipe of a printed number, and the number's key among those the recipe gives.
 
-    Where there is no recipe, `lacking` says why.
+    `lacking` says why there is no recipe.
     """
 
     key: Key

@@ -1,14 +1,14 @@
-"""Steinborn et al. (2022): nothing but models can recompute their numbers, for no predictions were released."""
+"""Steinborn et al. (2022): recomputed by running the models only, since no predictions were released."""
 
 from dataclasses import dataclass
 
 from tiltmeter.measures.gest import AS_PUBLISHED
-from tiltmeter.papers.printed import Place
+from tiltmeter.papers.printed import CellKey
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
 
-# Told from what the paper's appendix says: that BERT is uncased, and the numbers of parameters (mBERT 178M is the cased
-# one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
+# Inferred from the paper's appendix: BERT is uncased, and the numbers of parameters identify the others (mBERT 178M is
+# the cased one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
 MODELS = {
     "mBERT": "bert-base-multilingual-cased",
     "xlmR": "xlm-roberta-base",
@@ -24,18 +24,18 @@ _DATA = {
 _LACKING = "No predictions were released; --from-models runs the model."
 
 
-def find(place: Place, kind: str, *, from_models: bool) -> NumberSource:
-    """What recomputes the number at a place."""
-    key: Key = (place["metric"], kind)
+def find(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
+    """The source of the number in a cell."""
+    key: Key = (cell["metric"], kind)
     if not from_models:
         return NumberSource(key, lacking=_LACKING)
-    data, perturb = _DATA[place["dataset"]]
-    return NumberSource(key, PairsRun(MODELS[place["model"]], f"{data}:{place['language']}", perturb))
+    data, perturb = _DATA[cell["dataset"]]
+    return NumberSource(key, PairsRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb))
 
 
 @dataclass(frozen=True, slots=True)
 class PairsRun:
-    """A run of a masked model on pairs, perhaps changed ones."""
+    """A run of a masked model on sentence pairs, perturbed if `perturb` is given."""
 
     hub: str
     on: str
@@ -43,7 +43,7 @@ class PairsRun:
 
     @property
     def name(self) -> str:
-        """The model and what it is run on."""
+        """The model and its benchmark."""
         return f"{self.hub} on {self.on}{' with ' if self.perturb else ''}{self.perturb}"
 
     def numbers(self, desk: Desk) -> Numbers:
@@ -51,7 +51,7 @@ class PairsRun:
         numbers: dict[Key, float] = {}
         for record in desk.run(self.hub, self.on, perturb=self.perturb or None):
             if record.view == "all":
-                # CPS as published comes after CPS, whose place it takes: the paper counts a tie against the stereotype.
+                # "CPS as published" comes after CPS and replaces it: the paper counts a tie against the stereotype.
                 name = record.measure.removesuffix(f" {AS_PUBLISHED}")
                 numbers[name, "value"] = record.value
                 if record.standard_error is not None:

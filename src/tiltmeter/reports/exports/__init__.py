@@ -1,4 +1,4 @@
-"""Results in the forms that other tools read: one file for each."""
+"""Results in the formats of other tools, one module per format."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,11 @@ from tiltmeter.reports.exports import eval_results, lm_eval, model_card, records
 from tiltmeter.reports.exports.chosen import Options
 from tiltmeter.runs.result import Result
 
-FORMS: dict[str, Callable[[Result, Options], str]] = {
+FORMATS: dict[str, Callable[[Result, Options], str]] = {
     "model-card": model_card.export,
     "hf-eval-results": eval_results.export,
     "lm-eval": lm_eval.export,
     "jsonl": records_jsonl.export,
 }
 
-__all__ = ["FORMS", "Options"]
+__all__ = ["FORMATS", "Options"]

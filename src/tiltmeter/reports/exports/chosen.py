@@ -1,4 +1,4 @@
-"""What is exported of a run: the numbers over all items, of one model."""
+"""The part of a run that is exported: the numbers of one model over all items."""
 
 import re
 from collections.abc import Mapping
@@ -8,15 +8,16 @@ from typing import Any
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.formatting import format_interval, four_digits
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_of
+from tiltmeter.runs.samples import sample_note
 
 SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an export may be told: which model, and the hub's id of the data set."""
+    """Options of an export: the model, and the hub's id of the data set."""
 
     model: str | None = None
     dataset_id: str | None = None
@@ -24,23 +25,24 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A model, what the manifest says of it, and its records over all items that have an interval."""
+    """A model with its manifest entry and its records over all items that have an interval."""
 
     model: str
-    about: Mapping[str, Any]
+    entry: Mapping[str, Any]
     records: list[Record]
 
 
 def choose(result: Result, model: str | None) -> Chosen:
-    """The model that was asked for, or the only one there is."""
-    about = {str(entry["name"]): entry for entry in result.manifest.get("models", [])}
-    there = [name for name in dict.fromkeys(record.model for record in result.records) if name in about or not about]
+    """The model of this name, or the only one of the run."""
+    entries = {str(entry["name"]): entry for entry in result.manifest.get("models", [])}
+    names = dict.fromkeys(record.model for record in result.records)
+    models = [name for name in names if name in entries or not entries]
     if model is None:
-        if len(there) != 1:
-            raise UsageError(f"The run has {len(there)} models; choose one with --model: {', '.join(there)}.")
-        model = there[0]
-    if model not in there:
-        raise UsageError(f"The run has no model {model!r}{did_you_mean(model, there)}; it has {', '.join(there)}.")
+        if len(models) != 1:
+            raise UsageError(f"The run has {len(models)} models; choose one with --model: {', '.join(models)}.")
+        model = models[0]
+    if model not in models:
+        raise UsageError(f"The run has no model {model!r}{did_you_mean(model, models)}; it has {', '.join(models)}.")
     records = [
         record
         for record in result.records
@@ -48,11 +50,11 @@ def choose(result: Result, model: str | None) -> Chosen:
     ]
     if not records:
         raise UsageError(f"The run has no number over all items of {model}; there is nothing to export.")
-    return Chosen(model, about.get(model, {}), records)
+    return Chosen(model, entries.get(model, {}), records)
 
 
 def slug(*words: str) -> str:
-    """A name that other tools take: lower case letters, digits and underscores.
+    """A name of lower-case letters, digits and underscores, which other tools accept.
 
     >>> slug("gender-pairs", "de", "S_JSD x 1e3")
     'gender_pairs_de_s_jsd_x_1e3'
@@ -61,15 +63,15 @@ def slug(*words: str) -> str:
 
 
 def in_words(record: Record, manifest: Mapping[str, Any]) -> str:
-    """What a number is, how sure it is, and what is said of it.
+    """A record in words: measure, ideal, interval, n, sample, protocol and verdict.
 
     >>> in_words(Record(model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",
     ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"), {})
     'SS (ideal 50), 95% interval 55.5 to 58.5, n=4229, protocol published'
     """
     ideal = "" if record.ideal is None else f" (ideal {record.ideal:g})"
-    ends = f"95% interval {record.low:.4g} to {record.high:.4g}"
-    sample = sample_of(manifest, record.benchmark, record.part, record.language)
+    interval = format_interval(record, "95% interval {} to {}", four_digits)
+    sample = sample_note(manifest, record.benchmark, record.part, record.language)
     verdict = record.verdict.words if record.verdict else ""
-    words = [f"{record.measure}{ideal}", ends, f"n={record.n}", sample, f"protocol {record.protocol}", verdict]
+    words = [f"{record.measure}{ideal}", interval, f"n={record.n}", sample, f"protocol {record.protocol}", verdict]
     return ", ".join(filter(None, words))

@@ -1,7 +1,7 @@
 """A file for the `.eval_results` folder of a model on the hub.
 
-The hub shows such a result where the data set is registered as a benchmark, and under the task ids that its eval.yaml
-has, so the data set's id is asked for unless it is known.
+The hub shows these results if the data set is registered as a benchmark, under the task ids of its eval.yaml. The id of
+the data set must therefore be given unless it is known.
 """
 
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
@@ -12,7 +12,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.reports.exports.chosen import SOURCE, Options, choose, in_words, slug
 from tiltmeter.runs.result import Result
 
-# Where the hub has the very items that were asked. Translations and editions of our own choosing are not there.
+# The data sets on the hub with exactly the same items; translations and other editions have none.
 DATASETS = {
     "stereoset-original": "McGill-NLP/stereoset",
     "crows-pairs": "nyu-mll/crows_pairs",
@@ -21,7 +21,7 @@ DATASETS = {
 
 
 def export(result: Result, options: Options) -> str:
-    """YAML, to be saved as .eval_results/NAME.yaml in the model's repository."""
+    """The results as YAML, to be saved as .eval_results/NAME.yaml in the model's repository."""
     chosen = choose(result, options.model)
     entries = [
         EvalResultEntry(
@@ -42,9 +42,9 @@ def _dataset(benchmark: str, options: Options) -> str:
     identifier = options.dataset_id or DATASETS.get(benchmark)
     if identifier is None:
         raise UsageError(
-            f"The hub wants the id of the data set that {benchmark} is registered as, and none is known; name it with "
-            f"--dataset-id, as in --dataset-id your-name/{benchmark}."
+            f"The hub's id of the data set {benchmark} is not known; give it with --dataset-id, as in "
+            f"--dataset-id your-name/{benchmark}."
         )
     if identifier.count("/") != 1 or not all(identifier.split("/")):
-        raise UsageError(f"--dataset-id {identifier} is not an id of the hub, which is OWNER/NAME.")
+        raise UsageError(f"--dataset-id {identifier} is not a hub id; give it as OWNER/NAME.")
     return identifier

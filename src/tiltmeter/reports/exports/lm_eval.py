@@ -1,7 +1,7 @@
-"""Results in the layout of the Language Model Evaluation Harness, for the tools that read its files.
+"""Results in the format of the Language Model Evaluation Harness (lm-eval), for tools that read its files.
 
-The harness calls a benchmark with its part and language a task, and a metric `name,filter`. Numbers stay on Tiltmeter's
-scale, so a percentage is 57.0 and not 0.57. Where the best value is in the middle, neither higher nor lower is better.
+A task is a benchmark with its part and language; a metric is called `name,filter`. Numbers keep Tiltmeter's scale:
+57.0, not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the scale.
 """
 
 import json
@@ -22,15 +22,15 @@ FILTER = "none"
 
 
 def export(result: Result, options: Options) -> str:
-    """One JSON object, as the harness writes it to results_….json."""
+    """One JSON object, as in the harness's results_….json."""
     chosen = choose(result, options.model)
     tasks: dict[str, list[Record]] = {}
     for record in chosen.records:
         part = () if record.part == "all" else (record.part,)
         tasks.setdefault(slug(record.benchmark, *part, record.language), []).append(record)
     manifest = result.manifest
-    about = {key: chosen.about.get(key) for key in ("dtype", "device", "revision", "weights")}
-    found = {
+    model = {key: chosen.entry.get(key) for key in ("dtype", "device", "revision", "weights")}
+    content = {
         "results": {task: _metrics(task, records) for task, records in tasks.items()},
         "group_subtasks": {task: [] for task in tasks},
         "configs": {task: _config(task, records[0]) for task, records in tasks.items()},
@@ -46,12 +46,12 @@ def export(result: Result, options: Options) -> str:
             for task, records in tasks.items()
         },
         "config": {
-            "model": chosen.about.get("type") or "predictions",
+            "model": chosen.entry.get("type") or "predictions",
             "model_args": f"pretrained={chosen.model}",
-            "model_dtype": about["dtype"],
-            "model_revision": about["revision"],
-            "model_sha": about["weights"],
-            "device": about["device"],
+            "model_dtype": model["dtype"],
+            "model_revision": model["revision"],
+            "model_sha": model["weights"],
+            "device": model["device"],
             "limit": manifest.get("request", {}).get("limit"),
             "bootstrap_iters": manifest.get("statistics", {}).get("resamples"),
             "random_seed": manifest.get("statistics", {}).get("seed"),
@@ -66,7 +66,7 @@ def export(result: Result, options: Options) -> str:
         "model_name_sanitized": slug(chosen.model),
         "total_evaluation_time_seconds": str(manifest.get("seconds", "")),
     }
-    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
@@ -105,16 +105,16 @@ def _config(task: str, record: Record) -> dict[str, Any]:
 
 
 def _samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str, int]:
-    """How many items there are, and how many were asked."""
+    """The number of items in the data and in the run."""
     n = max(record.n for record in records)
     first = records[0]
-    there = [
+    available = [
         int(entry.get("available") or 0)
         for entry in manifest.get("data", ())
         if (entry["benchmark"], entry["language"]) == (first.benchmark, first.language)
         and (first.part in (entry["part"], OVERALL) or entry["part"] == "all")
     ]
-    return {"original": sum(there) or n, "effective": n}
+    return {"original": sum(available) or n, "effective": n}
 
 
 def _timestamp(finished: object) -> float | None:

@@ -1,4 +1,4 @@
-"""The front matter of a model card: a model-index, as the hub's model pages read it."""
+"""The model-index of a model card, which the hub's model pages show."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,10 @@ TASKS = {"masked": "fill-mask", "causal": "text-generation", "seq2seq": "text2te
 
 
 def export(result: Result, options: Options) -> str:
-    """A block of YAML to put at the head of the model's README.md, between its lines of dashes."""
+    """The YAML front matter for the head of the model's README.md, with its lines of dashes."""
     chosen = choose(result, options.model)
-    # Predictions that somebody published do not say what kind of model made them.
-    task = TASKS.get(str(chosen.about.get("kind")), "other")
+    # The kind of model is not known for imported predictions.
+    task = TASKS.get(str(chosen.entry.get("kind")), "other")
     results = [_result(record, task, result.manifest) for record in chosen.records]
     index = eval_results_to_model_index(chosen.model.rpartition("/")[2] or chosen.model, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n"

@@ -1,4 +1,4 @@
-"""All records of a run, one JSON object to a line."""
+"""All records of a run as JSON Lines."""
 
 import json
 
@@ -8,7 +8,7 @@ from tiltmeter.runs.result import Result
 
 
 def export(result: Result, options: Options) -> str:
-    """Every record of every view, of all models or of the one that was asked for."""
+    """The records of all views, of all models or of the one chosen."""
     model = choose(result, options.model).model if options.model is not None else None
     records = [record for record in result.records if model is None or record.model == model]
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in to_dicts(records))

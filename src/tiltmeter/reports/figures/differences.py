@@ -1,4 +1,4 @@
-"""Sentence pairs: how far apart the two sentences of each pair are, as a distribution."""
+"""Sentence pairs: the distribution of the difference between the two sentences of a pair."""
 
 import altair as alt
 import numpy as np
@@ -6,18 +6,18 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, pointing
+from tiltmeter.reports.figures.series import Domain, model_colour, tooltips
 from tiltmeter.reports.languages import language_name
 
 _POINTS = 80
-_MOST = 0.99  # the share of pairs that the axis has to show
+_MOST = 0.99  # the share of pairs within the range of the axis
 
 
 def differences(table: pd.DataFrame, models: Domain) -> Chart:
-    """The density of more-minus-less for each language, one half-violin above the other.
+    """The density of the difference (more minus less stereotypical) for each language, as half-violins.
 
     `table` has a row for each pair: model, language and difference. To the right of 0 the more stereotypical sentence
-    is the likelier one.
+    has the higher likelihood.
     """
     reach = float(np.quantile(np.abs(table["difference"]), _MOST)) or 1.0
     languages = list(dict.fromkeys(table["language"]))
@@ -27,9 +27,9 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
     ]
     frame = pd.concat(frames, ignore_index=True)
     names = [language_name(language) for language in languages]
-    place = {name: number for number, name in enumerate(names)}
-    frame["base"] = frame["language"].map(place).astype(float)
-    # Each language has a row of its own; its tallest density fills nine tenths of it, as violins are as wide.
+    row_of = {name: number for number, name in enumerate(names)}
+    frame["base"] = frame["language"].map(row_of).astype(float)
+    # Each language has a row; its tallest density fills nine tenths of the row.
     tallest = frame.groupby("language")["density"].transform("max").clip(lower=1e-12)
     frame["top"] = frame["base"] - 0.9 * frame["density"] / tallest
     y_scale = alt.Scale(domain=(-1, len(names) - 1 + 0.15), reverse=True, nice=False)
@@ -41,14 +41,14 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
     )
     y = alt.Y("base:Q", scale=y_scale, axis=None)
     base = alt.Chart(frame).encode(x=x, color=model_colour(models), detail="language:N")
-    tips = pointing(("model", "model"), ("language", "language"), ("share", "pairs right of 0"), ("n", "pairs"))
+    tips = tooltips(("model", "model"), ("language", "language"), ("share", "pairs right of 0"), ("n", "pairs"))
     return alt.layer(
         alt.Chart(pd.DataFrame({"difference": [0.0]})).mark_rule(style="ideal").encode(x=x),
         base.mark_area(opacity=0.3, clip=True, line=False).encode(
             y=alt.Y("top:Q", scale=y_scale, axis=None), y2="base:Q", tooltip=tips
         ),
         base.mark_line(strokeWidth=1.8, clip=True).encode(y=alt.Y("top:Q", scale=y_scale, axis=None), tooltip=tips),
-        alt.Chart(pd.DataFrame({"base": list(map(float, place.values())), "name": names}))
+        alt.Chart(pd.DataFrame({"base": list(map(float, row_of.values())), "name": names}))
         .mark_text(style="name", align="left", dy=-8)
         .encode(x=alt.value(4), y=y, text="name:N"),
     ).properties(height=max(170, 74 * len(names) + 30))

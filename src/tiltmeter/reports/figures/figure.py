@@ -1,4 +1,4 @@
-"""What every figure is: a title, what it shows, and one or more charts."""
+"""Figures: a title, a caption and one or more charts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a figure; the title is empty where there is only one."""
+    """One chart of a figure; the title is empty if it is the only one."""
 
     title: str
     chart: Chart
@@ -20,7 +20,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One entry of a legend. In a page the legend is not part of a chart, so that it can wrap and serve them all."""
+    """One entry of a legend. In a page the legend is outside the charts, so that it can wrap and serve all panels."""
 
     label: str
     colour: str = ""
@@ -29,18 +29,18 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Charts that belong together. `slug` names it in links and files."""
+    """One or more charts with a title and a caption. `slug` is its name in links and files."""
 
     slug: str
     title: str
     caption: str
     panels: tuple[Panel, ...]
     legend: tuple[Key, ...] = ()
-    wide: bool = True  # whether a chart needs the whole width of the page
-    folded: bool = False  # whether a page shows it only on request
+    wide: bool = True  # whether each chart takes the whole width of the page
+    folded: bool = False  # whether it is collapsed in a page
 
     def specs(self) -> list[dict[str, Any]]:
-        """The Vega-Lite of each panel for a page: as wide as what it is put in, in the colours of the page."""
+        """The Vega-Lite specification of each panel for a page, in its colours and as wide as its container."""
         return [
             {
                 **_without_legends(panel.chart.properties(width="container").to_dict()),
@@ -51,7 +51,7 @@ class Figure:
         ]
 
     def paper(self) -> dict[str, Any]:
-        """The Vega-Lite of the whole figure, for a file."""
+        """The Vega-Lite specification of the whole figure for a file."""
         width = 560 if self.wide or len(self.panels) == 1 else 330
         charts = [
             panel.chart.properties(width=width, **({"title": panel.title} if panel.title else {}))
@@ -64,10 +64,10 @@ class Figure:
 
 
 def _without_legends(spec: Any) -> Any:
-    """The specification with every legend switched off; to disable them in the configuration is not enough."""
+    """The specification without legends; disabling them in the configuration is not enough."""
     if isinstance(spec, list):
         return [_without_legends(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
-    # Data can have a column of that name: it is left as it is.
+    # Data sets are unchanged: they may have a column of that name.
     return {k: v if k == "datasets" else None if k == "legend" else _without_legends(v) for k, v in spec.items()}

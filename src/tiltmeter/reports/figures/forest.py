@@ -1,4 +1,4 @@
-"""The forest plot: each bias type with its interval, around the ideal."""
+"""Forest plot: the value and interval of each group, such as a bias type."""
 
 from collections.abc import Sequence
 
@@ -8,29 +8,29 @@ import pandas as pd
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, pointing, table
+from tiltmeter.reports.figures.series import Domain, model_colour, ordered, table, tooltips
 
-_ROW = 15  # pixels for one interval
-_GAP = 14  # and between bias types
+_ROW = 15  # pixels per interval
+_GAP = 14  # pixels between groups
 
 
 def forest(records: Sequence[Record], models: Domain, scale: tuple[float, float] | None = None) -> Chart:
-    """A row for each group, in it a line for each model; all records are of one measure.
+    """A row for each group with an interval for each model; all records are of one measure.
 
-    `scale` is given where several panels are to be compared.
+    `scale` is given if several panels share it.
     """
     measure = measure_named(records[0].measure)
     shown = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
     frame = table(records)
-    groups, there = ordered(frame["group"]), [model for model in models if model in set(frame["model"])]
+    groups, present = ordered(frame["group"]), [model for model in models if model in set(frame["model"])]
     x_scale = alt.Scale(domain=scale or measure.span(shown), nice=False, type="log" if measure.ratio else "linear")
     axis = alt.Axis(tickCount=5, values=[0.25, 0.5, 1, 2, 4, 8]) if measure.ratio else alt.Axis(tickCount=5)
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=130)),
-        yOffset=alt.YOffset("model:N", sort=there),
+        yOffset=alt.YOffset("model:N", sort=present),
         color=model_colour(models),
-        tooltip=pointing(
-            ("model", "model"), ("language", "language"), ("group", "of"), ("said", measure.name), ("n", "n")
+        tooltip=tooltips(
+            ("model", "model"), ("language", "language"), ("group", "of"), ("text", measure.name), ("n", "n")
         ),
     )
     x = alt.X("value:Q", scale=x_scale, title=measure.name, axis=axis)
@@ -40,4 +40,4 @@ def forest(records: Sequence[Record], models: Domain, scale: tuple[float, float]
             x=alt.X("low:Q", scale=x_scale, title=measure.name, axis=axis), x2="high:Q"
         ),
         base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=x),
-    ).properties(height=alt.Step(_ROW * len(there) + _GAP, **{"for": "position"}))
+    ).properties(height=alt.Step(_ROW * len(present) + _GAP, **{"for": "position"}))

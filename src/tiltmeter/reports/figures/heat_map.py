@@ -1,4 +1,4 @@
-"""The heat map: models by languages."""
+"""Heat map: models by languages."""
 
 from collections.abc import Sequence
 
@@ -7,27 +7,27 @@ import altair as alt
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import ordered, pointing, table
+from tiltmeter.reports.figures.series import ordered, table, tooltips
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
-# Verdicts that say nothing of a bias, whatever the number is.
-UNSAID = ("not interpretable", "contradictory")
-_MARKS = {"significant": " •", **dict.fromkeys(UNSAID, " ?")}
+# Verdicts under which the number says nothing about bias.
+NO_STATEMENT = ("not interpretable", "contradictory")
+_MARKS = {"significant": " •", **dict.fromkeys(NO_STATEMENT, " ?")}
 
 
 def heat_map(records: Sequence[Record]) -> Chart:
     """The value of each model in each language; all records are of one measure.
 
-    A dot marks a significant bias, so that nothing depends on colour alone. What cannot be interpreted, and what was
-    pooled of parts that contradict each other, has a question mark and no colour.
+    A dot marks a significant bias, so that nothing depends on colour alone. A value that is not interpretable,
+    or pooled from contradictory parts, has a question mark and no colour.
     """
     measure = measure_named(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
     colours = [AGAINST, EVEN, TOWARDS] if measure.stereotype > 0 else [TOWARDS, EVEN, AGAINST]
     frame = table(
         records,
-        text=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
-        shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in UNSAID else r.value,
+        cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
+        shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in NO_STATEMENT else r.value,
         verdict=lambda r: r.verdict.words if r.verdict else "",
     )
     scale = alt.Scale(
@@ -36,12 +36,12 @@ def heat_map(records: Sequence[Record]) -> Chart:
     base = alt.Chart(frame).encode(
         x=alt.X("language:N", sort=ordered(frame["language"]), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("model:N", sort=ordered(frame["model"]), title=None),
-        tooltip=pointing(
-            ("model", "model"), ("language", "language"), ("said", measure.name), ("verdict", "verdict"), ("n", "n")
+        tooltip=tooltips(
+            ("model", "model"), ("language", "language"), ("text", measure.name), ("verdict", "verdict"), ("n", "n")
         ),
     )
     return alt.layer(
         base.mark_rect(style="cell", cornerRadius=6).encode(color=alt.Color("shade:Q", scale=scale, legend=None)),
-        # The cells are light in either scheme, so their numbers are dark in either.
-        base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="text:N"),
+        # The cells are light in both colour schemes, so their numbers are dark in both.
+        base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="cell:N"),
     ).properties(height=alt.Step(44))

@@ -1,4 +1,4 @@
-"""What figures share: colours of models, and the tables they are drawn from."""
+"""Shared by the figures: colours of models, legends, tooltips and data frames of records."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ import pandas as pd
 
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Key
+from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.style import SERIES, SHAPES
 
@@ -15,7 +16,7 @@ Domain = Sequence[str]
 
 
 def table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
-    """What a chart needs of records, with their intervals put into words for whoever points at them."""
+    """A data frame of records for a chart; `text` is the value with its interval, for tooltips."""
     return pd.DataFrame(
         [
             {
@@ -28,7 +29,7 @@ def table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
                 "low": r.low,
                 "high": r.high,
                 "n": r.n,
-                "said": said(r),
+                "text": with_interval(r, four_digits),
                 **{name: make(r) for name, make in more.items()},
             }
             for r in records
@@ -36,41 +37,32 @@ def table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
     )
 
 
-def said(record: Record) -> str:
-    """The value with its interval.
-
-    Four digits tell apart what anybody would tell apart.
-    """
-    interval = f" [{record.low:.4g}, {record.high:.4g}]" if record.low is not None else ""
-    return f"{record.value:.4g}{interval}"
-
-
 def model_colour(models: Domain) -> alt.Color:
-    """The colour of each model, the same in every figure of a report; no legend for a single one."""
-    colours = [SERIES[place % len(SERIES)] for place in range(len(models))]
+    """The colour of each model, the same in all figures of a report; without a legend if there is one model."""
+    colours = [SERIES[index % len(SERIES)] for index in range(len(models))]
     scale = alt.Scale(domain=list(models), range=colours)
     legend = alt.Legend(title=None, symbolType="circle") if len(models) > 1 else None
     return alt.Color("model:N", scale=scale, legend=legend)
 
 
-def model_keys(models: Domain, there: Iterable[str]) -> tuple[Key, ...]:
-    """The legend for the models that are there."""
-    shown = set(there)
+def model_keys(models: Domain, present: Iterable[str]) -> tuple[Key, ...]:
+    """The legend of the models that a figure shows; empty if the report has one model."""
+    shown = set(present)
     keys = [Key(model, SERIES[at % len(SERIES)]) for at, model in enumerate(models) if model in shown]
     return tuple(keys) if len(models) > 1 else ()
 
 
 def language_keys(languages: Domain) -> tuple[Key, ...]:
-    """The legend for the shapes of languages."""
+    """The legend of the shapes of languages; empty if there is one language."""
     keys = [Key(name, shape=SHAPES[at % len(SHAPES)]) for at, name in enumerate(languages)]
     return tuple(keys) if len(languages) > 1 else ()
 
 
-def pointing(*fields: tuple[str, str]) -> list[alt.Tooltip]:
-    """What is shown of a mark that is pointed at: fields with their names."""
+def tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:
+    """The tooltip of a mark: fields with their titles."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in fields]
 
 
 def ordered(values: Iterable[str]) -> list[str]:
-    """The values, each once, in the order in which they come."""
+    """The distinct values in order of first occurrence."""
     return list(dict.fromkeys(values))

@@ -1,29 +1,25 @@
-"""GEST's sixteen stereotypes: how much likelier the masculine word is, with intervals."""
+"""The masculine rates of GEST's sixteen stereotypes, with intervals."""
 
 from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 
-from tiltmeter.measures.gest import FEMALE, STEREOTYPES
+from tiltmeter.measures.gest import FEMALE
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import ordered, pointing, table
+from tiltmeter.reports.figures.series import ordered, table, tooltips
+from tiltmeter.reports.group_names import group_name
 from tiltmeter.reports.style import MEN, WOMEN
 
 
-def name_of(group: str) -> str:
-    """The number of a stereotype with what it says."""
-    return f"{group} {STEREOTYPES.get(int(group), '')}".strip() if group.isdigit() else group
-
-
 def kind_of(group: str) -> str:
-    """Whom a stereotype is about."""
+    """Whether a stereotype is about women or about men."""
     return "about women" if group.isdigit() and int(group) in FEMALE else "about men"
 
 
 def kind_colour() -> alt.Color:
-    """The colour of the two kinds of stereotypes."""
+    """The colours of stereotypes about women and about men."""
     return alt.Color(
         "kind:N",
         scale=alt.Scale(domain=["about women", "about men"], range=[WOMEN, MEN]),
@@ -34,11 +30,11 @@ def kind_colour() -> alt.Color:
 def stereotypes(records: Sequence[Record], scale: tuple[float, float] | None = None) -> Chart:
     """The masculine rate of each stereotype for one model and language; a line for each template.
 
-    Only how they stand to each other means something, since the two words differ in how common they are.
+    Only comparisons between stereotypes are meaningful, since one of the two words is more frequent than the other.
     """
     rate = records[0].measure
     records = sorted(records, key=lambda r: (int(r.group) if r.group.isdigit() else 99, r.part))
-    frame = table(records, kind=lambda r: kind_of(r.group), name=lambda r: name_of(r.group))
+    frame = table(records, kind=lambda r: kind_of(r.group), name=lambda r: group_name("stereotype", r.group))
     parts = ordered(sorted(frame["part"]))
     ratio = rate.startswith("q")
     x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, domain=scale or alt.Undefined)
@@ -47,7 +43,7 @@ def stereotypes(records: Sequence[Record], scale: tuple[float, float] | None = N
         y=alt.Y("name:N", sort=ordered(frame["name"]), title=None),
         yOffset=alt.YOffset("part:N", sort=parts),
         color=kind_colour(),
-        tooltip=pointing(("name", "stereotype"), ("part", "part"), ("said", rate), ("n", "n")),
+        tooltip=tooltips(("name", "stereotype"), ("part", "part"), ("text", rate), ("n", "n")),
     )
     x = alt.X("value:Q", scale=x_scale, title=title, axis=alt.Axis(tickCount=6, format="~g"))
     layers: list[alt.Chart] = [

@@ -1,4 +1,4 @@
-"""The tilt map: LMS against SS, with lines of equal ICAT."""
+"""Tilt map: LMS against SS, with contours of ICAT."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,8 @@ import pandas as pd
 from tiltmeter.measures.association import icat
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, pointing, said
+from tiltmeter.reports.figures.series import Domain, model_colour, ordered, tooltips
+from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import RecordRow
 from tiltmeter.reports.style import SHAPES
@@ -18,19 +19,22 @@ _STEPS = 60
 
 
 def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """A point for each row, with error bars; the ideal is level (SS 50) and at the top (LMS 100)."""
+    """A point with error bars for each row; the ideal is SS 50 and LMS 100."""
     points = pd.DataFrame([_point(row) for row in rows])
     reach = max(12.0, *(abs(end - 50) for row in rows for end in _ends(row["SS"])))
     across = (max(0.0, 50 - reach - 2), min(100.0, 50 + reach + 2))
     bottom = max(0.0, min(end for row in rows for end in _ends(row["LMS"])) - 4)
     languages = ordered(points["language"])
-    # The lines of equal ICAT are the grid here.
+    # The contours of ICAT take the place of grid lines.
     plain = alt.Axis(grid=False, tickCount=6)
     x = alt.X(
         "ss:Q", title="← against · SS · towards stereotypes →", scale=alt.Scale(domain=across, nice=False), axis=plain
     )
     y = alt.Y(
-        "lms:Q", title="LMS: sense over nonsense, %", scale=alt.Scale(domain=(bottom, 100), nice=False), axis=plain
+        "lms:Q",
+        title="LMS: meaningful over unrelated, %",
+        scale=alt.Scale(domain=(bottom, 100), nice=False),
+        axis=plain,
     )
     shape = alt.Shape(
         "language:N",
@@ -38,7 +42,7 @@ def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         legend=alt.Legend(title=None, columns=5) if len(languages) > 1 else None,
     )
     colour = model_colour(models)
-    tips = pointing(
+    tips = tooltips(
         ("model", "model"), ("language", "language"), ("part", "part"), ("SS", "SS"), ("LMS", "LMS"), ("ICAT", "ICAT")
     )
     base = alt.Chart(points).encode(color=colour, tooltip=tips)
@@ -75,14 +79,14 @@ def _point(row: RecordRow) -> dict[str, object]:
         "lms": lms.value,
         "lms_low": lms.value if lms.low is None else lms.low,
         "lms_high": lms.value if lms.high is None else lms.high,
-        "SS": said(ss),
-        "LMS": said(lms),
-        "ICAT": said(row["ICAT"]),
+        "SS": with_interval(ss, four_digits),
+        "LMS": with_interval(lms, four_digits),
+        "ICAT": with_interval(row["ICAT"], four_digits),
     }
 
 
 def _contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The lines on which ICAT is the same, and where each has its number."""
+    """The contours of ICAT, and the positions of their labels."""
     lines, names = [], []
     low, high = across
     for level in LEVELS:
@@ -92,7 +96,7 @@ def _contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame,
                 lms = 100 * level / icat(100.0, ss) if icat(100.0, ss) > 0 else 1000.0
                 if bottom <= lms <= 100:
                     lines.append({"line": f"{level} {half}", "ss": ss, "lms": lms})
-        # The number stands on the left arm: inside the frame, or where the line leaves it at the top.
+        # The label is on the left arm of the contour, inside the frame or where the contour leaves it at the top.
         ss = max(low + (high - low) * 0.05, level / 2 + (high - low) * 0.04)
         lms = 100 * level / icat(100.0, ss)
         if ss < 48 and bottom < lms < 99:

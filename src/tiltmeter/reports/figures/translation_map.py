@@ -6,33 +6,34 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, pointing, said
+from tiltmeter.reports.figures.series import Domain, model_colour, tooltips
+from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import RecordRow
 
 
 def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """A point for each system and language, under the line of the most stereotypical a system can be.
+    """A point for each system and language, below the line of the highest possible f_s.
 
-    With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, a system that is masculine at a rate f_m can reach f_s = 2 (1 - f_m)
-    above one half, and 2 f_m below.
+    With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the highest f_s is 2 (1 - f_m) for f_m above one half,
+    and 2 f_m below.
     """
     points = pd.DataFrame([_point(row) for row in rows])
     x = alt.X(
         "f_m:Q",
-        title="f_m: masculine, whatever the stereotype →",
+        title="f_m: masculine, regardless of the stereotype →",
         scale=alt.Scale(domain=(0, 1)),
         axis=alt.Axis(tickCount=5),
     )
     y = alt.Y(
         "f_s:Q",
-        title="f_s: gender goes by the stereotype →",
+        title="f_s: gender follows the stereotype →",
         scale=alt.Scale(domain=(min(0.0, float(points["f_s_low"].min())), 1), nice=False),
         axis=alt.Axis(tickCount=5),
     )
     base = alt.Chart(points).encode(
         color=model_colour(models),
-        tooltip=pointing(("model", "system"), ("language", "language"), ("said_f_s", "f_s"), ("said_f_m", "f_m")),
+        tooltip=tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
     )
     most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
     return alt.layer(
@@ -56,6 +57,6 @@ def _point(row: RecordRow) -> dict[str, object]:
             name: record.value,
             f"{name}_low": record.value if record.low is None else record.low,
             f"{name}_high": record.value if record.high is None else record.high,
-            f"said_{name}": said(record),
+            f"text_{name}": with_interval(record, four_digits),
         }
     return point

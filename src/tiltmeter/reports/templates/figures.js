@@ -1,6 +1,6 @@
 
 "use strict";
-// Draws the charts one after the other, and says what a mark is when it is pointed at or touched.
+// Draws the charts one after the other, and shows a tooltip for the mark under the pointer.
 (() => {
   document.getElementById("unscripted").remove();
   const charts = JSON.parse(document.getElementById("charts").textContent);
@@ -10,21 +10,21 @@
   tip.hidden = true;
   document.body.append(tip);
 
-  // Names and values come from data: they are set as text, never as markup.
-  function tell(_handler, event, _item, value) {
+  // Names and values come from data, so they are set as text, never as markup.
+  function showTooltip(_handler, event, _item, value) {
     if (value === null || value === undefined || value === "") {
       tip.hidden = true;
       return;
     }
     const list = document.createElement("dl");
-    for (const [name, said] of Object.entries(value)) {
+    for (const [name, text] of Object.entries(value)) {
       const term = document.createElement("dt");
       term.textContent = name;
-      const text = document.createElement("dd");
+      const description = document.createElement("dd");
       const isolated = document.createElement("bdi");
-      isolated.textContent = String(said);
-      text.append(isolated);
-      list.append(term, text);
+      isolated.textContent = String(text);
+      description.append(isolated);
+      list.append(term, description);
     }
     tip.replaceChildren(list);
     tip.hidden = false;
@@ -35,28 +35,28 @@
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
   const options = {
-    mode: "vega", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: tell,
-    // Nothing is to be loaded, whatever a chart says.
+    mode: "vega", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: showTooltip,
+    // Charts may not load anything.
     loader: { load: () => Promise.reject(new Error("Nothing is loaded.")), sanitize: () => Promise.reject(new Error("No links.")) },
   };
 
-  async function draw(places) {
-    for (const place of places) {
+  async function draw(elements) {
+    for (const element of elements) {
       try {
-        await vegaEmbed(place, charts[place.dataset.chart], options);
-        place.dataset.drawn = "true";
+        await vegaEmbed(element, charts[element.dataset.chart], options);
+        element.dataset.drawn = "true";
       } catch (error) {
-        place.classList.add("failed");
-        place.textContent = "This figure could not be drawn: " + error.message;
+        element.classList.add("failed");
+        element.textContent = "This figure could not be drawn: " + error.message;
       }
     }
   }
 
-  // A chart takes its width from the page, so one that is folded away is drawn when it is opened.
+  // A chart takes its width from the page, so one in a closed element is drawn when the element is opened.
   const folded = [...document.querySelectorAll("details:not([open]) [data-chart]")];
-  for (const details of new Set(folded.map((place) => place.closest("details")))) {
+  for (const details of new Set(folded.map((chart) => chart.closest("details")))) {
     details.addEventListener("toggle", () => draw(details.querySelectorAll("[data-chart]:not([data-drawn])")));
   }
-  draw([...document.querySelectorAll("[data-chart]")].filter((place) => !folded.includes(place)))
+  draw([...document.querySelectorAll("[data-chart]")].filter((chart) => !folded.includes(chart)))
     .then(() => { document.documentElement.dataset.ready = "true"; });
 })();

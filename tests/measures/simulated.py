@@ -1,4 +1,4 @@
-"""Data drawn at random, with a truth that is known."""
+"""Simulated item values with known parameters."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,7 +12,7 @@ def percentages(rng: np.random.Generator, n: int, share: float) -> Floats:
 
 
 def clustered(rng: np.random.Generator, clusters: int, each: int, correlation: float, share: float) -> Floats:
-    """Preferences of `each` items in each cluster; within a cluster they have this intraclass correlation."""
+    """Preferences of `each` items per cluster with this intraclass correlation."""
     if not correlation:
         return percentages(rng, clusters * each, share)
     size = (1 - correlation) / correlation
@@ -21,14 +21,14 @@ def clustered(rng: np.random.Generator, clusters: int, each: int, correlation: f
 
 
 def labels(clusters: int, each: int) -> Labels:
-    """The cluster of each of these items."""
+    """Cluster labels for the items of `clustered`."""
     return np.repeat(np.array([f"c{number}" for number in range(clusters)], dtype=object), each)
 
 
 def two_answers(
     rng: np.random.Generator, left: float, right: float, clusters: int, each: int = 1, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """The preferences of two models that go together, as those of real models do; a row for the one mean of SS."""
+    """Correlated preferences of two models, with one row each, as SS has one mean."""
 
     def draw() -> Floats:
         own = rng.standard_normal((clusters, each))
@@ -42,5 +42,5 @@ def two_answers(
 
 
 def skewed(rng: np.random.Generator, n: int) -> Floats:
-    """Numbers with a mean of 0 and a long tail on the right, longer than that of S_JSD of released models."""
+    """Lognormal numbers with mean 0, more skewed than S_JSD of released models."""
     return rng.lognormal(0.0, 1.0, n) - np.exp(0.5)

@@ -1,20 +1,20 @@
-"""Who finds the speaker's gender of translations: the rules, Stanza, or a parse that is there already."""
+"""Detect the speaker's gender in translations: by rules, with Stanza, or from a CoNLL-U file."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
-from tiltmeter.runs.translation_files import normal
+from tiltmeter.runs.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
 
-# The gender of a translation, or None where nothing is known of it: the parse does not have it.
-Speaker = Callable[[str], SpeakerGender | None]
+# Returns the gender of a translation, or None if the parse lacks it.
+GenderFinder = Callable[[str], SpeakerGender | None]
 
 
 def protocol_of(gender_from: str) -> str:
-    """How a way to find the gender is called in results; a path is that of a CoNLL-U file.
+    """The protocol for a value of --gender-from: `rules`, `stanza`, or for a path `conllu`.
 
     >>> protocol_of("rules"), protocol_of("parsed/deepl.conllu")
     ('rules', 'conllu')
@@ -22,8 +22,8 @@ def protocol_of(gender_from: str) -> str:
     return gender_from if gender_from in (RULES, STANZA) else CONLLU
 
 
-def open_speaker(gender_from: str, language: str) -> Speaker:
-    """What finds the gender in translations into this language; `gender_from` as in `protocol_of`."""
+def open_gender_finder(gender_from: str, language: str) -> GenderFinder:
+    """The gender finder for translations into this language; `gender_from` as in `protocol_of`."""
     if protocol_of(gender_from) == CONLLU:
         return _from_parse(Path(gender_from))
     if language not in LANGUAGES:
@@ -38,7 +38,7 @@ def open_speaker(gender_from: str, language: str) -> Speaker:
     return lambda text: speaker_gender(text, language, explain=True)
 
 
-def _from_parse(path: Path) -> Speaker:
+def _from_parse(path: Path) -> GenderFinder:
     from tiltmeter.gender.conllu import read_conllu, speaker_gender_conllu
 
     try:
@@ -51,23 +51,23 @@ def _from_parse(path: Path) -> Speaker:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
     parsed = {
-        normal(sentence.text): speaker_gender_conllu(sentence.words, explain=True)
+        normalize_text(sentence.text): speaker_gender_conllu(sentence.words, explain=True)
         for sentence in read_conllu(lines, str(path))
     }
 
     def find(text: str) -> SpeakerGender | None:
-        """A parser may have cut the text into sentences; the first that shows a gender decides."""
-        words = normal(text).split()
-        decided = SpeakerGender(None)
+        """The gender of the first sentence that has one; a parser may have split the text."""
+        words = normalize_text(text).split()
+        result = SpeakerGender(None)
         while words:
-            # The longest beginning that was parsed.
+            # The longest parsed prefix.
             ends = (end for end in range(len(words), 0, -1) if " ".join(words[:end]) in parsed)
             end = next(ends, None)
             if end is None:
                 return None
-            if decided.gender is None:
-                decided = parsed[" ".join(words[:end])]
+            if result.gender is None:
+                result = parsed[" ".join(words[:end])]
             words = words[end:]
-        return decided
+        return result
 
     return find

@@ -1,0 +1,249 @@
+"""Mutation testing: change the code in one place at a time and see whether the tests of its room fail.
+
+    python -m perf.mutants --rooms measures engine comparing --count 420 --jobs 2 --out mutants.md
+
+A mutant that no test fails on (a survivor) is either equivalent to the code, or shows a test that is missing. Places
+are drawn with a seed, the same number for each room. Each mutant is a copy of the package with one node of one syntax
+tree changed; the tests of its module run first, then the rest of the room's, until one fails.
+"""
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "tiltmeter"
+ROOMS = ("measures", "engine", "comparing")
+TIMEOUT = 300
+
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.Mod: ast.Mult,
+}
+_CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sum": "max"}
+# Arguments that say nothing about a result: wording, types, copies, and what only matters for speed.
+_NO_MATTER = {"dtype", "copy", "strict", "encoding", "slots", "frozen", "kw_only", "repr", "compare", "maxsize", "key"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file."""
+
+    room: str
+    path: Path
+    line: int
+    change: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(PACKAGE)}:{self.line}: {self.change}"
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """Every mutant of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    room = path.relative_to(PACKAGE).parts[0]
+    for index, node in enumerate(_mutable(tree)):
+        for change in range(len(_changes(node))):
+            changed = copy.deepcopy(tree)
+            target = list(_mutable(changed))[index]
+            before = ast.unparse(target)
+            _changes(target)[change]()
+            after = ast.unparse(target)
+            if before != after:
+                line = getattr(node, "lineno", 0)
+                yield Mutant(room, path, line, f"`{_short(before)}` → `{_short(after)}`", ast.unparse(changed))
+
+
+def _short(code: str) -> str:
+    return " ".join(code.split())[:110]
+
+
+def _mutable(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes inside functions that can be changed, without annotations, messages of errors and docstrings."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name not in ("__repr__", "__str__"):
+                for statement in node.body:
+                    yield from _inside(statement)
+        elif isinstance(node, ast.ClassDef):
+            yield from _mutable(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and not _is_public_list(node):
+            yield from _inside(node.value)
+
+
+def _is_public_list(node: ast.Assign | ast.AnnAssign) -> bool:
+    return isinstance(node, ast.Assign) and any(getattr(name, "id", "") == "__all__" for name in node.targets)
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "type_params"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _inside(child)
+
+
+def _changes(node: ast.AST) -> list[Callable[[], object]]:
+    """What can be done to a node, each as a function that does it."""
+    match node:
+        case ast.Compare(ops=[operator]) if type(operator) in _COMPARISONS:
+            return [partial(setattr, node, "ops", [_COMPARISONS[type(operator)]()])]
+        case ast.BinOp(op=operator) if type(operator) in _ARITHMETIC and not _of_text(node):
+            return [partial(setattr, node, "op", _ARITHMETIC[type(operator)]())]
+        case ast.BoolOp(op=ast.And()):
+            return [partial(setattr, node, "op", ast.Or())]
+        case ast.BoolOp(op=ast.Or()):
+            return [partial(setattr, node, "op", ast.And())]
+        case ast.If(test=test) | ast.IfExp(test=test) if not isinstance(test, ast.Compare):
+            return [partial(setattr, node, "test", ast.UnaryOp(ast.Not(), test))]
+        case ast.UnaryOp(op=ast.USub()):
+            return [partial(setattr, node, "op", ast.UAdd())]
+        case ast.Constant(value=bool() as value):
+            return [partial(setattr, node, "value", not value)]
+        case ast.Constant(value=int() as value):
+            return [partial(setattr, node, "value", value + 1)]
+        case ast.Constant(value=float() as value):
+            return [partial(setattr, node, "value", value * 1.2 if value else 0.1)]
+        case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
+            return [partial(setattr, node.func, "id", _CALLS[name])]
+        case ast.Call(keywords=keywords) if any(k.arg and k.arg not in _NO_MATTER for k in keywords):
+            last = [k for k in keywords if k.arg and k.arg not in _NO_MATTER][-1]
+            return [partial(keywords.remove, last)]
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+            return [partial(setattr, node, "value", ast.Constant(None))]
+        case ast.Continue():
+            return []
+        case _:
+            return []
+
+
+def _of_text(node: ast.BinOp) -> bool:
+    return any(
+        isinstance(side, ast.JoinedStr) or isinstance(getattr(side, "value", None), str)
+        for side in (node.left, node.right)
+    )
+
+
+def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
+    """The same number of mutants for each room, drawn from all there are."""
+    chosen: list[Mutant] = []
+    for number, room in enumerate(rooms):
+        share = count // len(rooms) + (number < count % len(rooms))
+        every = [mutant for path in sorted((PACKAGE / room).rglob("*.py")) for mutant in mutants_of(path)]
+        chosen += random.Random(f"{seed} {room}").sample(every, min(share, len(every)))
+    return chosen
+
+
+def tested(mutant: Mutant) -> tuple[str, float]:
+    """`caught`, `survived` or `timeout`, and the seconds that it took."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src" / "tiltmeter"
+        shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__"))
+        (source / mutant.path.relative_to(PACKAGE)).write_text(mutant.source, encoding="utf-8")
+        beyond = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not entry.endswith("src")]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(source.parent), *beyond]),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TILTMETER_CACHE": f"{folder}/cache",
+        }
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-m", "not slow"]
+        command = [sys.executable, "-m", "pytest", *options, *map(str, test_files(mutant))]
+        try:
+            result = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "timeout", time.monotonic() - began
+    outcome = {0: "survived", 1: "caught", 2: "caught"}.get(result.returncode)
+    if outcome is None:
+        raise SystemExit(
+            f"{mutant}: pytest ended with {result.returncode}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
+        )
+    return outcome, time.monotonic() - began
+
+
+def test_files(mutant: Mutant) -> list[Path]:
+    """The tests of the mutant's room, those of its own module first."""
+    files = sorted((ROOT / "tests" / mutant.room).rglob("test_*.py"))
+    own = f"test_{mutant.path.stem}"
+    return sorted(files, key=lambda path: (path.stem != own, not path.stem.startswith(own)))
+
+
+def main() -> None:
+    """Test the mutants and write down the survivors."""
+    parser = argparse.ArgumentParser(prog="python -m perf.mutants", description=__doc__)
+    parser.add_argument("--rooms", nargs="+", default=list(ROOMS))
+    parser.add_argument("--count", type=int, default=420)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=None, help="begin no mutant after that")
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    chosen = drawn(options.rooms, options.count, options.seed)
+    random.Random(options.seed).shuffle(chosen)
+    until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
+
+    def work(mutant: Mutant) -> tuple[Mutant, str, float]:
+        if until is not None and time.monotonic() > until:
+            return mutant, "not begun", 0.0
+        return mutant, *tested(mutant)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(work, chosen))
+    lines = ["| room | mutants | caught | survived |", "| --- | ---: | ---: | ---: |"]
+    for room in options.rooms:
+        counts = Counter(outcome for mutant, outcome, _ in outcomes if mutant.room == room)
+        begun = counts.total() - counts["not begun"]
+        lines.append(f"| {room} | {begun} | {counts['caught'] + counts['timeout']} | {counts['survived']} |")
+    lines += ["", "Survivors:", ""]
+    lines += [
+        f"- {mutant}" for mutant, outcome, _ in sorted(outcomes, key=lambda o: str(o[0])) if outcome == "survived"
+    ]
+    text = "\n".join(lines)
+    print(text)
+    if options.out is not None:
+        options.out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

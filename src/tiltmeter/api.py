@@ -1,0 +1,159 @@
+"""The commands on finished runs as functions: `load_run`, `compare`, `check` and `report`.
+
+Wherever a function takes a run, it takes the run's folder or a `Result`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tiltmeter.comparing import comparison, judge
+from tiltmeter.comparing.comparability import Across
+from tiltmeter.comparing.comparison import By, Comparison
+from tiltmeter.comparing.gate_rules import Rule, parse_rule
+from tiltmeter.comparing.rule_verdict import RuleVerdict
+from tiltmeter.errors import UsageError
+from tiltmeter.runs.result import Result
+
+Run = Path | str | Result
+
+
+def load_run(path: Path | str) -> Result:
+    """Read the folder of a finished run.
+
+    >>> import tiltmeter
+    >>> result = tiltmeter.load_run("runs/bert")
+    >>> record = next(record for record in result.records if record.measure == "SS" and record.part == "overall")
+    >>> record.value, record.n, record.verdict.words
+    (62.0, 800, 'significant bias towards stereotypes, beyond 5 points')
+    """
+    return Result.load(path)
+
+
+def compare(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    by: By | None = None,
+    baseline: str | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+) -> Comparison:
+    """Compare models on the same items, and languages on the translations of the same items.
+
+    Differences are paired, item by item, with 95% intervals and Holm's correction. `runs` are one run or more; a
+    mapping gives them names. `by` is `model`, `language` or `any` (also different models in different languages);
+    `baseline` names a model, language or run to compare the others with; `where` keeps some items, such as
+    `{"bias_type": "gender"}`; `across` allows comparisons between different `kinds`, `protocols`, `editions` or
+    `tokenizers`, with a warning.
+
+    >>> import tiltmeter
+    >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
+    >>> difference = comparison.differences[-1]
+    >>> difference.part, difference.contrast.difference, difference.verdict
+    ('overall', 11.0, 'significant')
+    """
+    folders = [Path(run).resolve() for run in _values(runs) if not isinstance(run, Result)]
+    if len(set(folders)) < len(folders):
+        raise UsageError("The same run is given twice; give two different runs.")
+    return comparison.compare(
+        named_runs(runs), by=by, baseline=baseline, measures=measures, where=where or {}, across=across
+    )
+
+
+def check(
+    run: Run,
+    *,
+    max: str | Sequence[str] = (),
+    min: str | Sequence[str] = (),
+    no_worse_than: float | str | Sequence[str] = (),
+    rules: Sequence[Rule] = (),
+    baseline: Run | None = None,
+    lenient: bool = False,
+    across: Sequence[Across] = (),
+) -> list[RuleVerdict]:
+    """Check a run against rules; `passed` of each verdict says whether the run keeps the rule.
+
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. `no_worse_than` compares
+    with the run `baseline`. `rules` are rules that were read before, such as those of `comparing.read_config`. With
+    `lenient`, only what is shown to be broken fails.
+
+    >>> import tiltmeter
+    >>> verdicts = tiltmeter.check("runs/bert", max="stereoset.SS distance 5", min="stereoset.LMS 60")
+    >>> [(str(verdict.rule), verdict.outcome, verdict.passed) for verdict in verdicts]
+    [('max stereoset.SS distance 5', 'broken', False), ('min stereoset.LMS 60', 'holds', True)]
+    """
+    if isinstance(no_worse_than, int | float):
+        no_worse_than = str(no_worse_than)
+    given = [
+        *(parse_rule("max", text) for text in _texts(max)),
+        *(parse_rule("min", text) for text in _texts(min)),
+        *(parse_rule("no-worse-than", text) for text in _texts(no_worse_than)),
+        *rules,
+    ]
+    if baseline is not None and not any(rule.kind == "no-worse-than" for rule in given):
+        raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
+    return judge.check(
+        _loaded(run), given, baseline=None if baseline is None else _loaded(baseline), lenient=lenient, across=across
+    )
+
+
+def report(
+    runs: Run | Sequence[Run] | Mapping[str, Run],
+    out: Path | str | None = None,
+    *,
+    figures: Path | str | None = None,
+) -> Path:
+    """Write the HTML report on one or more runs, and return its path.
+
+    It goes to `out`, or to `report.html` in the folder of the run if there is only one. `figures` is a folder for the
+    figures as SVG, PNG and PDF files.
+
+    >>> import tiltmeter
+    >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
+    True
+    """
+    from tiltmeter.reports.write import report_path, write_report  # altair takes a second to import
+
+    if isinstance(runs, str | Path | Result):
+        runs = [runs]
+    folders = [run for run in _values(runs) if not isinstance(run, Result)]
+    if out is None and not folders:
+        raise UsageError("A result in memory has no folder for its report; name a file with `out`.")
+    path = report_path([Path(folder) for folder in folders], None if out is None else Path(out))
+    write_report(named_runs(runs), path, None if figures is None else Path(figures))
+    return path
+
+
+def named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:
+    """The runs with their names: those of a mapping; else of folders as `run_names` gives them, of results numbers."""
+    if isinstance(runs, Mapping):
+        return [(name, _loaded(run)) for name, run in runs.items()]
+    folders = iter(run_names([Path(run) for run in runs if not isinstance(run, Result)]))
+    return [
+        (f"run {number}" if isinstance(run, Result) else next(folders), _loaded(run))
+        for number, run in enumerate(runs, start=1)
+    ]
+
+
+def run_names(folders: Sequence[Path]) -> list[str]:
+    """A name for each run: the folder's, or as much of its path as tells it from the others.
+
+    >>> run_names([Path("runs/bert"), Path("old/bert"), Path("runs/gpt2")])
+    ['runs/bert', 'old/bert', 'gpt2']
+    """
+    names = [folder.resolve().name for folder in folders]
+    return [str(folder) if names.count(name) > 1 else name for name, folder in zip(names, folders, strict=True)]
+
+
+def _values(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
+    if isinstance(runs, str | Path):
+        raise UsageError(f"{str(runs)!r} is one run; give a list of runs.")
+    return list(runs.values() if isinstance(runs, Mapping) else runs)
+
+
+def _loaded(run: Run) -> Result:
+    return run if isinstance(run, Result) else Result.load(run)
+
+
+def _texts(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given

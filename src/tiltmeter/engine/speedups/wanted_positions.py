@@ -1,0 +1,151 @@
+"""Compute the vocabulary projection at the wanted positions only.
+
+Saves: a model's own forward pass projects every position onto the vocabulary, which can be most of a small model's
+time, and holds positions x vocabulary logits in memory. Here the hidden states of the wanted positions are taken out in
+front of the projection and only those are projected.
+Relies on: `get_output_embeddings()` being an `nn.Linear` whose output is the logits, and, to leave out what stands
+between the layers and the projection too, on `base_model` returning `last_hidden_state`.
+Trial: on a small input the projection must give the logits of the whole model to within 1e-6, in any precision, so that
+models that scale or cap their logits are found out; then the model's answers must stay the same. Taking positions out
+at the end of the base model has a check of its own.
+If a trial fails: logits at all positions, by the model itself. Slower and with more memory, same numbers.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, pad
+
+from tiltmeter.engine.head import OnlyAt, VocabularyHead
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.tensors import flat, same
+
+
+class _Reached(Exception):  # noqa: N818 - not an error: it carries the hidden states out of the model
+    def __init__(self, hidden: Tensor) -> None:
+        self.hidden = hidden
+
+
+class ProjectingHead(VocabularyHead):
+    """Takes hidden states out in front of a model's vocabulary projection, and projects them itself."""
+
+    projects_everywhere = False
+
+    def __init__(self, model: nn.Module, projection: nn.Linear) -> None:
+        super().__init__(model)
+        self._projection = projection
+        # An encoder-decoder is its own base model, and has nothing in front of its projection.
+        backbone: nn.Module = model.base_model  # type: ignore[assignment]
+        self._backbone = backbone if backbone is not model else None
+
+    def fits(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether projecting here gives the logits of the whole model on an input."""
+        whole = self._model(**inputs).logits.float()
+        hidden = self._hidden(inputs)
+        ours = linear(hidden, self._projection.weight, self._projection.bias).float()
+        # The same product of the same numbers: a difference is more than rounding, in any precision.
+        if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=1e-6, atol=1e-6):
+            return False
+        rows = torch.arange(1, len(flat(hidden)), device=hidden.device)
+        try:
+            kept = self.read(inputs, rows, lambda _rows: nullcontext())
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
+            self._backbone = None
+        else:
+            if not same(flat(hidden)[rows], kept):
+                self._backbone = None
+        return True
+
+    def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: OnlyAt) -> Tensor:
+        """The hidden states in front of the projection at the positions with these flat indices."""
+        with only_at(rows), self._only_rows_leave_backbone(rows):
+            states = flat(self._hidden(inputs))
+        return states if len(states) == len(rows) else states[rows]
+
+    def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
+        """The logit of each token at state `which`, in float32. No other token is computed."""
+        logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=-1)
+        return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
+
+    def vocabulary(self, _states: Tensor) -> int:
+        """How many logits a state has."""
+        return self._projection.weight.shape[0]
+
+    def slice(self, states: Tensor, start: int, end: int) -> Tensor:
+        """The logits of part of the vocabulary."""
+        bias = self._projection.bias
+        return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
+
+    def all_logits(self, states: Tensor) -> Tensor:
+        """The logits of half-precision states in float32; there may be more than tokens, which are minus infinity."""
+        size, bias = self._projection.out_features, self._projection.bias
+        weight = self._aligned_weight
+        try:
+            logits = torch.mm(states, weight.T, out_dtype=torch.float32)
+        except (TypeError, NotImplementedError):  # before torch 2.8
+            logits = linear(states, weight).float()
+        if bias is not None:
+            logits[:, :size] += bias
+        logits[:, size:] = -torch.inf
+        return logits
+
+    @cached_property
+    def _aligned_weight(self) -> Tensor:
+        """The projection's weight, with rows of zeros up to a multiple of 8: else a GPU falls back to slow kernels."""
+        return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
+
+    @contextmanager
+    def _only_rows_leave_backbone(self, rows: Tensor) -> Iterator[None]:
+        """Within the context, the base model returns these positions alone, as one sequence."""
+
+        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> Any:
+            output.last_hidden_state = flat(output.last_hidden_state)[rows][None]
+            return output
+
+        if self._backbone is None:
+            yield
+            return
+        handle = self._backbone.register_forward_hook(keep_rows)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def _hidden(self, inputs: Mapping[str, Any]) -> Tensor:
+        """What the model would hand to its projection."""
+
+        def stop(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
+            raise _Reached(args[0])
+
+        handle = self._projection.register_forward_pre_hook(stop)
+        try:
+            self._model(**inputs)
+        except _Reached as reached:
+            return reached.hidden
+        finally:
+            handle.remove()
+        raise AssertionError("the model never called its own vocabulary projection")
+
+
+def _apply(answerer: Any, _trial: Any) -> Undo | None:
+    if not hasattr(answerer, "head"):
+        return None
+    before, projection = answerer.head, answerer.model.get_output_embeddings()
+    if not isinstance(projection, nn.Linear):
+        return None
+    head = ProjectingHead(answerer.model, projection)
+    if not head.fits(answerer.example()):
+        return None
+    answerer.head = head
+
+    def undo() -> None:
+        answerer.head = before
+
+    return undo
+
+
+SPEEDUP = SpeedUp(name="wanted_positions", apply=_apply, rounds_logits_less=True)

@@ -1,0 +1,93 @@
+"""Which files of a checkpoint are loaded, and a hash of exactly those.
+
+Stored answers are found by this hash: a file that is read must be in it, and one that is not (a README, optimizer
+states, the same weights in another format, the chat template) must not, or answers would be computed again for nothing.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from transformers.dynamic_module_utils import get_relative_import_files
+from transformers.tokenization_utils_base import (
+    ADDED_TOKENS_FILE,
+    FULL_TOKENIZER_FILE,
+    SPECIAL_TOKENS_MAP_FILE,
+    TOKENIZER_CONFIG_FILE,
+)
+
+from tiltmeter.models.checkpoint import CONFIG, Checkpoint
+
+# What `from_pretrained` reads of every tokenizer, besides the vocabulary files that its class names.
+_TOKENIZER_FILES = (ADDED_TOKENS_FILE, SPECIAL_TOKENS_MAP_FILE, TOKENIZER_CONFIG_FILE, FULL_TOKENIZER_FILE)
+# Vocabularies that `from_pretrained` looks for where there is no tokenizer.json, and tokenizer.json of other versions.
+_TOKENIZER_PATTERNS = ("tekken.json", "tokenizer.model*", "tiktoken.model", "tokenizer.*.json")
+
+
+def loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_code: bool) -> list[Path]:
+    """The files with the weights, the config, the tokenizer and, if it is trusted, the code of a model."""
+    if checkpoint.gguf:
+        return checkpoint.weight_files
+    folder = checkpoint.folder
+    found = [*checkpoint.weight_files, *checkpoint.weight_index, *_config_files(folder)]
+    names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
+    found += [folder / name for name in names if isinstance(name, str)]
+    found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]
+    if trust_remote_code:
+        found += _code_files(folder)
+    return sorted({file for file in found if file.is_file()})
+
+
+def digest(files: Iterable[Path]) -> str:
+    """SHA-256 of the names and contents of files."""
+    ordered = sorted(files)
+    with ThreadPoolExecutor() as pool:
+        lines = [f"{file.name} {found}" for file, found in zip(ordered, pool.map(_sha256, ordered), strict=True)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _config_files(folder: Path) -> list[Path]:
+    """The config, and those for other versions of transformers that it names."""
+    config = folder / CONFIG
+    return [config, *(folder / str(name) for name in _read(config).get("configuration_files") or ())]
+
+
+def _code_files(folder: Path) -> list[Path]:
+    """The modules that config and tokenizer config name, and what those import of the same folder."""
+    found: list[Path] = []
+    for file in (folder / CONFIG, folder / TOKENIZER_CONFIG_FILE):
+        for reference in _references((_read(file).get("auto_map") or {}).values()):
+            repository, _, class_name = reference.rpartition("--")
+            module = f"{class_name.partition('.')[0]}.py"
+            path = _of_another_repository(repository, module) if repository else folder / module
+            if path is not None and path.is_file():
+                found += [path, *map(Path, get_relative_import_files(path))]
+    return found
+
+
+def _references(values: Iterable[Any]) -> Iterable[str]:
+    """The entries of an `auto_map`; that of a tokenizer is a list for slow and fast ones."""
+    for value in values:
+        yield from (one for one in (value if isinstance(value, list | tuple) else [value]) if one)
+
+
+def _of_another_repository(repository: str, module: str) -> Path | None:
+    from transformers.utils.hub import cached_file
+
+    found = cached_file(repository, module, _raise_exceptions_for_missing_entries=False)
+    return Path(found) if found else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    read = json.loads(file.read_text(encoding="utf-8"))
+    return read if isinstance(read, dict) else {}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

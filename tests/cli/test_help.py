@@ -1,0 +1,50 @@
+"""The examples in the help texts: every command has some, and each is parsed by the command that it names."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from tiltmeter.cli import app
+
+
+def commands(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+    """All commands below a group, by the words that call them."""
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands(command, (*words, name))
+        elif isinstance(command, TyperCommand):
+            yield (*words, name), command
+
+
+ROOT = typer.main.get_command(app)
+assert isinstance(ROOT, TyperGroup)
+COMMANDS = dict(commands(ROOT))
+
+
+def examples(command: TyperCommand) -> list[list[str]]:
+    """The arguments of the examples in a help text, without the program's name and redirections."""
+    lines = re.findall(r"^\s*`tiltmeter (.*?)`(?:: .*)?$", command.help or "", re.MULTILINE)
+    return [shlex.split(line.partition(" > ")[0]) for line in lines]
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line without running it; unknown options and missing arguments are errors."""
+    name = next(words[:count] for count in (3, 2, 1) if tuple(words[:count]) in COMMANDS)
+    COMMANDS[tuple(name)].make_context("tiltmeter", words[len(name) :]).close()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_examples_are_parsed(words: tuple[str, ...]) -> None:
+    written = examples(COMMANDS[words])
+    assert any(tuple(example[: len(words)]) == words for example in written)
+    for example in written:
+        parse(example)
+
+
+def test_a_wrong_example_would_be_noticed() -> None:
+    with pytest.raises(Exception, match="No such option"):
+        parse(["show", "runs/demo", "--by-target"])

@@ -1,0 +1,252 @@
+"""Speed-ups: all of them can be left out, and none that gives other numbers is used."""
+
+import gc
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch import Tensor, nn
+
+from tests.models.test_answers import ANSWERERS, MODELS, kind_of, plain, random_questions
+from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
+from tiltmeter.engine import speedups
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.masked import MaskedAnswerer
+from tiltmeter.engine.next_sentence import NextSentenceAnswerer
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer
+from tiltmeter.engine.speedups import activations, last_layer, norms, packing, wanted_positions
+from tiltmeter.engine.speedups.speedup import SpeedUp
+from tiltmeter.questions import Answer, Question, Want
+
+CPU = torch.device("cpu")
+
+
+def answers(answerer: Answerer, questions: list[Question]) -> dict[bytes, Answer]:
+    return dict(
+        answer_all(
+            questions,
+            kind=answerer.kind,
+            fingerprint="f",
+            load=lambda: answerer,
+            store=AnswerStore(":memory:"),
+            batch_tokens=200,
+        )
+    )
+
+
+def assert_right(answerer: Answerer, make: Callable[[], Any], questions: list[Question]) -> None:
+    """The answers are those of a plain forward pass of an untouched model."""
+    model, found = made(make), answers(answerer, questions)
+    for question in questions:
+        expected = plain(model, question)[[p for p, _ in question.wanted], [t for _, t in question.wanted]]
+        np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_names_are_those_of_the_files_and_each_file_says_what_it_does() -> None:
+    folder = Path(speedups.__file__).parent
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", "speedup", *speedups.NAMES}
+    for name in speedups.NAMES:
+        assert speedups.speedup_named(name).name == name
+        said = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1]
+        assert all(word in said for word in ("Saves:", "Relies on:", "Trial:"))
+        assert ("fails:" in said) or name == "gc_pause"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_plain_answers_are_those_of_a_forward_pass_and_of_the_fast_path(name: str) -> None:
+    kind = kind_of(name)
+    questions = random_questions(kind, 8)
+    model = made(MODELS[name])
+    bare = ANSWERERS[kind](model, CPU, speedups.ALL)
+    assert (bare.speedups, bare.pack, bare.shares_prefixes) == ((), 0, False)
+    assert not any("forward" in vars(part) or part._forward_hooks for part in model.modules())
+    assert_right(bare, MODELS[name], questions)
+    found, fast = answers(bare, questions), answers(ANSWERERS[kind](made(MODELS[name]), CPU), questions)
+    for digest, answer in found.items():
+        np.testing.assert_allclose(answer, fast[digest], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("want", [Want.LOG_PROB_AND_TOP, Want.LOGIT])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "gemma2"])
+def test_plain_answers_of_other_wants(name: str, want: Want) -> None:
+    kind = kind_of(name)
+    questions = random_questions(kind, 9, want)
+    found = [answers(ANSWERERS[kind](made(MODELS[name]), CPU, out), questions) for out in (speedups.ALL, ())]
+    for digest, answer in found[0].items():
+        np.testing.assert_allclose(answer, found[1][digest], atol=1e-5, rtol=1e-5)
+
+
+def test_a_plain_next_sentence_head() -> None:
+    config = transformers.BertConfig(
+        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
+    )
+
+    def make() -> Any:
+        return made(lambda: transformers.BertForNextSentencePrediction(config))
+
+    questions = [Question(q.ids, ((0, 0),), segments=(0,) * len(q.ids)) for q in random_questions("masked", 3)]
+    fast, bare = NextSentenceAnswerer(make(), CPU), NextSentenceAnswerer(make(), CPU, speedups.ALL)
+    assert set(fast.speedups) >= {"last_layer", "packing"}
+    assert bare.speedups == ()
+    found, expected = answers(fast, questions), answers(bare, questions)
+    for digest, answer in found.items():
+        np.testing.assert_allclose(answer, expected[digest], atol=1e-5)
+
+
+@pytest.mark.parametrize("left_out", speedups.OF_A_MODEL)
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
+def test_each_can_be_left_out_by_itself(name: str, left_out: str) -> None:
+    kind = kind_of(name)
+    answerer = ANSWERERS[kind](made(MODELS[name]), CPU, {left_out})
+    assert left_out not in answerer.speedups
+    assert_right(answerer, MODELS[name], random_questions(kind, 5, n=15))
+
+
+def test_a_name_that_is_none() -> None:
+    with pytest.raises(ValueError, match="haste is no speed-up; there are activations, norms"):
+        MaskedAnswerer(made(MASKED["bert"]), CPU, {"haste"})
+
+
+class _Relu(nn.Module):
+    def forward(self, states: Tensor) -> Tensor:
+        return states.relu()
+
+
+def test_a_wrong_activation_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(activations, "TanhGelu", _Relu)
+    questions = random_questions("causal", 4)
+    # It differs from the module that it is to replace,
+    answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
+    assert "activations" not in answerer.speedups
+    assert_right(answerer, CAUSAL["gpt2"], questions)
+    # and the trial on the whole model finds it out as well.
+    monkeypatch.setattr(activations, "_agrees", lambda *_: True)
+    with caplog.at_level(logging.WARNING):
+        answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
+    assert "activations" not in answerer.speedups
+    assert "packing" in answerer.speedups
+    assert "The speed-up activations gives other numbers on GPT2LMHeadModel and is not used" in caplog.text
+    assert not any(isinstance(module, _Relu) for module in answerer.model.modules())
+    assert_right(answerer, CAUSAL["gpt2"], questions)
+
+
+@pytest.mark.parametrize("name", ["llama", "t5"])
+def test_a_wrong_norm_is_not_used(name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def wrong(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
+        return weight * (states - states.mean(-1, keepdim=True)) * (states.var(-1, keepdim=True) + epsilon).rsqrt()
+
+    kind = kind_of(name)
+    monkeypatch.setattr(norms, "_normalised", wrong)
+    questions = random_questions(kind, 4)
+    assert "norms" not in ANSWERERS[kind](made(MODELS[name]), CPU).speedups
+    monkeypatch.setattr(norms, "_is_root_mean_square", lambda *_: True)
+    with caplog.at_level(logging.WARNING):
+        answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
+    assert "norms" not in answerer.speedups
+    assert "The speed-up norms gives other numbers" in caplog.text
+    assert not any("forward" in vars(module) for module in answerer.model.modules())
+    assert_right(answerer, MODELS[name], questions)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_a_wrong_last_layer_is_not_used(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind = kind_of(name)
+
+    class Wrong(last_layer.LastLayer):
+        """Takes every matrix of the layer for one that can be narrowed: keys and values cannot."""
+
+        def __init__(self, model: nn.Module) -> None:
+            super().__init__(model)
+            self._single = [m for m, _, _ in self._matrices if m is not self._narrowing and m not in self._widening]
+
+    monkeypatch.setattr(last_layer, "LastLayer", Wrong)
+    with caplog.at_level(logging.WARNING):
+        answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
+    assert "last_layer" not in answerer.speedups
+    assert "The speed-up last_layer gives other numbers" in caplog.text
+    assert_right(answerer, MODELS[name], random_questions(kind, 4))
+
+
+def test_a_wrong_projection_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def doubled(self: Any, states: Tensor, start: int, end: int) -> Tensor:
+        return 2 * true_slice(self, states, start, end)
+
+    true_slice = wanted_positions.ProjectingHead.slice
+    monkeypatch.setattr(wanted_positions.ProjectingHead, "slice", doubled)
+    with caplog.at_level(logging.WARNING):
+        answerer = MaskedAnswerer(made(MASKED["bert"]), CPU)
+    assert "wanted_positions" not in answerer.speedups
+    assert "The speed-up wanted_positions gives other numbers" in caplog.text
+    assert_right(answerer, MASKED["bert"], random_questions("masked", 4))
+
+
+def test_a_speed_up_that_raises_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(_module: nn.Module, _args: Any, named: dict[str, Any]) -> None:
+        if "position_ids" in named:
+            raise RuntimeError("no positions, please")
+
+    model = made(CAUSAL["gpt2"])
+    model.register_forward_pre_hook(refuse, with_kwargs=True)
+    with caplog.at_level(logging.WARNING):
+        answerer = CausalAnswerer(model, CPU)
+    assert not {"packing", "prefixes"} & set(answerer.speedups)
+    assert caplog.text.count("is not used") == 2
+    assert_right(answerer, CAUSAL["gpt2"], random_questions("causal", 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=str)
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_other_precisions_pass_the_trials_too(name: str, dtype: torch.dtype) -> None:
+    used = ANSWERERS[kind_of(name)](made(MODELS[name]).to(dtype), CPU).speedups
+    assert set(used) == set(ANSWERERS[kind_of(name)](made(MODELS[name]), CPU).speedups)
+
+
+def test_large_logits_in_half_precision_may_be_rounded_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_float32(self: Any, states: Tensor, start: int, end: int) -> Tensor:
+        """As a GPU projects half-precision states."""
+        return nn.functional.linear(states.float(), self._projection.weight[start:end].float())
+
+    monkeypatch.setattr(wanted_positions.ProjectingHead, "slice", in_float32)
+    model = made(CAUSAL["gpt2"])
+    with torch.no_grad():
+        model.transformer.ln_f.weight.mul_(60)
+    assert "wanted_positions" in CausalAnswerer(model.to(torch.bfloat16), CPU).speedups
+
+
+def test_leaving_out_relative_positions_leaves_no_packed_rows() -> None:
+    answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, {"relative_positions"})
+    assert set(answerer.speedups) == {"norms", "wanted_positions", "last_layer", "encode_once"}
+    answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, {"encode_once"})
+    assert not {"packing", "prefixes", "encode_once"} & set(answerer.speedups)
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_collector_is_as_it_was_after_a_run(was_on: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if was_on else gc.disable)()
+    try:
+        with speedups.running():
+            assert not gc.isenabled()
+        assert gc.isenabled() == was_on
+        with speedups.running({"gc_pause"}):
+            assert gc.isenabled() == was_on
+        with pytest.raises(KeyError), speedups.running():
+            raise KeyError
+        assert gc.isenabled() == was_on
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_a_speed_up_that_does_not_apply_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "SPEEDUP", SpeedUp(name="packing"))
+    assert "packing" not in MaskedAnswerer(made(MASKED["bert"]), CPU).speedups

@@ -1,0 +1,23 @@
+"""What was asked, answered and scored, without a run around it."""
+
+from typing import Any
+
+from tiltmeter.benchmarks.benchmark import Asked, Score
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import answer_all
+
+
+def answered(asked: Asked, answerer: Any, **options: Any) -> list[tuple[str, list[Score]]]:
+    """The scores of each trial, with the id of its item."""
+    answers = answer_all(
+        [question for trial in asked.trials for question in trial.questions],
+        kind=asked.kind,
+        fingerprint="m",
+        load=lambda: answerer,
+        store=AnswerStore(":memory:"),
+        **options,
+    )
+    return [
+        (trial.item.id, list(trial.score([answers[question.digest] for question in trial.questions])))
+        for trial in asked.trials
+    ]

@@ -1,0 +1,169 @@
+"""The docs: every link leads somewhere, every command and option exists, and the site builds without a warning."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import pytest
+import typer.main
+
+import tiltmeter
+from tiltmeter.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "perf/README.md")),
+]
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+_FENCE = re.compile(r"^(```+)(.*?)\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+_INDENTED = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
+_LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(\s*<?([^)>\s]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+_CODE = re.compile(r"(`+)(.+?)\1")
+
+
+def prose(text: str) -> str:
+    """The text without code, in which brackets are not links."""
+    return _CODE.sub("", _INDENTED.sub("", _FENCE.sub("", text)))
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub and the site make it."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
+    return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#{1,6}\s+(.+?)\s*#*$", _FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    found: set[str] = set()
+    for heading in headings:
+        name, number = slug(heading), 0
+        while (anchor := f"{name}-{number}" if number else name) in found:
+            number += 1
+        found.add(anchor)
+    return found
+
+
+def broken(page: Path, text: str) -> Iterator[str]:
+    """The relative links of a page that lead nowhere."""
+    for target in _LINK.findall(prose(text)):
+        path, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            yield target
+
+
+def code(text: str) -> Iterator[str]:
+    """The code of a page: fenced, indented and within lines."""
+    for _, _, block in _FENCE.findall(text):
+        yield block
+    rest = _FENCE.sub("", text)
+    for block in _INDENTED.findall(rest):
+        yield re.sub(r"^ {4}", "", block, flags=re.MULTILINE)
+    for _, words in _CODE.findall(_INDENTED.sub("", rest)):
+        yield words
+
+
+def commands(text: str) -> Iterator[str]:
+    for block in code(text):
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.strip().startswith("tiltmeter "):
+                yield line.strip().removeprefix("tiltmeter ")
+
+
+def unknown(command: str) -> Iterator[str]:
+    """The words of a command line that the command line does not know."""
+    # What stands after two spaces or a hash says what the command is for.
+    words = shlex.split(re.split(r"\s{2,}|\s#", command)[0].replace("'", " "), comments=True)
+    at: click.Command = typer.main.get_command(app)
+    while hasattr(at, "commands") and words and re.fullmatch(r"[a-z][a-z-]*", words[0]):
+        if words[0] not in at.commands:
+            yield words[0]
+            return
+        at = at.commands[words.pop(0)]
+    known = {option for parameter in at.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    known |= {"-h", "--help"}
+    yield from (
+        word for word in words if word.startswith("-") and word.partition("=")[0] not in known and len(word) > 1
+    )
+
+
+def test_the_checks_see_what_is_wrong(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One `two`\n\n## Three\n## Three\n", encoding="utf-8")
+    good = "[a](page.md) [b](#one-two) [c](page.md#three-1) [d](https://example.org/none) `[e](none.md)`\n\n"
+    assert list(broken(page, good + "    [f](no.md)\n")) == []
+    assert list(broken(page, "[a](none.md), ![b](no.png), [c](#four), [d `x[1]`](page.md#five)")) == [
+        "none.md",
+        "no.png",
+        "#four",
+        "page.md#five",
+    ]
+    text = "```\ntiltmeter rum gpt2\n```\n\n    tiltmeter run gpt2 --onn x \\\n        --out y   --prose\n\n"
+    text += "`tiltmeter data shw`\n"
+    assert [word for command in commands(text) for word in unknown(command)] == ["rum", "--onn", "shw"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links(page: Path) -> None:
+    assert list(broken(page, page.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_commands_and_options_exist(page: Path) -> None:
+    found = {command: list(unknown(command)) for command in commands(page.read_text(encoding="utf-8"))}
+    assert {command: words for command, words in found.items() if words} == {}
+
+
+def test_commands_are_found() -> None:
+    assert sum(len(list(commands(page.read_text(encoding="utf-8")))) for page in PAGES) > 50
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_public_names_exist(page: Path) -> None:
+    blocks = [block for _, kind, block in _FENCE.findall(page.read_text(encoding="utf-8")) if kind == "python"]
+    used = {name for block in blocks for name in re.findall(r"\btiltmeter\.(\w+)", block)}
+    assert used <= {*tiltmeter.__all__, "models", "measures", "runs", "reports", "comparing", "forms"}
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\.\. auto\w+:: (\w+)$", text, re.MULTILINE))
+    assert set(tiltmeter.__all__) - {"datasets"} <= described
+
+
+def test_every_page_has_its_place_in_the_site() -> None:
+    entries = set(re.findall(r"^(?:.*<)?([\w./-]+?)>?$", (ROOT / "docs/index.md").read_text(encoding="utf-8"), re.M))
+    for page in PAGES:
+        name = page.relative_to(ROOT).with_suffix("").as_posix()
+        inside = name.removeprefix("docs/") if name.startswith("docs/") else f"../{name}"
+        assert inside == "index" or inside in entries, name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("sphinx") is None, reason="Sphinx is not installed: pip install '.[docs]'")
+def test_the_site_builds_without_warnings_and_loads_nothing(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", "docs", ".", str(site)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (site / "index.html").is_file()
+    page = (site / "docs/python.html").read_text(encoding="utf-8")
+    for name in set(tiltmeter.__all__) - {"datasets"}:
+        assert f'id="tiltmeter.{name}"' in page, name
+    loaded = re.compile(
+        r"<(?:script|img|iframe)[^>]*\ssrc=\"(?:https?:)?//|<link[^>]*\shref=\"(?:https?:)?//|url\(.?http"
+    )
+    for file in site.rglob("*"):
+        if file.suffix in (".html", ".css"):
+            assert not loaded.search(file.read_text(encoding="utf-8")), file

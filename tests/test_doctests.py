@@ -1,0 +1,31 @@
+"""The examples in the docstrings of all modules give what they say."""
+
+import doctest
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import tiltmeter
+from tests.runs.made import chosen_scores, run, saved
+
+MODULES = ["tiltmeter", *(module.name for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."))]
+# Importing it is running the command.
+MODULES.remove("tiltmeter.__main__")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs that examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    for name, share in {"bert": 62.0, "roberta": 51.0}.items():
+        saved(folder / "runs" / name, run(chosen_scores(name, share, n=400, targets=100)))
+    return folder
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(folder)
+    failed = doctest.testmod(import_module(name)).failed
+    assert not failed, f"{failed} examples of {name} fail:\n{capsys.readouterr().out}"

@@ -1,0 +1,62 @@
+"""pyproject.toml and constraints.txt agree: what is pinned lies inside the bounds, and there are bounds."""
+
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = {
+    extra: [Requirement(text) for text in texts if not text.startswith("tiltmeter[")]
+    for extra, texts in PROJECT["optional-dependencies"].items()
+}
+DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
+# Not among what tests and docs need, hence not pinned.
+NOT_PINNED = {"stanza"}
+
+
+def pins() -> dict[str, Version]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(name): Version(version) for name, version in pairs}
+
+
+@pytest.mark.parametrize("requirement", [*DEPENDENCIES, *chain(*EXTRAS.values())], ids=lambda r: r.name)
+def test_pins_lie_inside_the_bounds(requirement: Requirement) -> None:
+    name = canonicalize_name(requirement.name)
+    if name not in NOT_PINNED:
+        assert requirement.specifier.contains(pins()[name], prereleases=True)
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [*DEPENDENCIES, *chain(*(found for extra, found in EXTRAS.items() if extra != "dev"))],
+    ids=lambda r: r.name,
+)
+def test_what_users_install_has_both_bounds(requirement: Requirement) -> None:
+    operators = {specifier.operator for specifier in requirement.specifier}
+    assert ">=" in operators
+    assert operators & {"<", "<="}, f"{requirement} has no upper bound"
+
+
+def test_pins_are_in_order_and_single() -> None:
+    names = [canonicalize_name(name) for name in pins()]
+    assert names == sorted(names)
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert len(names) == len([line for line in lines if not line.startswith("#")])
+
+
+def test_the_workflow_tests_the_pythons_that_are_named() -> None:
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    matrix = re.search(r"python: \[(.*)\]", workflow)
+    assert matrix is not None
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    assert matrix[1].replace('"', "").split(", ") == [oldest, "3.12", "3.13"]
+    assert "--upgrade --pre transformers" in workflow
+    assert "make docs" in workflow

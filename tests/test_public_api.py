@@ -1,0 +1,99 @@
+"""The public names: which they are, that all can be imported, and that no module hides one of them."""
+
+import ast
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tiltmeter
+from tests.runs.made import association_scores, run, saved
+
+FUNCTIONS = {
+    "check",
+    "compare",
+    "evaluate",
+    "evaluate_translator",
+    "load_run",
+    "report",
+    "score_predictions",
+    "score_translations",
+}
+TYPES = {
+    "Benchmark",
+    "Comparison",
+    "Dataset",
+    "Difference",
+    "Form",
+    "Item",
+    "Measure",
+    "Model",
+    "Record",
+    "Result",
+    "Rule",
+    "RuleVerdict",
+    "Verdict",
+}
+ERRORS = {"DataError", "DownloadError", "ModelError", "TiltmeterError", "UsageError"}
+
+
+def test_the_names() -> None:
+    assert set(tiltmeter.__all__) == FUNCTIONS | TYPES | ERRORS | {"datasets"}
+    assert tiltmeter.__all__ == sorted(tiltmeter.__all__)
+    assert set(tiltmeter.__all__) <= set(dir(tiltmeter))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
+        tiltmeter.evaluat  # noqa: B018
+
+
+def test_type_checkers_are_told_what_the_lazy_imports_do() -> None:
+    tree = ast.parse(Path(tiltmeter.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    told = {alias.name: node.module for node in block.body for alias in node.names if isinstance(node, ast.ImportFrom)}
+    assert told.pop("datasets") == "tiltmeter"
+    assert told == tiltmeter._LAZY
+
+
+def test_a_name_is_where_it_is_said_to_be_defined() -> None:
+    for name, module in tiltmeter._LAZY.items():
+        assert getattr(tiltmeter, name).__module__ == module, name
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    script = "import sys, tiltmeter; dir(tiltmeter); print({'torch', 'pandas', 'numpy', 'altair'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_every_name_after_every_module_was_imported(tmp_path: Path) -> None:
+    """A module of a public name would take its place in the package as soon as it is imported."""
+    for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."):
+        if module.name != "tiltmeter.__main__":
+            import_module(module.name)
+    for name in FUNCTIONS:
+        assert callable(getattr(tiltmeter, name)), name
+        assert not isinstance(getattr(tiltmeter, name), ModuleType), name
+    for name in TYPES | ERRORS:
+        assert isinstance(getattr(tiltmeter, name), type), name
+
+    one, two = (saved(tmp_path / name, run(association_scores(name, seed=3 + len(name)))) for name in ("a", "bb"))
+    assert tiltmeter.datasets.names() == list(tiltmeter.datasets.DATASETS)
+    assert isinstance(tiltmeter.load_run(one), tiltmeter.Result)
+    assert isinstance(tiltmeter.compare([one, two]), tiltmeter.Comparison)
+    assert isinstance(tiltmeter.check(one, min="stereoset.LMS 1")[0], tiltmeter.RuleVerdict)
+    assert tiltmeter.report([one, two], tmp_path / "page.html").is_file()
+    # What the others do is tested in tests/runs; here it is enough that they are called.
+    for call in (
+        lambda: tiltmeter.evaluate([], "starter"),
+        lambda: tiltmeter.evaluate_translator("nosuch", on="gest-mt:sk"),
+        lambda: tiltmeter.score_predictions(tmp_path / "none.json", form="stereoset", on="starter"),
+        lambda: tiltmeter.score_translations(tmp_path / "none.csv", system="none", on="gest-mt:sk"),
+    ):
+        with pytest.raises(tiltmeter.TiltmeterError):
+            call()
