@@ -76,9 +76,9 @@ def evaluate(
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
     and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
-    all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names another
-    tokenizer than the model's own. A name such as `openai:my-model@http://localhost:8000/v1` is a model behind a server,
-    which is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
+    all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a
+    tokenizer other than the model's own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
+    is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
