@@ -1,6 +1,8 @@
 """What all tests share: no test touches the user's cache, and those that need upstream files say so."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 # Tiny models are done before a second thread has started.
@@ -19,6 +21,14 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(autouse=True)
+def _own_kernels() -> Iterator[None]:
+    """Torch turns oneDNN off for the whole process after a product in bfloat16 that failed: other tests, other sums."""
+    yield
+    if torch := sys.modules.get("torch"):
+        torch._C._set_mkldnn_enabled(True)
 
 
 @pytest.fixture(scope="session")

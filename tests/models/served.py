@@ -97,9 +97,9 @@ class Served:
         if self.fault == "reversed":
             values = [None, *(-20.0 - max(value, -20.0) for value in values[1:])]
         if self.fault == "unstable":
-            values = [None, *(value - 0.3 * (len(self.bodies) % 2) for value in values[1:])]
+            values = [None, *(value - 0.3 * (self._times_asked(ids) % 2) for value in values[1:])]
         if self.fault == "a little noise":
-            values = [None, *(value - 0.001 * (len(self.bodies) % 3) for value in values[1:])]
+            values = [None, *(value - 0.001 * (self._times_asked(ids) % 3) for value in values[1:])]
         if self.fault == "minus 9999":
             values = [None, *(-9999.0 if value < -12 else value for value in values[1:])]
         if self.fault == "other tokens":
@@ -121,6 +121,9 @@ class Served:
         if self.fault == "no log-probabilities":
             logprobs = None
         return {"choices": [{"text": "", "logprobs": logprobs}]}
+
+    def _times_asked(self, ids: list[int]) -> int:
+        return sum(body["prompt"] == ids for body in self.bodies)
 
     @torch.inference_mode()
     def _log_probs(self, ids: list[int]) -> tuple[list[Any], list[Any]]:

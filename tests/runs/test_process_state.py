@@ -112,6 +112,19 @@ def test_state_is_unchanged_after_a_run(kind: str, plain: bool, tmp_path: Path) 
         evaluate(folder, "starter/intrasentence:en", limit=3, plain=plain)
 
 
+def test_a_product_that_fails_in_torch_leaves_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = saved("masked", tmp_path / "m")
+    true_start = answerer.Answerer.start
+
+    def start(self: Any, batch: Any) -> Any:
+        torch._C._set_mkldnn_enabled(False)  # what torch does on a processor without bfloat16
+        return true_start(self, batch)
+
+    monkeypatch.setattr(answerer.Answerer, "start", start)
+    evaluate(folder, "starter/intrasentence:en", limit=2)
+    assert torch.backends.mkldnn.enabled
+
+
 @pytest.mark.parametrize("bars", [True, False])
 def test_settings_of_transformers_are_restored(bars: bool, tmp_path: Path) -> None:
     folder, settings = saved("causal", tmp_path / "m"), transformers.utils.logging

@@ -129,7 +129,7 @@ def _shuffled(sentence: str) -> str:
     """The words of a sentence in another order, always the same one.
 
     >>> _shuffled("one two three four")
-    'four one three two'
+    'four one two three'
     """
     words = sentence.split()
     mixed = words[:]
