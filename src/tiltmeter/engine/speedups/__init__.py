@@ -88,7 +88,7 @@ def running(without: Collection[str] = ()) -> Iterator[None]:
     left_out = check_names(without)
     with ExitStack() as stack:
         # Torch turns oneDNN off for good when a product in bfloat16 fails, on processors without such instructions.
-        stack.callback(torch._C._set_mkldnn_enabled, torch.backends.mkldnn.enabled)
+        stack.callback(torch._C._set_mkldnn_enabled, bool(torch.backends.mkldnn.enabled))
         for name in OF_THE_PROCESS:
             if name not in left_out:
                 stack.enter_context(speedup_named(name).during())
