@@ -19,8 +19,8 @@ from tiltmeter.errors import ModelError, UsageError
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
 _LONGEST_MESSAGE = 300
-# Replies of this many seconds are handed on together: to check and store them one by one would slow down the sending.
-_GATHERED = 0.05
+# Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
+_GATHERED = 0.01
 _RETRIED = {408, 409, 425, 429}
 _Entry = TypeVar("_Entry")
 

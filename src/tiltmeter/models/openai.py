@@ -64,11 +64,10 @@ class OpenAiDialect:
         for entry in models:
             if entry.get("id") == model:
                 return {"id": model, "max_length": entry.get("max_model_len"), "root": entry.get("root")}
+        if not models:  # a server that loads models when they are asked for
+            return {"id": model}
         served = ", ".join(str(entry.get("id")) for entry in models)
-        raise ModelError(
-            f"The server at {client.public_address} does not serve {model}"
-            + (f"; it serves {served}." if served else ", and lists no model at all.")
-        )
+        raise ModelError(f"The server at {client.public_address} does not serve {model}; it serves {served}.")
 
 
 def _numbers(tokens: list[Any]) -> list[int]:
