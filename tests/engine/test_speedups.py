@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from tests.models.test_answers import ANSWERERS, MODELS, kind_of, plain, random_questions
+from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of, plain, random_questions
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine import speedups
 from tiltmeter.engine.answer_store import AnswerStore
@@ -25,8 +25,6 @@ from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import activations, last_layer, norms, packing, wanted_positions
 from tiltmeter.engine.speedups.speedup import SpeedUp
 from tiltmeter.questions import Answer, Question, Want
-
-CPU = torch.device("cpu")
 
 
 def answers(answerer: Answerer, questions: list[Question]) -> dict[bytes, Answer]:

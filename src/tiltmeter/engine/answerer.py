@@ -21,6 +21,8 @@ from tiltmeter.questions import Kind, Want
 
 # The width of packed rows on a GPU: wide enough that hardly any room is left in them.
 _WIDTH_OF_PACKS = 128
+# While a GPU works on one batch, the next are prepared; a CPU would only compete with itself.
+_BATCHES_AHEAD = 2
 
 
 class Answerer(ABC):
@@ -42,8 +44,7 @@ class Answerer(ABC):
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
-        # While a GPU works on one batch, the next is prepared; a CPU would only compete with itself.
-        self.batches_ahead = 0 if device.type == "cpu" else 2
+        self.batches_ahead = 0 if device.type == "cpu" else _BATCHES_AHEAD
         # Any id serves as padding: it is masked, or stands after everything that is read.
         self.pad = 0
         # A context in which the last layer may be left out at all but some positions.
@@ -95,13 +96,13 @@ class Answerer(ABC):
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one rectangle, padded on the right."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+        lengths = np.array([len(row) for row in rows])
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         return self._rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
         """1 for tokens, 0 for padding; None where there is no padding, which lets attention take its fast path."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        lengths = np.array([len(row) for row in rows])
         if lengths.min() == lengths.max():
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
@@ -118,7 +119,7 @@ class Answerer(ABC):
         Inputs are numbered through all rows; padding belongs to none, which has the number -1.
         """
         each = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
-        of_rows = np.fromiter(map(sum, lengths), dtype=np.int64, count=len(lengths))
+        of_rows = np.array([sum(row) for row in lengths])
         places = np.arange(each.sum()) - np.repeat(each.cumsum() - each, each)
         numbers = np.repeat(np.arange(len(each)), each)
         return self._rectangle(places, of_rows, 0), self._rectangle(numbers, of_rows, -1)

@@ -66,7 +66,7 @@ class VocabularyHead:
         size of that sum, which a float32 sum that contains the 1 would lose.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
-        size = max(1024, most // max(1, len(states)))
+        size = max(1024, most // len(states))
         largest = torch.full((len(states),), -torch.inf, device=states.device)
         others = torch.zeros(len(states), device=states.device)  # in units of the largest
         values = torch.zeros(len(tokens), device=states.device)
@@ -76,7 +76,7 @@ class VocabularyHead:
             inside = tokens - start
             here = (inside >= 0) & (inside < logits.shape[1])
             values = torch.where(here, logits[which, inside.clamp(0, logits.shape[1] - 1)], values)
-            top = logits.amax(dim=-1)
+            top = logits.amax(dim=1)
             new_largest = torch.maximum(largest, top)
             terms = logits.sub_(new_largest[:, None]).exp_()
             rest = _sum_without_largest(terms, torch.exp(top - new_largest))
@@ -101,19 +101,23 @@ class VocabularyHead:
             inside = which - start
             here = (inside >= 0) & (inside < len(logits))
             inside = inside.clamp(0, len(logits) - 1)
-            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=-1)[inside]).float(), tops)
-            values = torch.where(here, torch.log_softmax(logits, dim=-1)[inside, tokens], values)
+            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=1)[inside]).float(), tops)
+            values = torch.where(here, torch.log_softmax(logits, dim=1)[inside, tokens], values)
         return values, tops
 
 
 def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
     """The sum of each row of terms, but for its largest one."""
     if terms.device.type != "cpu":
-        return terms.scatter_(1, terms.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+        return _sum_of_others(terms)
     # A processor is slow to find the place of the largest. To subtract it is as good, unless little is left then.
-    rest = terms.sum(dim=-1) - largest
+    rest = terms.sum(dim=1) - largest
     little = torch.nonzero(rest < 0.01 * largest).ravel()
     if len(little):
-        some = terms[little]
-        rest[little] = some.scatter_(1, some.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+        rest[little] = _sum_of_others(terms[little])
     return rest
+
+
+def _sum_of_others(terms: Tensor) -> Tensor:
+    """The sum of each row of terms without its largest one, which is overwritten."""
+    return terms.scatter_(1, terms.argmax(dim=1, keepdim=True), 0.0).sum(dim=1)

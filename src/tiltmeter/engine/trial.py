@@ -105,7 +105,7 @@ def _questions(answerer: "Answerer") -> tuple[list[Question], list[Question], li
     source: Ids = ()
     sources: tuple[Ids, ...] = ((),)
     if answerer.kind == "seq2seq":
-        source, sources = _long(max(width, 8) - sum(map(len, _SHORT_SOURCES))), _SHORT_SOURCES
+        source, sources = _long(width - sum(map(len, _SHORT_SOURCES))), _SHORT_SOURCES
     pairs = list(zip(_SHORT_INPUTS, cycle(sources), strict=False))
     return (
         [_everywhere(long, source)],
