@@ -67,3 +67,42 @@ def test_logits_at_all_positions_take_memory(monkeypatch: pytest.MonkeyPatch) ->
         memory.batch_tokens(model, "causal", torch.device("cpu"), logits_everywhere=whole) for whole in (False, True)
     )
     assert everywhere < sliced
+
+
+def test_the_bytes_of_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made(SEQ2SEQ["t5"])
+    widths = [sum(part.weight.shape) for part in model.modules() if isinstance(part, torch.nn.Linear)]
+    inner = max(width for width in widths if width != sum(model.lm_head.weight.shape))
+    for dtype, size in ((torch.float32, 4), (torch.bfloat16, 2)):
+        for everywhere in (False, True):
+            each = 6 * inner * size + (8 * len(model.lm_head.weight) if everywhere else 0)
+            for tokens in (256, 1000, 1024):
+                # A quarter of what is free holds so many tokens, or one less.
+                for free, expected in ((tokens * each * 4, tokens), (tokens * each * 4 - 4, tokens - 1)):
+                    monkeypatch.setattr(memory, "_free_memory", lambda _device, free=free: free)
+                    found = memory.batch_tokens(
+                        model.to(dtype), "seq2seq", torch.device("cpu"), logits_everywhere=everywhere
+                    )
+                    assert found == max(2**power for power in range(12) if 2**power <= expected)
+
+
+def test_a_model_without_linear_layers_or_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_free_memory", lambda _device: 1024 * 4 * 6 * 4)
+    assert memory.batch_tokens(torch.nn.Embedding(3, 2), "masked", torch.device("cpu")) == 1024
+
+
+@pytest.mark.parametrize("names", [{"SC_AVPHYS_PAGES": 86, "SC_PHYS_PAGES": 85}, {"SC_PHYS_PAGES": 85}])
+@pytest.mark.parametrize(("page", "free", "all_pages"), [(4096, 500, 1000), (1, 1, 3), (4096, 0, 0)])
+def test_free_memory_is_that_of_the_free_pages_if_they_are_told(
+    names: dict[str, int], page: int, free: int, all_pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"SC_PAGE_SIZE": page, "SC_AVPHYS_PAGES": free, "SC_PHYS_PAGES": all_pages}
+    monkeypatch.setattr(os, "sysconf_names", names)
+    monkeypatch.setattr(os, "sysconf", told.__getitem__)
+    pages = free if "SC_AVPHYS_PAGES" in names else all_pages
+    assert memory._free_memory(torch.device("cpu")) == (page * pages or memory._ASSUMED_FREE)
+
+
+def test_free_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (123, 456))
+    assert memory._free_memory(torch.device("cuda")) == 123

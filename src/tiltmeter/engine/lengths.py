@@ -108,7 +108,7 @@ def packs(lengths: Sequence[int], width: int) -> list[list[int]]:
                 room, pack = max(width, length), []
                 found.append(pack)
             # Where one goes, others of this length go, too: there was no pack with less room that is enough.
-            end = min(len(numbers), start + room // max(1, length))
+            end = min(len(numbers), start + room // length)
             pack += numbers[start:end]
             left = room - (end - start) * length
             if left not in by_room:
