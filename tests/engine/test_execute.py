@@ -122,5 +122,77 @@ def test_the_most_probable_token_is_told_where_it_is_asked_for() -> None:
 def test_progress_ends_with_all_questions_answered() -> None:
     told: list[Progress] = []
     ask(Fake(), AnswerStore(":memory:"), questions(), report=told.append)
+    assert told[0] == Progress(0, 20, 0.0)  # before anything is planned
     assert [p.answered for p in told] == sorted(p.answered for p in told)
     assert (told[-1].answered, told[-1].questions) == (20, 20)
+
+
+def test_progress_tells_the_share_of_padding() -> None:
+    told: list[Progress] = []
+    asked = [Question((1,), ((0, 1),)), Question((2, 3), ((0, 2),))]
+
+    class Wide(Fake):
+        batch_tokens = 1000
+
+    ask(Wide(), AnswerStore(":memory:"), asked, report=told.append)
+    assert (told[-1].answered, told[-1].padding) == (2, 0.25)
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_some_batches_are_started_before_the_first_is_waited_for(ahead: int) -> None:
+    started, done, behind = [], [], []
+
+    class Counting(Fake):
+        batches_ahead = ahead
+
+        def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+            started.append(batch)
+            numbers = self.answer(batch)
+
+            def wait() -> NDArray[np.float32]:
+                behind.append(len(started) - len(done))
+                done.append(batch)
+                return numbers
+
+            return wait
+
+    assert ask(Counting(), AnswerStore(":memory:"), questions(30)) == expected(questions(30))
+    assert len(started) == 5
+    assert behind == [ahead + 1] * (5 - ahead) + list(range(ahead, 0, -1))
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
+    class Broken(Fake):
+        def answer(self, _batch: Batch) -> NDArray[np.float32]:
+            raise RuntimeError("index out of range")
+
+    with pytest.raises(RuntimeError, match="index out of range"):
+        ask(Broken(), AnswerStore(":memory:"), questions())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), torch.OutOfMemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")],
+    ids=repr,
+)
+def test_what_is_a_lack_of_memory(error: Exception) -> None:
+    class Short(Fake):
+        def answer(self, batch: Batch) -> NDArray[np.float32]:
+            if len(batch) > 2:
+                raise error
+            return super().answer(batch)
+
+    assert ask(Short(), AnswerStore(":memory:"), questions(9)) == expected(questions(9))
+
+
+def test_an_answer_without_a_name_is_told_by_its_digest() -> None:
+    (question,) = questions(1)
+    with pytest.raises(ModelError, match=question.digest.hex()):
+        ask(Fake(answer=float("inf")), AnswerStore(":memory:"), [question])
+
+
+def test_what_a_model_takes_at_once_is_overridden() -> None:
+    model = Fake()
+    ask(model, AnswerStore(":memory:"), questions(), batch_tokens=8)
+    assert model.batch_tokens == 8
+    assert model.batches == [2] * 10

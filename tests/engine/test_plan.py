@@ -1,5 +1,6 @@
 """Plans: every question once, nothing lost, little padding, and no dependence on order."""
 
+import math
 import random
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.engine.plan import LARGEST_TREE, padding_share, plan
+from tiltmeter.engine import plan as module
+from tiltmeter.engine.plan import LARGEST_TREE, SHORTEST_SHARED_PREFIX, padding_share, plan
 from tiltmeter.engine.rows import Asks, Row, by_question
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Kind, Question, Want
 
 ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
 
@@ -151,3 +153,141 @@ def test_padding_is_under_three_percent_for_lengths_as_they_occur() -> None:
     lengths = [max(5, round(rng.gauss(14, 4))) for _ in range(4000)]
     asked = [Question(tuple(rng.randrange(9) for _ in range(n)), ((0, 1),)) for n in lengths]
     assert padding_share(plan(asked, "masked", 1024), 1024) < 0.03
+
+
+def rows_of(asked: list[Question], kind: Kind = "causal", pack: int = 0) -> int:
+    return sum(map(len, plan(asked, kind, 1000, pack=pack)))
+
+
+def test_a_prefix_is_shared_from_the_shortest_that_pays_on() -> None:
+    for shared, rows in ((SHORTEST_SHARED_PREFIX, 1), (SHORTEST_SHARED_PREFIX - 1, 2)):
+        assert rows_of([Question((*[1] * shared, a), ((shared, a),)) for a in (5, 6)]) == rows
+
+
+def branches(shared: int, *own: int) -> list[Question]:
+    """Inputs that share so many tokens and have so many of their own."""
+    return [
+        Question((*range(100, 100 + shared), *[a] * tokens), ((shared + tokens - 1, a),))
+        for a, tokens in enumerate(own)
+    ]
+
+
+def test_a_tree_grows_to_its_largest_size_and_no_further() -> None:
+    shared = LARGEST_TREE - 10
+    assert [rows_of(branches(shared, 5, more)) for more in (5, 6)] == [1, 2]
+
+
+def test_a_tree_that_is_as_wide_as_other_rows_need_not_save_much() -> None:
+    assert rows_of(branches(4, 8, 8), pack=20) == 1
+    # The first of these is a row by itself, and the two do not fit into one either.
+    assert rows_of(branches(4, 8, 9), pack=20) == 2
+
+
+def test_a_wide_tree_has_to_save_half_of_an_input() -> None:
+    assert [rows_of(branches(10, own, own), pack=12) for own in (10, 11)] == [1, 2]
+
+
+@given(questions, st.data())
+def test_tokens_keep_their_segments_in_longer_rows(asked: list[Question], data: st.DataObject) -> None:
+    segments = [data.draw(st.sampled_from([(), (1,) * len(q.ids), (0, *[1] * (len(q.ids) - 1))])) for q in asked]
+    paired = [Question(q.ids, q.wanted, segments=own) for q, own in zip(asked, segments, strict=True)]
+    for batch in plan(paired, "masked", 64, pack=24):
+        for row in batch:
+            everywhere = row.segments or (0,) * len(row.ids)
+            assert len(everywhere) == len(row.ids)
+            for q, places in row.reads:
+                assert tuple(everywhere[place] for place in places) == (q.segments or (0,) * len(q.ids))
+
+
+@pytest.mark.parametrize("pack", [0, 16])
+@given(questions, st.data())
+def test_inputs_with_sources_keep_them(pack: int, asked: list[Question], data: st.DataObject) -> None:
+    sources = [(7,), (7, 8, 9), (1, 2, 3, 4, 5)]
+    translated = [Question(q.ids, q.wanted, source=data.draw(st.sampled_from(sources))) for q in asked]
+    found = []
+    for batch in plan(translated, "seq2seq", 64, pack=pack):
+        for row in batch:
+            assert len(row.sources) == max(1, len(row.lengths))
+            starts = [sum(row.lengths[:number]) for number in range(len(row.sources))]
+            for q, places in row.reads:
+                own = max(number for number, start in enumerate(starts) if start <= places[0])
+                assert row.sources[own] == q.source
+                for place, _ in q.wanted:
+                    assert seen_by(row, places[place]) == q.ids[: place + 1]
+                found.append(q.digest)
+    assert sorted(found) == sorted({q.digest for q in translated})
+
+
+def translated(source: int, target: int, n: int = 30) -> list[Question]:
+    """Two targets for each source; sources have up to two tokens more."""
+    return [
+        Question((number, *[t] * target), ((target, t),), source=(number,) * (source + number % 3))
+        for number in range(n)
+        for t in (1, 2)
+    ]
+
+
+def test_long_sources_are_of_one_length_in_a_batch() -> None:
+    batches = plan(translated(20, 3), "seq2seq", 100, share_prefixes=False)
+    for batch in batches:
+        sources = {row.sources[0] for row in batch}
+        assert len({len(source) for source in sources}) == 1
+        assert len(batch) == 2 * len(sources)  # the targets of a source are together
+        assert sum(map(len, sources)) <= 4 * 100  # it is encoded in four steps
+    assert len(batches) == 3
+
+
+def test_sources_of_long_targets_are_in_order() -> None:
+    batches = plan(translated(3, 20), "seq2seq", 10, share_prefixes=False)
+    sizes = [sum(len(source) for source in {row.sources[0] for row in batch}) for batch in batches]
+    assert sum(sizes) == sum(3 + n % 3 for n in range(30))
+    assert all(36 <= size <= 4 * 10 for size in sizes[:-1])
+    lengths = [len(row.sources[0]) for batch in batches for row in batch]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_an_encoder_decoder_is_sent_no_more_than_can_be_made_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [Question((n,), ((0, n),), source=(n,) * 5) for n in range(30)]
+    monkeypatch.setattr(module, "_MOST_TOKENS", 50)
+    assert [len(batch) for batch in plan(asked, "seq2seq", 1000)] == [10, 10, 10]
+    assert [len(batch) for batch in plan(asked, "seq2seq", 5)] == [4] * 7 + [2]
+
+
+@pytest.mark.parametrize(("source", "target"), [(30, 2), (2, 12)])
+def test_batches_of_packed_sources_are_limited_by_their_larger_side(source: int, target: int) -> None:
+    batches = plan(translated(source, target, 200), "seq2seq", 200, share_prefixes=False, pack=32)
+    rows = [[max(sum(map(len, row.sources)), len(row.ids)) for row in batch] for batch in batches]
+    assert all(sum(sides) <= 4 * 200 for sides in rows)
+    total, widest = sum(map(sum, rows)), max(map(max, rows))
+    assert 1 < len(batches) <= math.ceil(total / (4 * 200 - widest))
+
+
+def test_attention_is_measured_on_inputs_that_have_a_row_of_their_own() -> None:
+    asked = [Question((n, 2), ((0, 1),)) for n in range(4)]
+    assert rows_of(asked, "masked", pack=8) == 1
+    asked.append(Question((9, 2), ((0, 1),), want=Want.LOG_PROB_AND_ATTENTION))
+    assert rows_of(asked, "masked", pack=8) == 5
+
+
+@given(questions, st.integers(1, 60))
+def test_the_share_of_padding(asked: list[Question], budget: int) -> None:
+    batches = plan(asked, "masked", budget)
+    useful = sum(len(row.ids) for batch in batches for row in batch)
+    sent = sum(len(batch) * max(len(row.ids) for row in batch) for batch in batches)
+    assert padding_share(batches, budget) == pytest.approx(1 - useful / sent)
+
+
+def test_the_share_of_padding_where_nothing_is_sent() -> None:
+    assert padding_share([], 10) == 0
+
+
+@pytest.mark.parametrize("pack", [0, 12])
+def test_with_segments_and_sources_the_order_changes_nothing_either(pack: int) -> None:
+    rng = random.Random(1)
+    asked = [Question(tuple(rng.choices(range(5), k=rng.randint(1, 9))), ((0, 1),)) for _ in range(60)]
+    paired = [Question(q.ids, q.wanted, segments=(n % 2,) * len(q.ids)) for n, q in enumerate(asked)]
+    of_sources = [Question(q.ids, ((len(q.ids) - 1, 3),), source=(n % 7,) * (1 + n % 3)) for n, q in enumerate(asked)]
+    cases: list[tuple[Kind, list[Question]]] = [("masked", paired), ("causal", asked), ("seq2seq", of_sources)]
+    for kind, given_questions in cases:
+        shuffled = rng.sample(given_questions, len(given_questions))
+        assert plan(given_questions, kind, 40, pack=pack) == plan(shuffled, kind, 40, pack=pack)

@@ -110,7 +110,7 @@ def test_a_model_whose_projection_is_no_linear_layer_is_left_alone(monkeypatch: 
     for name, make in (("bert", MASKED["bert"]), ("gpt2", CAUSAL["gpt2"])):
         answerer: Any = ANSWERERS[kind_of(name)](made(make), CPU, ALL)
         before = answerer.head
-        monkeypatch.setattr(answerer.model, "get_output_embeddings", lambda: nn.Identity())
+        monkeypatch.setattr(answerer.model, "get_output_embeddings", nn.Identity)
         assert wanted_positions.SPEEDUP.apply(answerer, None) is None
         assert answerer.head is before
 
