@@ -63,22 +63,6 @@ def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: 
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
 
 
-def test_an_encoder_decoder_sends_no_more_at_once_than_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = answerer("t5").model
-    sent: list[torch.Size] = []
-    for stack in (model.get_encoder(), model.get_decoder()):  # type: ignore[operator]
-        forward = stack.forward
-
-        def counted(*args: Any, input_ids: torch.Tensor, forward: Any = forward, **others: Any) -> Any:
-            sent.append(input_ids.shape)
-            return forward(*args, input_ids=input_ids, **others)
-
-        monkeypatch.setattr(stack, "forward", counted)
-    answers("t5", random_questions("seq2seq", 7), batch_tokens=40)
-    assert all(len(shape) == 2 and (shape[0] == 1 or shape.numel() <= 40) for shape in sent)
-    assert len(sent) > 4
-
-
 def test_an_encoder_that_does_not_keep_sources_apart_gets_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Seq2seqAnswerer, "width_of_packs", lambda _self: 40)
     model = made(MODELS["t5"])

@@ -248,3 +248,71 @@ def test_the_collector_is_as_it_was_after_a_run(was_on: bool) -> None:
 def test_a_speed_up_that_does_not_apply_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "SPEEDUP", SpeedUp(name="packing"))
     assert "packing" not in MaskedAnswerer(made(MASKED["bert"]), CPU).speedups
+
+
+def _state(answerer: Any) -> dict[str, Any]:
+    """All that a speed-up may change."""
+    names = ("pack", "shares_prefixes", "only_at", "head", "encodes_once", "encoder_at", "decoder_at")
+    found = {name: getattr(answerer, name) for name in names if hasattr(answerer, name)}
+    parts = {name: (type(part), "forward" in vars(part)) for name, part in answerer.model.named_modules()}
+    return {**found, "parts": parts}
+
+
+@pytest.mark.parametrize(
+    ("name", "applicable"),
+    [
+        ("bert", {"wanted_positions", "last_layer", "packing"}),
+        ("gpt2", {"activations", "wanted_positions", "last_layer", "packing", "prefixes"}),
+        ("llama", {"norms", "wanted_positions", "last_layer", "packing", "prefixes"}),
+        ("t5", {"norms", "wanted_positions", "last_layer", "encode_once", "relative_positions", "packing", "prefixes"}),
+    ],
+)
+def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
+    answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, speedups.ALL)
+    with torch.inference_mode():
+        trial = speedups.ModelTrial(answerer)
+        undone = []
+        for left in speedups.OF_A_MODEL:
+            before = _state(answerer)
+            undo = speedups.speedup_named(left).apply(answerer, trial)
+            assert (undo is not None) == (left in applicable)
+            if undo is None:
+                assert _state(answerer) == before
+                continue
+            after = _state(answerer)
+            assert after != before
+            undo()
+            assert _state(answerer) == before
+            undone.append(left)
+            # Those after it may need it.
+            speedups.speedup_named(left).apply(answerer, trial)
+            assert _state(answerer).keys() == after.keys()
+    assert set(undone) == applicable
+
+
+@pytest.mark.parametrize("without", [(), ("prefixes",), ("packing",)], ids=str)
+@pytest.mark.parametrize("name", ["modernbert", "gemma2", "mistral"])
+def test_a_model_that_sees_only_what_is_near_sees_no_farther_in_longer_rows(
+    name: str, without: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    small: dict[str, Any] = {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2}
+    small |= {"num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 64}
+    special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    t = transformers
+    make: Callable[[], Any] = {
+        "modernbert": lambda: t.ModernBertForMaskedLM(
+            t.ModernBertConfig(**small, **special, local_attention=16, cls_token_id=1, sep_token_id=2)
+        ),
+        "gemma2": lambda: t.Gemma2ForCausalLM(
+            t.Gemma2Config(**small, **special, num_key_value_heads=2, head_dim=8, sliding_window=16)
+        ),
+        "mistral": lambda: t.MistralForCausalLM(
+            t.MistralConfig(**small, **special, num_key_value_heads=2, sliding_window=16)
+        ),
+    }[name]
+    kind = "masked" if name == "modernbert" else "causal"
+    answerer = ANSWERERS[kind](made(make), CPU, without)
+    shared = tuple(range(4, 30))
+    questions = [Question((*shared, a, *range(9, 18)), ((20, 3), (30, a), (35, 5))) for a in (40, 41, 42)]
+    questions += [Question((a, 5, 6), ((1, 2),)) for a in (7, 8, 9)]
+    assert_right(answerer, make, questions)
