@@ -56,7 +56,7 @@ WORTH = 1.10
 _LEAST_ITEMS, _MOST_ITEMS = 8, 2000
 # For finding out how long an item takes.
 _FEW = 12
-# The share of the time that goes into making and loading models, trials and warm-up.
+# The share of the time that goes into making and loading models, checks of speed-ups and warm-up.
 _OVERHEAD = 0.35
 # Quantiles of the t distribution for a two-sided 95% interval, by degrees of freedom from 1.
 _T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]

@@ -56,7 +56,7 @@ def test_names_are_those_of_the_files_and_each_file_says_what_it_does() -> None:
     for name in speedups.NAMES:
         assert speedups.speedup_named(name).name == name
         said = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1]
-        assert all(word in said for word in ("Saves:", "Relies on:", "Trial:"))
+        assert all(word in said for word in ("Saves:", "Relies on:", "Check:"))
         assert ("fails:" in said) or name == "gc_pause"
 
 
@@ -127,7 +127,7 @@ def test_a_wrong_activation_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog:
     answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
     assert "activations" not in answerer.speedups
     assert_right(answerer, CAUSAL["gpt2"], questions)
-    # and the trial on the whole model finds it out as well.
+    # and so does the check of the whole model, which the log reports.
     monkeypatch.setattr(activations, "_agrees", lambda *_: True)
     with caplog.at_level(logging.WARNING):
         answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
@@ -206,7 +206,7 @@ def test_a_speed_up_that_raises_is_not_used(monkeypatch: pytest.MonkeyPatch, cap
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
-def test_other_precisions_pass_the_trials_too(name: str, dtype: torch.dtype) -> None:
+def test_other_precisions_pass_the_checks_too(name: str, dtype: torch.dtype) -> None:
     used = ANSWERERS[kind_of(name)](made(MODELS[name]).to(dtype), CPU).speedups
     assert set(used) == set(ANSWERERS[kind_of(name)](made(MODELS[name]), CPU).speedups)
 
@@ -247,6 +247,6 @@ def test_the_collector_is_as_it_was_after_a_run(was_on: bool) -> None:
         (gc.enable if before else gc.disable)()
 
 
-def test_a_speed_up_that_does_not_apply_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_speed_up_that_does_not_apply_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "SPEEDUP", SpeedUp(name="packing"))
     assert "packing" not in MaskedAnswerer(made(MASKED["bert"]), CPU).speedups

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from tiltmeter.engine.equivalence import EquivalenceCheck
 from tiltmeter.engine.speedups.speedup import SpeedUp
-from tiltmeter.engine.trial import ModelTrial
 
 logger = logging.getLogger(__name__)
 
-# Those of a model, in the order in which they are applied: each trial is run with the ones before it in place.
+# Those of a model, in the order in which they are applied: each is checked with the ones before it in place.
 OF_A_MODEL = (
     "activations",
     "norms",
@@ -55,22 +55,22 @@ def speedup_named(name: str) -> SpeedUp:
 def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
     """Apply all speed-ups but those in `without` to an `Answerer`, and return the names of those now in use.
 
-    Each is tried on a few made inputs. One that gives other numbers, or an error, is undone.
+    Each is checked on a few synthetic inputs. One that changes their numbers, or raises, is undone.
     """
     left_out = check_names(without)
     chosen = [speedup_named(name) for name in OF_A_MODEL if name not in left_out]
     if not chosen:
         return ()
-    trial = ModelTrial(answerer)
+    check = EquivalenceCheck(answerer)
     used = []
     for speedup in chosen:
         if speedup.changes_rows:
-            trial.prepare_rows()
-        undo = speedup.apply(answerer, trial)
+            check.prepare_rows()
+        undo = speedup.apply(answerer, check)
         if undo is None:
             continue
-        if trial.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
-            trial.accept()
+        if check.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
+            check.accept()
             used.append(speedup.name)
         else:
             undo()

@@ -3,9 +3,9 @@
 Saves: transformers' `NewGELUActivation` is eight element-wise operations on the widest states of a layer; here it is
 one fused kernel on a GPU and four in-place passes on a CPU.
 Relies on: `transformers.activations.NewGELUActivation` being the tanh approximation of GELU. Other activations stay.
-Trial: the replacement must equal the module it replaces on values from -60 to 60, and then the model's answers must
+Check: the replacement must equal the module it replaces on values from -60 to 60, and then the model's answers must
 stay the same.
-If a trial fails: the model's own activation stays. Slower, same numbers.
+If a check fails: the model's own activation stays. Slower, same numbers.
 """
 
 import math
@@ -57,7 +57,7 @@ def _agrees(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
     return same(plain(values), fused(values)) and same(plain(near_zero), fused(near_zero))
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     replaced = fuse_activations(answerer.model)
 
     def undo() -> None:

@@ -4,9 +4,9 @@ Saves: of the last layer, only the keys and values of its attention are used by 
 (two thirds of the layer) and the queries and output projection of its attention are computed at read positions only.
 Relies on: layers in an `nn.ModuleList`, and matrices that are `nn.Linear` or `Conv1D`, called once in a forward pass
 with the states of all positions. The feed-forward matrices are found by their shapes.
-Trial: at positions that are not read the layer yields NaN, so that anything that does use them shows. The feed-forward
+Check: at positions that are not read the layer yields NaN, so that anything that does use them shows. The feed-forward
 part, and then each other matrix of the layer, is narrowed only if the model's answers stay the same.
-If a trial fails: the layer, or that matrix, is computed at all positions. Slower, same numbers.
+If a check fails: the layer, or that matrix, is computed at all positions. Slower, same numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -130,7 +130,7 @@ def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
     return tuple(matrix.weight.shape)  # type: ignore[return-value]
 
 
-def _apply(answerer: Any, trial: Any) -> Undo | None:
+def _apply(answerer: Any, check: Any) -> Undo | None:
     layer = LastLayer(answerer.model)
     before = answerer.only_at
     answerer.only_at = layer.only_at
@@ -138,8 +138,8 @@ def _apply(answerer: Any, trial: Any) -> Undo | None:
     def undo() -> None:
         answerer.only_at = before
 
-    if trial.passes(few=True):
-        layer.narrow_further(lambda: trial.passes(few=True))
+    if check.passes(few=True):
+        layer.narrow_further(lambda: check.passes(few=True))
     if not layer.found:
         undo()
         return None

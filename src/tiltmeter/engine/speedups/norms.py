@@ -4,9 +4,9 @@ Saves: transformers writes an RMS norm as seven element-wise operations; here it
 passes on a CPU, which has no such kernel.
 Relies on: a norm being a module without children, with one weight vector and an epsilon attribute under one of the
 usual names. Whether it is an RMS norm is found out by computing, not by its class.
-Trial: the replacement must equal each module it replaces on states of three magnitudes, in float32 and in the model's
+Check: the replacement must equal each module it replaces on states of three magnitudes, in float32 and in the model's
 precision, and then the model's answers must stay the same.
-If a trial fails: the module's own `forward` stays. Slower, same numbers.
+If a check fails: the module's own `forward` stays. Slower, same numbers.
 """
 
 import copy
@@ -32,7 +32,7 @@ def fuse_norms(model: nn.Module) -> list[nn.Module]:
     return fused
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     fused = fuse_norms(answerer.model)
 
     def undo() -> None:

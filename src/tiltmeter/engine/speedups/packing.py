@@ -3,7 +3,7 @@
 Saves: padding, and small batches: all rows have about the same length, whatever those of the inputs.
 Relies on: `position_ids` (of T5: see `relative_positions`) and a four-dimensional additive attention mask, which
 transformers passes on to attention as they are. The rows are made in `engine/plan.py`.
-Trial: some inputs, one of them as long as a row allows, must get the same numbers in one row as each in its own; that
+Check: some inputs, one of them as long as a row allows, must get the same numbers in one row as each in its own; that
 shows models with other positions, local attention, or masks that they ignore.
 If it fails: every input has a row of its own. Slower, same numbers.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not answerer.takes_positions():
         return None
     answerer.pack = answerer.width_of_packs()

@@ -2,7 +2,7 @@
 
 Saves: the candidates of an item, and often items, begin alike; their common prefix goes through the model once.
 Relies on: what `packing` relies on. The trees are made in `engine/plan.py`.
-Trial: inputs that begin alike must get the same numbers in one row as each in its own.
+Check: inputs that begin alike must get the same numbers in one row as each in its own.
 If it fails: every input is computed from its beginning. Slower, same numbers.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     if answerer.kind not in ("causal", "seq2seq") or not answerer.takes_positions():
         return None
     answerer.shares_prefixes = True

@@ -4,8 +4,8 @@ Saves: nothing by itself. T5 takes no position ids: without this, neither packin
 mask is added to the bias once for all layers instead of in each.
 Relies on: `compute_bias(query_length, key_length, ...)` of the attention modules, and on each layer being given the
 `position_bias` of the one before it.
-Trial: that of packing and of prefixes, the first to use positions other than 0, 1, 2, …
-If a trial fails: every input has a row of its own. Slower, same numbers.
+Check: that of packing and of prefixes, the first to use positions other than 0, 1, 2, …
+If a check fails: every input has a row of its own. Slower, same numbers.
 """
 
 import inspect
@@ -81,7 +81,7 @@ def _join_bias_and_mask(
     return args, {**named, "position_bias": bias, "mask": None, "is_causal": False}
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not hasattr(answerer, "decoder_at"):
         return None
     before = answerer.encoder_at, answerer.decoder_at

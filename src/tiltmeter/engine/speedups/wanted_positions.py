@@ -5,10 +5,10 @@ time, and holds positions x vocabulary logits in memory. Here the hidden states 
 front of the projection and only those are projected.
 Relies on: `get_output_embeddings()` being an `nn.Linear` whose output is the logits, and, to leave out what stands
 between the layers and the projection too, on `base_model` returning `last_hidden_state`.
-Trial: on a small input the projection must give the logits of the whole model to within 1e-6, in any precision, so that
+Check: on a small input the projection must give the logits of the whole model to within 1e-6, in any precision, so that
 models that scale or cap their logits are found out; then the model's answers must stay the same. Taking positions out
 at the end of the base model has a check of its own.
-If a trial fails: logits at all positions, by the model itself. Slower and with more memory, same numbers.
+If a check fails: logits at all positions, by the model itself. Slower and with more memory, same numbers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -131,7 +131,7 @@ class ProjectingHead(VocabularyHead):
         raise AssertionError("the model never called its own vocabulary projection")
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not hasattr(answerer, "head"):
         return None
     before, projection = answerer.head, answerer.model.get_output_embeddings()
