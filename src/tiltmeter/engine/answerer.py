@@ -22,6 +22,8 @@ from tiltmeter.questions import Kind, Want
 # The width of packed rows on a GPU. Wider rows are filled better but cost more attention; with this width, padding is
 # at most 3% (docs/performance.md).
 _PACK_WIDTH_ON_GPU = 128
+# While a GPU computes one batch, the next ones are prepared; on a CPU this would only compete with the computation.
+_BATCHES_AHEAD = 2
 
 
 class Answerer(ABC):
@@ -45,8 +47,7 @@ class Answerer(ABC):
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
-        # While a GPU works on one batch, the next is prepared; a CPU would only compete with itself.
-        self.batches_ahead = 0 if device.type == "cpu" else 2
+        self.batches_ahead = 0 if device.type == "cpu" else _BATCHES_AHEAD
         # Any id serves as padding: it is masked, or comes after every position that is read.
         self.pad = 0
         # A context in which the last layer need be computed at the given positions only.
@@ -98,13 +99,13 @@ class Answerer(ABC):
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one tensor, padded on the right."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+        lengths = np.array([len(row) for row in rows])
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         return self._rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
         """1 for tokens, 0 for padding; None if there is no padding, which allows faster attention kernels."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        lengths = np.array([len(row) for row in rows])
         if lengths.min() == lengths.max():
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
@@ -121,7 +122,7 @@ class Answerer(ABC):
         Inputs are numbered through all rows; the number of padding is -1.
         """
         of_inputs = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
-        of_rows = np.fromiter(map(sum, lengths), dtype=np.int64, count=len(lengths))
+        of_rows = np.array([sum(row) for row in lengths])
         positions = np.arange(of_inputs.sum()) - np.repeat(of_inputs.cumsum() - of_inputs, of_inputs)
         numbers = np.repeat(np.arange(len(of_inputs)), of_inputs)
         return self._rectangle(positions, of_rows, 0), self._rectangle(numbers, of_rows, -1)

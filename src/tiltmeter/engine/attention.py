@@ -22,7 +22,7 @@ def mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
         raise ModelError("The model does not give its attention weights, so protocol aula is not available; use aul.")
     mask = inputs.get("attention_mask")
     attending = torch.ones_like(inputs["input_ids"]) if mask is None else mask
-    weights = attending.float() / attending.sum(dim=-1, keepdim=True)
+    weights = attending.float() / attending.sum(dim=1, keepdim=True)
     total = sum(torch.einsum("bq,bhqk->bk", weights, layer.float()) / layer.shape[1] for layer in layers)
     mean: Tensor = total / len(layers)
     return mean

@@ -81,13 +81,13 @@ def _run_workers(
     # CUDA cannot be used in a forked process if its parent has initialised it.
     context = multiprocessing.get_context("spawn")
     workers: dict[Connection, BaseProcess] = {}
-    for load in loads:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_worker, args=(load, work, theirs), daemon=True)
-        process.start()
-        theirs.close()
-        workers[ours] = process
     try:
+        for load in loads:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_worker, args=(load, work, theirs))
+            process.start()
+            theirs.close()
+            workers[ours] = process
         ready = [_receive(connection, workers) for connection in workers]
         size = batch_tokens or min(worker.batch_tokens for worker in ready)
         share_prefixes = all(worker.shares_prefixes for worker in ready)

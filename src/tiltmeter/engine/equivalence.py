@@ -107,7 +107,7 @@ def _questions(answerer: "Answerer") -> tuple[list[Question], list[Question], li
     source: Ids = ()
     sources: tuple[Ids, ...] = ((),)
     if answerer.kind == "seq2seq":
-        source, sources = _long_input(max(width, 8) - sum(map(len, _SHORT_SOURCES))), _SHORT_SOURCES
+        source, sources = _long_input(width - sum(map(len, _SHORT_SOURCES))), _SHORT_SOURCES
     pairs = list(zip(_SHORT_INPUTS, cycle(sources), strict=False))
     return (
         [_every_position(long, source)],

@@ -67,7 +67,7 @@ class VocabularyHead:
         large as that sum, which would be lost to rounding in a float32 sum that includes the 1.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
-        size = max(1024, most // max(1, len(states)))
+        size = max(1024, most // len(states))
         largest = torch.full((len(states),), -torch.inf, device=states.device)
         others = torch.zeros(len(states), device=states.device)  # relative to the largest term
         values = torch.zeros(len(tokens), device=states.device)
@@ -77,7 +77,7 @@ class VocabularyHead:
             inside = tokens - start
             here = (inside >= 0) & (inside < logits.shape[1])
             values = torch.where(here, logits[which, inside.clamp(0, logits.shape[1] - 1)], values)
-            top = logits.amax(dim=-1)
+            top = logits.amax(dim=1)
             new_largest = torch.maximum(largest, top)
             terms = logits.sub_(new_largest[:, None]).exp_()
             rest = _sum_without_largest(terms, torch.exp(top - new_largest))
@@ -102,20 +102,24 @@ class VocabularyHead:
             inside = which - start
             here = (inside >= 0) & (inside < len(logits))
             inside = inside.clamp(0, len(logits) - 1)
-            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=-1)[inside]).float(), tops)
-            values = torch.where(here, torch.log_softmax(logits, dim=-1)[inside, tokens], values)
+            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=1)[inside]).float(), tops)
+            values = torch.where(here, torch.log_softmax(logits, dim=1)[inside, tokens], values)
         return values, tops
 
 
 def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
     """The sum of each row of terms without its largest term."""
     if terms.device.type != "cpu":
-        return terms.scatter_(1, terms.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+        return _sum_of_others(terms)
     # Argmax is slow on a CPU. Subtracting the largest term is as good, unless little remains: a rest below 1% of the
     # largest would lose two or more of float32's seven digits.
-    rest = terms.sum(dim=-1) - largest
+    rest = terms.sum(dim=1) - largest
     imprecise = torch.nonzero(rest < 0.01 * largest).ravel()
     if len(imprecise):
-        rows = terms[imprecise]
-        rest[imprecise] = rows.scatter_(1, rows.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+        rest[imprecise] = _sum_of_others(terms[imprecise])
     return rest
+
+
+def _sum_of_others(terms: Tensor) -> Tensor:
+    """The sum of each row of terms without its largest term, which is overwritten."""
+    return terms.scatter_(1, terms.argmax(dim=1, keepdim=True), 0.0).sum(dim=1)

@@ -109,7 +109,7 @@ def packs(lengths: Sequence[int], width: int) -> list[list[int]]:
                 room, row = max(width, length), []
                 rows.append(row)
             # As many inputs of this length as fit go into this row: no row with less room would take one.
-            end = min(len(indices), start + room // max(1, length))
+            end = min(len(indices), start + room // length)
             row += indices[start:end]
             left = room - (end - start) * length
             if left not in by_room:

@@ -45,10 +45,10 @@ class NextSentenceAnswerer(Answerer):
             which = asks.lines
             with self.only_at(rows):
                 logits = self.model(**inputs).logits
-        log_probs = torch.log_softmax(logits.float(), dim=-1)
+        log_probs = torch.log_softmax(logits.float(), dim=1)
         lines = self.to_device(which)
         values = log_probs[lines, self.to_device(asks.tokens)]
-        return torch.stack([values, (values >= log_probs.amax(dim=-1)[lines]).float()])
+        return torch.stack([values, (values >= log_probs.amax(dim=1)[lines]).float()])
 
     @contextmanager
     def _pooling(self, rows: Tensor) -> Iterator[None]:

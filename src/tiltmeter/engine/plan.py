@@ -27,7 +27,7 @@ _SHARED_IN_WIDE_TREES = 0.5
 # equal length, which the model then batches separately. At most so many tokens, so that a GPU does not wait while the
 # next batch is prepared.
 _ENCODER_BATCHES = 4
-_MAX_ENCODER_DECODER_TOKENS = 131_072
+_MOST_TOKENS = 131_072
 # In a packed row of targets, each token of the row's width makes room for so many tokens of sources: cross-attention is
 # over the sources of the whole row.
 _SOURCES_PER_TOKEN = 8
@@ -215,7 +215,7 @@ def _batches_with_sources(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     lengths = [sum(map(len, sources)) for sources in by_sources]
     clusters = list(by_sources.values())
     tokens = [sum(len(row.ids) for row in cluster) for cluster in clusters]
-    limit = min(batch_tokens * _ENCODER_BATCHES, _MAX_ENCODER_DECODER_TOKENS)
+    limit = min(batch_tokens * _ENCODER_BATCHES, _MOST_TOKENS)
     divided: Iterable[list[int]]
     if any(row.lengths for row in rows):
         # Packed rows have about one length; their size is that of the larger side.

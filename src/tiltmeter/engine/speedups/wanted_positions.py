@@ -68,7 +68,7 @@ class ProjectingHead(VocabularyHead):
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
         """The logit of each token at state `which`, in float32; no other logits are computed."""
-        logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=-1)
+        logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=1)
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
     def vocabulary(self, _states: Tensor) -> int:
@@ -102,9 +102,8 @@ class ProjectingHead(VocabularyHead):
     def _only_rows_leave_backbone(self, rows: Tensor) -> Iterator[None]:
         """Within the context, the base model returns only these positions, as one sequence."""
 
-        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> Any:
+        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> None:
             output.last_hidden_state = flat(output.last_hidden_state)[rows][None]
-            return output
 
         if self._backbone is None:
             yield
