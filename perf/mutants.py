@@ -54,7 +54,7 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.Mult,
 }
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sum": "max"}
-# Arguments that say nothing about a result: wording, types, copies, and what only matters for speed.
+# Keyword arguments that cannot change a result: wording, types, copies, speed.
 _NO_MATTER = {"dtype", "copy", "strict", "encoding", "slots", "frozen", "kw_only", "repr", "compare", "maxsize", "key"}
 _NO_MATTER |= {"non_blocking"}
 
@@ -153,7 +153,7 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST) -> list[Callable[[], object]]:
-    """What can be done to a node, each as a function that does it."""
+    """The possible changes of a node, as functions that make them."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in _COMPARISONS:
             return [partial(setattr, node, "ops", [_COMPARISONS[type(operator)]()])]
@@ -194,7 +194,7 @@ def _of_text(node: ast.BinOp) -> bool:
 
 
 def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
-    """The same number of mutants for each room, drawn from all there are."""
+    """A random sample of mutants, equally many from each room."""
     chosen: list[Mutant] = []
     for number, room in enumerate(rooms):
         share = count // len(rooms) + (number < count % len(rooms))
@@ -204,7 +204,7 @@ def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
 
 
 def tested(mutant: Mutant) -> tuple[str, float]:
-    """`caught`, `survived` or `timeout`, and the seconds that it took."""
+    """The result (`caught`, `survived` or `timeout`), and the seconds it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src" / "tiltmeter"

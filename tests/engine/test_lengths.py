@@ -44,7 +44,7 @@ def padding_and_starts(counts: list[tuple[int, int]], batch_tokens: int) -> int:
     rows = sum(number for _, number in counts)
     in_a_batch = max(1, batch_tokens // longest)
     padding = sum((longest - length) * number for length, number in counts)
-    return padding + math.ceil(rows / in_a_batch) * int(batch_tokens * module._TO_START_A_BATCH)
+    return padding + math.ceil(rows / in_a_batch) * int(batch_tokens * module._BATCH_OVERHEAD)
 
 
 def divisions(counts: list[tuple[int, int]]) -> Iterator[list[list[tuple[int, int]]]]:

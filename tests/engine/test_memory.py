@@ -1,4 +1,4 @@
-"""How many tokens go at once: what fits, but no more than serves the device."""
+"""Tokens per batch: what fits into memory, up to a maximum for the kind of model and device."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.models.tiny import CAUSAL, SEQ2SEQ, made
 from tiltmeter.engine import memory
 from tiltmeter.questions import KINDS, Kind
 
-_PLENTY = 1 << 40
+_PLENTY = 1 << 40  # bytes
 
 
 def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str) -> int:
@@ -19,20 +19,20 @@ def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str)
     return memory.batch_tokens(model, kind, torch.device(device))
 
 
-def test_with_plenty_of_memory_kind_and_device_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_enough_memory_the_maximum_depends_on_kind_and_device(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {kind: [_tokens(monkeypatch, _PLENTY, kind, device) for device in ("cpu", "cuda")] for kind in KINDS}
     assert all(on_processor < elsewhere for on_processor, elsewhere in found.values())
     assert len({on_processor for on_processor, _ in found.values()}) == 1
-    # A decision is little to make ready, and an encoder-decoder has two stacks to send its tokens through.
+    # A next-sentence batch is quick to prepare, and an encoder-decoder has two stacks.
     assert found["seq2seq"][1] == 2 * found["next-sentence"][1] == 4 * found["causal"][1] == 4 * found["masked"][1]
 
 
-def test_less_memory_means_fewer_tokens_but_some(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_less_memory_means_fewer_tokens_down_to_a_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [_tokens(monkeypatch, free, "seq2seq", "cuda") for free in (_PLENTY, 1 << 28, 1 << 25, 1 << 22, 0)]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[2] > found[-1] == 128
     assert all(tokens & (tokens - 1) == 0 for tokens in found)
-    # A little less free memory changes no batch.
+    # A small change of free memory changes no batch.
     assert _tokens(monkeypatch, (1 << 25) - (1 << 20), "seq2seq", "cuda") == found[2]
 
 
@@ -41,19 +41,19 @@ def _without_sysconf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sysconf_names")
 
 
-def _that_knows_no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_page_names(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(_name: str) -> int:
         raise ValueError("unrecognized configuration name")
 
     monkeypatch.setattr(os, "sysconf", unknown)
 
 
-def _that_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_page_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sysconf", lambda _name: -1 if "PAGES" in _name else 4096)
 
 
-@pytest.mark.parametrize("system", [_without_sysconf, _that_knows_no_pages, _that_does_not_tell])
-def test_a_system_that_does_not_tell_its_memory(
+@pytest.mark.parametrize("system", [_without_sysconf, _without_page_names, _without_page_counts])
+def test_a_system_that_does_not_report_free_memory(
     system: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system(monkeypatch)

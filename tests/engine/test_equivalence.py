@@ -1,4 +1,4 @@
-"""The trial of speed-ups: what its made inputs cover, and what it refuses."""
+"""The equivalence check of speed-ups: what its synthetic inputs cover, and what it rejects."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of
 from tests.models.tiny import CAUSAL, MASKED, VOCABULARY, made
-from tiltmeter.engine import trial
+from tiltmeter.engine import equivalence
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.head import VocabularyHead
 from tiltmeter.engine.masked import MaskedAnswerer
@@ -24,10 +24,10 @@ def plain(name: str, dtype: torch.dtype = torch.float32) -> Any:
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
-def test_all_inputs_of_a_trial_fill_one_row(name: str) -> None:
+def test_all_inputs_of_the_check_fill_one_packed_row(name: str) -> None:
     answerer = plain(name)
     width = answerer.width_of_packs()
-    long, short, few = trial._questions(answerer)
+    long, short, few = equivalence._questions(answerer)
     ((row,),) = plan([*long, *short], answerer.kind, 2 * width, share_prefixes=False, pack=width)
     assert (len(row.ids), len(row.lengths)) == (width, 1 + len(short))
     # Every position of them is read, and elsewhere the last of each, about another token.
@@ -40,17 +40,17 @@ def test_all_inputs_of_a_trial_fill_one_row(name: str) -> None:
     assert max(token for q in (*long, *short) for token in q.ids + q.source) < VOCABULARY
 
 
-def test_the_inputs_of_a_trial_branch_twice_and_one_stands_alone() -> None:
-    _, short, _ = trial._questions(plain("gpt2"))
+def test_the_short_inputs_make_a_tree_with_two_branchings_and_a_single_input() -> None:
+    _, short, _ = equivalence._questions(plain("gpt2"))
     trees = [row for batch in plan(short, "causal", 1000) for row in batch]
     depths = sorted(row.depths for row in trees)
     assert depths == [(), (0, 1, 2, 3, 3, 4, 2)]
     assert len({len(q.ids) for q in short}) == len(short)
 
 
-def test_sources_of_a_trial_fill_a_row_of_the_encoder_and_each_has_several_targets() -> None:
+def test_the_sources_fill_a_packed_row_of_the_encoder_and_each_short_one_has_two_targets() -> None:
     answerer = plain("t5")
-    long, short, _ = trial._questions(answerer)
+    long, short, _ = equivalence._questions(answerer)
     sources = {q.source for q in (*long, *short)}
     assert sum(map(len, sources)) == answerer.width_of_packs()
     assert [sum(q.source == source for q in short) for source in {q.source for q in short}] == [2, 2]
@@ -93,33 +93,33 @@ def test_numbers_that_differ_by_more_than_rounding_are_refused(
 ) -> None:
     answerer = plain(name, dtype)
     with torch.inference_mode():
-        tried = trial.ModelTrial(answerer)
+        check = equivalence.EquivalenceCheck(answerer)
         answerer.head = Shifted(answerer.model, log_probs, logits)
-        assert tried.passes() == passes
-        assert tried.passes(few=True) == passes
+        assert check.passes() == passes
+        assert check.passes(few=True) == passes
 
 
 def test_a_change_that_was_accepted_is_what_the_next_one_is_compared_with() -> None:
     answerer = plain("bert")
     with torch.inference_mode():
-        tried = trial.ModelTrial(answerer)
+        check = equivalence.EquivalenceCheck(answerer)
         answerer.head = Shifted(answerer.model, 8e-4)
-        assert tried.passes()
+        assert check.passes()
         answerer.head = Shifted(answerer.model, 16e-4)
-        assert not tried.passes()
+        assert not check.passes()
         answerer.head = Shifted(answerer.model, 8e-4)
-        assert tried.passes()
-        tried.accept()
+        assert check.passes()
+        check.accept()
         answerer.head = Shifted(answerer.model, 16e-4)
-        assert tried.passes()
+        assert check.passes()
 
 
 def test_an_error_is_a_failure() -> None:
     answerer = plain("bert")
     with torch.inference_mode():
-        tried = trial.ModelTrial(answerer)
+        check = equivalence.EquivalenceCheck(answerer)
         answerer.head = None
-        assert not tried.passes()
+        assert not check.passes()
 
 
 def test_the_long_input_is_compared_where_rows_change() -> None:
@@ -131,15 +131,15 @@ def test_the_long_input_is_compared_where_rows_change() -> None:
             return super().read(inputs, rows, only_at) * (2 if wrong else 1)
 
     with torch.inference_mode():
-        tried = trial.ModelTrial(answerer)
-        tried.prepare_rows()
-        assert tried.passes(rows=True)
+        check = equivalence.EquivalenceCheck(answerer)
+        check.prepare_rows()
+        assert check.passes(rows=True)
         answerer.head = WrongBeyond(answerer.model)
-        assert tried.passes()
-        assert tried.passes(few=True, rows=True)
-        assert not tried.passes(rows=True)
-        tried.prepare_rows()  # what is remembered stays
-        assert not tried.passes(rows=True)
+        assert check.passes()
+        assert check.passes(few=True, rows=True)
+        assert not check.passes(rows=True)
+        check.prepare_rows()  # what is remembered stays
+        assert not check.passes(rows=True)
 
 
 @pytest.mark.parametrize("scale", [1, 60])
@@ -149,18 +149,18 @@ def test_logits_that_are_rounded_less_may_differ_by_the_rounding_of_the_largest(
         model.transformer.ln_f.weight.mul_(scale)
     answerer = CausalAnswerer(model.to(torch.bfloat16), CPU, ALL)
     with torch.inference_mode():
-        tried = trial.ModelTrial(answerer)
+        check = equivalence.EquivalenceCheck(answerer)
         sizes = [0.0]
-        for question in tried._few:
+        for question in check._few:
             logits = model(torch.tensor([question.ids])).logits[0, -1].float()
             # The token's logit, or the logarithm of the normaliser, which is hardly above the largest logit.
             sizes += [float(logits[question.wanted[0][1]].abs()), float(logits.logsumexp(dim=0).abs())]
-        assert tried._largest_logit == pytest.approx(max(sizes), rel=0.02)
+        assert check._largest_logit == pytest.approx(max(sizes), rel=0.02)
         allowed = max(0.1, 2**-7 * max(sizes))
         for share, passes in ((0.8, True), (1.3, False)):
             answerer.head = Shifted(model, share * allowed)
-            assert tried.passes(rounds_logits_less=True) == passes
-            assert tried.passes() == (share * allowed < 0.1)
+            assert check.passes(rounds_logits_less=True) == passes
+            assert check.passes() == (share * allowed < 0.1)
 
 
 def test_a_wrong_logit_is_found_out_though_log_probabilities_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,15 +170,15 @@ def test_a_wrong_logit_is_found_out_though_log_probabilities_are_right(monkeypat
 
 
 def test_what_is_near() -> None:
-    assert trial._near(np.float32([1, 2]), np.float32([1.25, 1.75]), 0.5)
-    assert not trial._near(np.float32([1, 2]), np.float32([1.25, 2.5]), 0.5)
-    assert not trial._near(np.float32([1, 2]), np.float32([1, np.nan]), 0.5)
+    assert equivalence._near(np.float32([1, 2]), np.float32([1.25, 1.75]), 0.5)
+    assert not equivalence._near(np.float32([1, 2]), np.float32([1.25, 2.5]), 0.5)
+    assert not equivalence._near(np.float32([1, 2]), np.float32([1, np.nan]), 0.5)
 
 
 def test_questions_about_logits_are_those_that_read_few_positions() -> None:
     answerer = plain("t5")
-    _, _, few = trial._questions(answerer)
-    found = trial._logit_questions(answerer, few)
+    _, _, few = equivalence._questions(answerer)
+    found = equivalence._logit_questions(answerer, few)
     assert [(q.ids, q.wanted, q.source, q.want) for q in found] == [
         (q.ids, q.wanted, q.source, Want.LOGIT) for q in few
     ]
