@@ -1,4 +1,4 @@
-"""Made questions for tiny models of every architecture, and their answers by a plain forward pass."""
+"""Random questions for tiny models of every architecture, and their answers by a plain forward pass."""
 
 import random
 from typing import Any
@@ -22,7 +22,7 @@ def kind_of(name: str) -> Kind:
 
 
 def random_questions(kind: Kind, seed: int, want: Want = Want.LOG_PROB, n: int = 40) -> list[Question]:
-    """Inputs of all lengths, many with a common prefix, a common source, or the same altogether."""
+    """Questions about inputs of many lengths, many with a common prefix, a common source, or equal."""
     rng = random.Random(seed)
 
     def tokens(low: int, high: int) -> tuple[int, ...]:
@@ -30,7 +30,7 @@ def random_questions(kind: Kind, seed: int, want: Want = Want.LOG_PROB, n: int =
 
     prefixes = [tokens(0, 6) for _ in range(6)]
     sources = [tokens(1, 9) for _ in range(5)] if kind == "seq2seq" else [()]
-    # What all targets of an encoder-decoder begin with; nothing, every other time.
+    # A common prefix of all targets of an encoder-decoder; empty every second time.
     start = (0, 3) if kind == "seq2seq" and seed % 2 else ()
     asked = []
     for _ in range(n):

@@ -1,4 +1,4 @@
-"""What all kinds of model share: tables of tokens, masks, and numbers that come from another device."""
+"""The base class of answerers: padded tensors, masks, and numbers from other devices."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ class Fixed(Answerer):
 
 
 def fixed(device: str = "cpu", **config: Any) -> Fixed:
-    """Its weights are on the CPU, whatever the device says."""
+    """An answerer whose weights are on the CPU, whatever its `device`."""
     model: Any = nn.Linear(2, 2)
     model.config = SimpleNamespace(**config)
     answerer = Fixed(model, CPU, ALL)
@@ -41,7 +41,7 @@ def fixed(device: str = "cpu", **config: Any) -> Fixed:
 
 
 class Pinned:
-    """Stands for the pinned memory of a GPU's host: what is copied into it arrives when the event is waited for."""
+    """A stand-in for pinned memory: what is copied into it arrives when the event is waited for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tensors: list[Tensor] = []
@@ -84,7 +84,7 @@ def test_numbers_of_a_gpu_are_read_once_they_have_arrived(monkeypatch: pytest.Mo
     assert found.tolist() == NUMBERS
 
 
-def test_what_goes_to_a_gpu_goes_through_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_are_copied_to_a_gpu_through_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     pinned, given = Pinned(monkeypatch), []
 
     def to(tensor: Tensor, device: torch.device, **_options: Any) -> Tensor:
@@ -98,12 +98,12 @@ def test_what_goes_to_a_gpu_goes_through_pinned_memory(monkeypatch: pytest.Monke
     assert (sent.dtype, sent.tolist()) == (torch.int64, [[1, 2], [3, 4]])
 
 
-def test_batches_are_prepared_ahead_of_a_gpu_alone() -> None:
+def test_batches_are_prepared_ahead_only_for_a_gpu() -> None:
     assert Fixed(nn.Linear(2, 2), CPU, ALL).batches_ahead == 0
     assert Fixed(nn.Linear(2, 2), torch.device("meta"), ALL).batches_ahead > 0
 
 
-def test_packed_rows_are_narrower_on_a_processor_and_never_wider_than_the_model_reads() -> None:
+def test_packed_rows_are_narrower_on_a_cpu_and_within_the_positions_of_the_model() -> None:
     assert fixed("cpu").width_of_packs() < fixed("cuda").width_of_packs()
     assert fixed("cpu").width_of_packs() == fixed("cpu", max_position_embeddings=None).width_of_packs()
     for device in ("cpu", "cuda"):
@@ -121,13 +121,13 @@ def test_token_ids_are_padded_on_the_right() -> None:
     assert answerer.mask([(1, 2), (3, 4)]) is None
 
 
-def test_each_token_of_a_row_of_several_inputs_knows_its_place_and_its_input() -> None:
+def test_positions_and_input_numbers_of_tokens_in_packed_rows() -> None:
     places, numbers = fixed().inputs_of_tokens([[2, 3], [1], [1, 1]])
     assert places.tolist() == [[0, 1, 0, 1, 2], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
     assert numbers.tolist() == [[0, 0, 1, 1, 1], [2, -1, -1, -1, -1], [3, 4, -1, -1, -1]]
 
 
-def test_a_token_sees_what_comes_before_it_in_its_own_tree() -> None:
+def test_a_token_attends_to_what_precedes_it_in_its_tree() -> None:
     answerer = fixed()
     # A common token, two that continue it, and a second input of one token; then a row with padding.
     rows = [Row((1, 2, 3, 4), depths=(0, 1, 1, 0), ends=(3, 2, 3, 4)), Row((5, 6, 7))]
@@ -143,21 +143,21 @@ def test_a_token_sees_what_comes_before_it_in_its_own_tree() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "t5", "bart"])
-def test_no_keys_and_values_are_kept_for_a_next_token(name: str) -> None:
+def test_the_key_value_cache_is_off(name: str) -> None:
     for without in (ALL, ()):
         answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, without)
         with torch.inference_mode():
             assert answerer.model(**answerer.example()).past_key_values is None
 
 
-def test_batches_are_smaller_where_all_logits_are_in_memory_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_smaller_if_logits_of_all_positions_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_free_memory", lambda _device: 1 << 22)
     plain, projecting = (MaskedAnswerer(made(MASKED["bert"]), CPU, out) for out in (ALL, ()))
     assert plain.batch_tokens < projecting.batch_tokens
 
 
 @pytest.mark.parametrize("without", [ALL, frozenset()], ids=["plain", "fast"])
-def test_questions_that_want_different_things_in_one_batch(without: frozenset[str]) -> None:
+def test_questions_with_different_wants_in_one_batch(without: frozenset[str]) -> None:
     answerer = MaskedAnswerer(made(MASKED["bert"]), CPU, without)
     ids = [(4, 9, 17, 30), (5, 6, 7), (44, 12, 8, 9)]
     asked = [Question(own, ((2, 11), (0, token)), want=want) for token, own in enumerate(ids, 20) for want in Want]

@@ -1,4 +1,4 @@
-"""Answers of every architecture equal a plain forward pass over each question alone, however they are batched."""
+"""Answers of every architecture equal a plain forward pass of each question, in any batches."""
 
 import random
 from functools import cache
@@ -50,10 +50,10 @@ def test_answers_equal_a_plain_forward_pass(name: str, seed: int, batch_tokens: 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_the_same_in_packed_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ANSWERERS[kind_of(name)], "width_of_packs", lambda _self: 40)
     packing = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
-    assert bool(packing.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these cannot be told positions
+    assert bool(packing.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these accept no positions
     asked = random_questions(kind_of(name), 6)
     found = answer_all(
         asked, kind=kind_of(name), fingerprint="p", load=lambda: packing, store=AnswerStore(":memory:"), batch_tokens=99
@@ -63,7 +63,7 @@ def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: 
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
 
 
-def test_an_encoder_that_does_not_keep_sources_apart_gets_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_are_not_packed_if_the_encoder_ignores_the_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Seq2seqAnswerer, "width_of_packs", lambda _self: 40)
     model = made(MODELS["t5"])
     encode = model.get_encoder().forward
@@ -112,9 +112,9 @@ def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> Non
         assert difference == pytest.approx(float(log_probs[5] - log_probs[9]), abs=1e-5)
 
 
-def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_only() -> None:
+def test_most_architectures_share_prefixes_and_project_only_wanted_positions() -> None:
     assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
-    # Bart cannot be told where the tokens of its targets stand.
+    # Bart accepts no positions of its targets.
     assert {name for name in SEQ2SEQ if not answerer(name).shares_prefixes} == {"bart"}
     whole = {name for name in MODELS if "wanted_positions" not in answerer(name).speedups}
     assert whole <= {"gemma2", "bart"}  # one caps its logits, the other may add a bias to them
@@ -131,7 +131,7 @@ def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_o
         ("t5", {"SelfAttention.q", "SelfAttention.o", "EncDecAttention.q", "EncDecAttention.o"}),
     ],
 )
-def test_of_the_last_layer_only_what_others_look_at_is_computed_everywhere(name: str, expected: set[str]) -> None:
+def test_only_keys_and_values_of_the_last_layer_are_computed_at_all_positions(name: str, expected: set[str]) -> None:
     model = answerer(name)
     names = {module: path for path, module in model.model.named_modules()}
     layer: LastLayer = model.only_at.__self__  # type: ignore[attr-defined]
@@ -148,7 +148,7 @@ def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -
         vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
     )
     model = made(lambda: t.BertForNextSentencePrediction(config))
-    assert NextSentenceAnswerer(model, CPU).pack  # several inputs share a row
+    assert NextSentenceAnswerer(model, CPU).pack  # rows are packed
     rng = random.Random(1)
     asked = []
     for _ in range(30):
@@ -170,7 +170,7 @@ def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -
         assert found[question.digest].tolist() == pytest.approx([expected], abs=1e-5)
 
 
-def test_out_of_memory_three_times_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = random_questions("causal", 6, n=400)
     expected = answers("gpt2", asked)
     left = [3]

@@ -1,4 +1,4 @@
-"""The attention that each position gets: against the weights of each input alone."""
+"""Mean attention to each position, compared with the attention weights of each input alone."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_padding_neither_attends_nor_is_attended_to(name: str) -> None:
 
 
 @pytest.mark.parametrize("attentions", [(), (None, None), (torch.ones(1, 1, 2, 2), None)], ids=["none", "both", "one"])
-def test_a_model_that_does_not_give_its_attention(attentions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_attention_weights_is_an_error(attentions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = made(MASKED["bert"])
     true_forward = model.base_model.forward
 

@@ -1,4 +1,4 @@
-"""Several devices: the same bytes as one, and a clear word when a worker fails."""
+"""Several devices: the same bytes as with one, and a clear error if a worker fails."""
 
 import multiprocessing
 import pickle
@@ -38,7 +38,7 @@ QUESTIONS = [Question((1, i, 2), ((1, i),)) for i in range(40)]
 
 
 @pytest.mark.parametrize(("ending", "error"), [("dies", r"exit code 9.*same command goes on"), ("complains", "enough")])
-def test_a_worker_that_fails_stops_the_run_and_what_was_answered_stays(ending: str, error: str, tmp_path: Path) -> None:
+def test_a_failing_worker_stops_the_run_and_answers_are_kept(ending: str, error: str, tmp_path: Path) -> None:
     def ask(*endings: str) -> dict[bytes, float]:
         with AnswerStore(tmp_path / "a.sqlite") as store:
             found = answer_on_devices(
@@ -65,7 +65,7 @@ def test_every_batch_is_answered_by_one_worker_and_none_is_idle(workers: int) ->
 
 
 @pytest.mark.parametrize(("other", "batch_tokens"), [((24, False, 7), None), ((40, True, 16), 30)])
-def test_all_workers_plan_by_what_suits_each_of_them(
+def test_all_workers_use_the_plan_that_suits_all_of_them(
     other: tuple[int, bool, int], batch_tokens: int | None, tmp_path: Path
 ) -> None:
     asked = [Question((1, 2, i, 3), ((2, i), (3, i)), want=Want.LOG_PROB_AND_TOP) for i in range(30)]
@@ -99,7 +99,7 @@ def test_all_workers_plan_by_what_suits_each_of_them(
     assert len(told) == len(alone)
 
 
-def test_if_one_worker_cannot_be_started_none_goes_on(tmp_path: Path) -> None:
+def test_if_one_worker_cannot_be_started_all_are_stopped(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "a.sqlite") as store, pytest.raises((AttributeError, pickle.PicklingError)):
         answer_on_devices(
             QUESTIONS,

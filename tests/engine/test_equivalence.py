@@ -30,7 +30,7 @@ def test_all_inputs_of_the_check_fill_one_packed_row(name: str) -> None:
     long, short, few = equivalence._questions(answerer)
     ((row,),) = plan([*long, *short], answerer.kind, 2 * width, share_prefixes=False, pack=width)
     assert (len(row.ids), len(row.lengths)) == (width, 1 + len(short))
-    # Every position of them is read, and elsewhere the last of each, about another token.
+    # All positions are read; the questions of `few` read the last position, for another token.
     assert [[place for place, _ in q.wanted] for q in (*long, *short)] == [
         list(range(len(q.ids))) for q in long + short
     ]
@@ -57,7 +57,7 @@ def test_the_sources_fill_a_packed_row_of_the_encoder_and_each_short_one_has_two
 
 
 class Shifted(VocabularyHead):
-    """Adds so much to every number that it gives."""
+    """Adds constants to its numbers."""
 
     def __init__(self, model: Any, log_probs: float = 0.0, logits: float = 0.0) -> None:
         super().__init__(model)
@@ -84,11 +84,11 @@ class Shifted(VocabularyHead):
         (torch.float16, 3e-2, 0.0, False),
         (torch.bfloat16, 5e-2, 0.0, True),
         (torch.bfloat16, 2e-1, 0.0, False),
-        # In half precision large logits are coarse, so they are not compared.
+        # Half precision rounds large logits coarsely, so they are not compared.
         (torch.bfloat16, 0.0, 3.0, True),
     ],
 )
-def test_numbers_that_differ_by_more_than_rounding_are_refused(
+def test_numbers_that_differ_by_more_than_rounding_fail(
     name: str, dtype: torch.dtype, log_probs: float, logits: float, passes: bool
 ) -> None:
     answerer = plain(name, dtype)
@@ -99,7 +99,7 @@ def test_numbers_that_differ_by_more_than_rounding_are_refused(
         assert check.passes(few=True) == passes
 
 
-def test_a_change_that_was_accepted_is_what_the_next_one_is_compared_with() -> None:
+def test_an_accepted_change_is_the_reference_of_the_next() -> None:
     answerer = plain("bert")
     with torch.inference_mode():
         check = equivalence.EquivalenceCheck(answerer)
@@ -122,7 +122,7 @@ def test_an_error_is_a_failure() -> None:
         assert not check.passes()
 
 
-def test_the_long_input_is_compared_where_rows_change() -> None:
+def test_the_long_input_is_compared_if_rows_change() -> None:
     answerer = plain("gpt2")
 
     class WrongBeyond(VocabularyHead):
@@ -138,7 +138,7 @@ def test_the_long_input_is_compared_where_rows_change() -> None:
         assert check.passes()
         assert check.passes(few=True, rows=True)
         assert not check.passes(rows=True)
-        check.prepare_rows()  # what is remembered stays
+        check.prepare_rows()  # does not replace the reference
         assert not check.passes(rows=True)
 
 
@@ -153,7 +153,7 @@ def test_logits_that_are_rounded_less_may_differ_by_the_rounding_of_the_largest(
         sizes = [0.0]
         for question in check._few:
             logits = model(torch.tensor([question.ids])).logits[0, -1].float()
-            # The token's logit, or the logarithm of the normaliser, which is hardly above the largest logit.
+            # The token's logit, or the log-normaliser, which is close to the largest logit.
             sizes += [float(logits[question.wanted[0][1]].abs()), float(logits.logsumexp(dim=0).abs())]
         assert check._largest_logit == pytest.approx(max(sizes), rel=0.02)
         allowed = max(0.1, 2**-7 * max(sizes))
@@ -163,13 +163,13 @@ def test_logits_that_are_rounded_less_may_differ_by_the_rounding_of_the_largest(
             assert check.passes() == (share * allowed < 0.1)
 
 
-def test_a_wrong_logit_is_found_out_though_log_probabilities_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_logits_are_found_even_if_log_probabilities_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
     right = ProjectingHead.logits
     monkeypatch.setattr(ProjectingHead, "logits", lambda *given: right(*given) + 1)
     assert "wanted_positions" not in MaskedAnswerer(made(MASKED["bert"]), CPU).speedups
 
 
-def test_what_is_near() -> None:
+def test_near() -> None:
     assert equivalence._near(np.float32([1, 2]), np.float32([1.25, 1.75]), 0.5)
     assert not equivalence._near(np.float32([1, 2]), np.float32([1.25, 2.5]), 0.5)
     assert not equivalence._near(np.float32([1, 2]), np.float32([1, np.nan]), 0.5)

@@ -1,4 +1,4 @@
-"""The two ways to normalise over the vocabulary give what a softmax in double precision gives."""
+"""Both ways to normalise over the vocabulary equal a softmax in double precision."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -33,13 +33,13 @@ def test_log_probabilities_and_tops(way: str, scale: float, monkeypatch: pytest.
     assert tops.tolist() == (tokens == logits.argmax(dim=-1)[which]).float().tolist()
 
 
-def test_near_certainty_the_careful_way_keeps_how_near() -> None:
+def test_the_careful_way_keeps_small_remainders() -> None:
     terms = torch.tensor([[1.0, 3e-9, 2e-9], [0.5, 0.25, 0.25], [0.0, 0.0, 0.0]])
     rest = head._sum_without_largest(terms, terms.amax(dim=-1))
     torch.testing.assert_close(rest, torch.tensor([5e-9, 0.5, 0.0]), rtol=1e-6, atol=0)
 
 
-def test_on_a_processor_the_largest_is_looked_for_only_where_little_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_cpu_argmax_is_computed_only_if_little_remains(monkeypatch: pytest.MonkeyPatch) -> None:
     true_sum, looked_for = head._sum_of_others, []
 
     def noted(terms: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ def test_on_a_processor_the_largest_is_looked_for_only_where_little_is_left(monk
     rest = head._sum_without_largest(terms.clone(), terms.amax(dim=-1))
     assert looked_for == [terms[:1].tolist()]
     torch.testing.assert_close(rest, torch.tensor([0.009, 0.375, 0.011, 0.25]))
-    # Other devices find it as fast as they subtract it.
+    # On other devices argmax is as fast as a subtraction.
     monkeypatch.setattr(head, "_sum_of_others", lambda _terms: "looked for")
     assert head._sum_without_largest(terms.to("meta"), terms.amax(dim=-1).to("meta")) == "looked for"
 
@@ -69,7 +69,7 @@ def test_the_quick_way_is_for_half_precision_on_a_gpu(
 
 
 class Sliced(VocabularyHead):
-    """Notes how many logits it is asked for at once."""
+    """Records how many logits are requested at once."""
 
     def __init__(self) -> None:
         super().__init__(nn.Identity())
@@ -94,7 +94,7 @@ class Sliced(VocabularyHead):
         (9 * 3000, [3000], [4]),
     ],
 )
-def test_no_more_logits_are_held_at_once_than_is_allowed(
+def test_logits_in_memory_at_once_are_limited(
     at_once: int, careful: list[int], quick: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(head, "_LOGITS_AT_ONCE", {"cpu": at_once})

@@ -1,4 +1,4 @@
-"""The last layer: which of its matrices are the feed-forward part, and what is computed where."""
+"""The last layer: which matrices are feed-forward, and at which positions they are computed."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class Layer(nn.Module):
 
 
 class Stack(nn.Module):
-    """Two stacks of layers, the second of them called; inner lists of a layer are no stacks."""
+    """Two stacks of layers, of which the second is called; module lists inside a layer are not stacks."""
 
     def __init__(self, layer: type[Layer] = Layer, **options: Any) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def test_the_last_layer_is_that_of_the_last_stack() -> None:
         ({}, [], None),
     ],
 )
-def test_the_feed_forward_part_is_told_by_its_shapes(
+def test_the_feed_forward_part_is_found_by_its_shapes(
     shapes: dict[str, tuple[int, int]], widening: list[str], narrowing: str | None
 ) -> None:
     matrices: Any = [(name, *shape) for name, shape in shapes.items()]
@@ -74,7 +74,7 @@ def test_the_shape_of_a_matrix() -> None:
 
 
 @torch.inference_mode()
-def test_the_layer_is_computed_at_the_read_positions_alone() -> None:
+def test_the_layer_is_computed_only_at_read_positions() -> None:
     stack, states = Stack(), torch.randn(2, 4, 4)
     layer = LastLayer(stack)
     assert layer.found
@@ -98,7 +98,7 @@ def test_the_layer_is_computed_at_the_read_positions_alone() -> None:
 
 @torch.inference_mode()
 @pytest.mark.parametrize(("read", "narrowed"), [(6, True), (7, False)])
-def test_where_most_positions_are_read_all_are_computed(read: int, narrowed: bool) -> None:
+def test_if_most_positions_are_read_all_are_computed(read: int, narrowed: bool) -> None:
     stack, states = Stack(), torch.randn(2, 4, 4)
     with LastLayer(stack).only_at(torch.arange(read)):
         assert bool(stack(states).isnan().any()) == narrowed
@@ -122,7 +122,7 @@ def test_a_matrix_that_reads_other_states_is_an_error() -> None:
 
 
 @torch.inference_mode()
-def test_what_fails_the_check_is_not_narrowed() -> None:
+def test_a_matrix_that_fails_the_check_is_not_restricted() -> None:
     layer = LastLayer(Stack())
     layer.narrow_further(lambda: False)
     assert layer.single == ()

@@ -1,4 +1,4 @@
-"""Which rows go together: against plain re-derivations."""
+"""Grouping rows by length, compared with simple reference implementations."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ LENGTHS = st.lists(st.integers(1, 30), max_size=60)
 
 
 @given(LENGTHS, st.integers(1, 40))
-def test_packs_are_those_of_putting_in_one_by_one(lengths: list[int], width: int) -> None:
+def test_packs_are_those_of_packing_inputs_one_by_one(lengths: list[int], width: int) -> None:
     rooms: list[int] = []
     for length in sorted(lengths, reverse=True):
         enough = [room for room in rooms if room >= length]
@@ -29,17 +29,17 @@ def test_packs_are_those_of_putting_in_one_by_one(lengths: list[int], width: int
 
 
 @given(LENGTHS, st.integers(31, 400))
-def test_even_parts_are_in_order_and_small_enough(lengths: list[int], most: int) -> None:
+def test_even_chunks_are_in_order_and_within_the_limit(lengths: list[int], most: int) -> None:
     parts = list(evenly(lengths, most))
     assert [number for part in parts for number in part] == list(range(len(lengths)))
     sizes = [sum(lengths[number] for number in part) for part in parts]
     assert all(size <= most for size in sizes)
-    # No part but the last is smaller than the mean by a whole line.
+    # Except for the last, no chunk is smaller than the mean by a whole row.
     assert all(size > sum(lengths) // len(parts) - max(lengths) for size in sizes[:-1])
 
 
 def padding_and_starts(counts: list[tuple[int, int]], batch_tokens: int) -> int:
-    """What it costs to pad rows to the longest of them, and to begin the batches that they need."""
+    """The cost of padding rows to the longest of them, and of their batches."""
     longest = max(length for length, _ in counts)
     rows = sum(number for _, number in counts)
     in_a_batch = max(1, batch_tokens // longest)
@@ -48,14 +48,14 @@ def padding_and_starts(counts: list[tuple[int, int]], batch_tokens: int) -> int:
 
 
 def divisions(counts: list[tuple[int, int]]) -> Iterator[list[list[tuple[int, int]]]]:
-    """All ways to divide a sequence into neighbours that go together."""
+    """All divisions of a sequence into groups of neighbours."""
     for cuts in product((False, True), repeat=max(0, len(counts) - 1)):
         ends = [place for place, cut in enumerate(cuts, 1) if cut]
         yield [counts[start:end] for start, end in zip([0, *ends], [*ends, len(counts)], strict=True)]
 
 
 @given(st.dictionaries(st.integers(1, 60), st.integers(1, 40), min_size=1, max_size=7), st.integers(1, 640))
-def test_lengths_go_together_as_is_cheapest(numbers: dict[int, int], batch_tokens: int) -> None:
+def test_lengths_are_grouped_at_minimum_cost(numbers: dict[int, int], batch_tokens: int) -> None:
     counts = sorted(numbers.items(), reverse=True)
     groups = module._groups(counts, batch_tokens)
     assert [length for group in groups for length in group] == [length for length, _ in counts]
@@ -78,12 +78,12 @@ def test_batches_of_like_length_are_full_and_the_longest_come_first(lengths: lis
         assert len(batches) == math.ceil(len(lengths) / max(1, batch_tokens // lengths[0]))
 
 
-def test_rows_without_tokens_go_together() -> None:
+def test_empty_rows_are_one_batch() -> None:
     assert of_like_length([0, 0, 0], 4) == [[0, 1, 2]]
 
 
 @given(LENGTHS, st.integers(1, 60))
-def test_in_order_each_part_takes_what_fits(lengths: list[int], most: int) -> None:
+def test_in_order_each_chunk_takes_what_fits(lengths: list[int], most: int) -> None:
     parts: list[list[int]] = []
     for line, length in enumerate(lengths):
         if parts and sum(lengths[other] for other in parts[-1]) + length <= most:
@@ -99,7 +99,7 @@ def test_without_a_width_each_input_has_a_row_of_its_own(lengths: list[int]) -> 
 
 
 @given(LENGTHS, st.integers(31, 400))
-def test_even_parts_are_as_many_as_are_needed(lengths: list[int], most: int) -> None:
-    # A part may be fuller than the mean by nearly a whole line; with so much left free, the mean is to fit.
+def test_the_number_of_even_chunks(lengths: list[int], most: int) -> None:
+    # A chunk may exceed the mean by nearly a whole row, so the mean must fit with that much room left.
     needed = math.ceil(sum(lengths) / (most - max(lengths, default=0))) if lengths else 0
     assert len(list(evenly(lengths, most))) <= needed

@@ -1,4 +1,4 @@
-"""Encoder-decoders: what is sent through each stack, and what of it is padding."""
+"""Encoder-decoders: tokens sent through encoder and decoder, and the share of padding."""
 
 import random
 from typing import Any
@@ -21,7 +21,7 @@ PADDING = 0  # no question has this token
 def sent_tokens(
     answerer: Seq2seqAnswerer, asked: list[Question], batch_tokens: int = BATCH_TOKENS
 ) -> tuple[list[list[torch.Tensor]], Progress]:
-    """The token ids that went through the encoder and through the decoder, and the last report."""
+    """The token ids sent through encoder and decoder, and the last progress report."""
     told: list[Progress] = []
     sent: list[list[torch.Tensor]] = [[], []]
     stacks = (answerer.model.get_encoder(), answerer.model.get_decoder())  # type: ignore[operator]
@@ -66,17 +66,17 @@ def asked(longest_source: int, n: int = 60) -> list[Question]:
 
 @pytest.mark.parametrize("longest_source", [6, 20])
 @pytest.mark.parametrize("without", [(), ("packing",), ("encode_once",)], ids=str)
-def test_no_more_is_sent_at_once_than_the_model_is_told(without: tuple[str, ...], longest_source: int) -> None:
+def test_each_pass_is_within_the_batch_size(without: tuple[str, ...], longest_source: int) -> None:
     sent, _ = sent_tokens(Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, without), asked(longest_source))
     for own in sent:
         assert len(own) > 2
         assert all(ids.dim() == 2 and (ids.shape[0] == 1 or ids.numel() <= BATCH_TOKENS) for ids in own)
-        # Nor is it sent row by row.
+        # And rows are not sent one by one.
         assert max(ids.numel() for ids in own) > BATCH_TOKENS / 2
 
 
 @pytest.mark.parametrize("pack", [0, 12])
-def test_the_share_of_padding_is_that_of_what_is_sent(pack: int) -> None:
+def test_the_reported_share_of_padding_is_that_of_the_tokens_sent(pack: int) -> None:
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU)
     answerer.pack = pack
     sent, told = sent_tokens(answerer, asked(9), 160)

@@ -12,12 +12,12 @@ def test_all_positions_as_one_sequence() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_tensors_that_differ_by_rounding_alone_are_the_same(dtype: torch.dtype) -> None:
+def test_tensors_that_differ_by_rounding_are_the_same(dtype: torch.dtype) -> None:
     values = torch.tensor([0.5, -4.0, 2.0], dtype=dtype)
     rounding = torch.finfo(dtype).eps
     assert same(values, values * (1 + 4 * rounding))
     assert not same(values, values * (1 + 16 * max(rounding, 1e-6)))
-    # What counts is the largest value of all, in size: beside it, others may be off by as much.
+    # The tolerance is relative to the largest absolute value, also for the other values.
     assert same(values, values + torch.tensor([4 * 4 * rounding, 0, 0], dtype=dtype))
 
 
@@ -27,12 +27,12 @@ def test_the_tolerance_of_float32() -> None:
     assert not same(values, values + 1.1e-5)
 
 
-def test_nothing_but_zeros() -> None:
+def test_tensors_of_zeros() -> None:
     assert same(torch.zeros(3), torch.zeros(3))
     assert not same(torch.zeros(3), torch.full((3,), 1e-30))
 
 
-def test_tensors_of_other_shapes_or_without_numbers_are_not_the_same() -> None:
+def test_tensors_of_different_shapes_or_with_nan_are_not_the_same() -> None:
     ones = torch.ones(2, 2)
     assert not same(ones, torch.ones(2))
     assert not same(ones, torch.ones(1, 2))

@@ -1,4 +1,4 @@
-"""The vocabulary projection at wanted positions: against the logits of the whole model."""
+"""The vocabulary projection at wanted positions, compared with the logits of the whole model."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -36,7 +36,7 @@ def test_logits_are_those_of_the_whole_model(name: str) -> None:
 
 @torch.inference_mode()
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_half_precision_logits_are_padded_to_a_multiple_of_eight_with_no_probability(name: str) -> None:
+def test_half_precision_logits_are_padded_to_a_multiple_of_eight_with_minus_infinity(name: str) -> None:
     head, model, example = head_of(name, torch.bfloat16)
     states = head.read(example, torch.tensor([1, 2]), lambda _rows: nullcontext())
     found = head.all_logits(states)
@@ -50,7 +50,7 @@ def test_half_precision_logits_are_padded_to_a_multiple_of_eight_with_no_probabi
 
 
 @torch.inference_mode()
-def test_only_wanted_positions_go_on_to_what_stands_before_the_projection() -> None:
+def test_only_wanted_positions_leave_the_base_model() -> None:
     head, model, example = head_of("bert")
     seen: list[int] = []
     model.cls.predictions.transform.register_forward_pre_hook(lambda _module, args: seen.append(args[0].shape[1]))
@@ -59,7 +59,7 @@ def test_only_wanted_positions_go_on_to_what_stands_before_the_projection() -> N
 
 
 @torch.inference_mode()
-def test_a_model_whose_head_needs_all_positions_is_given_them() -> None:
+def test_a_head_that_needs_all_positions_gets_them() -> None:
     """The states that leave the base model are shifted by a position before they are projected."""
     head, model, example = head_of("bert")
     transform = model.cls.predictions.transform
@@ -72,7 +72,7 @@ def test_a_model_whose_head_needs_all_positions_is_given_them() -> None:
 
 
 @torch.inference_mode()
-def test_a_base_model_without_states_by_that_name() -> None:
+def test_a_base_model_without_last_hidden_state() -> None:
     head, model, example = head_of("gpt2")
     true_forward = model.transformer.forward
 
@@ -99,14 +99,14 @@ class _Scaled(nn.Module):
 
 @torch.inference_mode()
 @pytest.mark.parametrize(("factor", "more"), [(1.0, 0), (1.00001, 0), (1.0, 2)])
-def test_a_model_that_changes_its_logits_afterwards_does_not_fit(factor: float, more: int) -> None:
+def test_a_model_that_changes_its_logits_after_the_projection_does_not_fit(factor: float, more: int) -> None:
     _, model, example = head_of("bert")
     assert ProjectingHead(_Scaled(model, factor, more), model.get_output_embeddings()).fits(example) == (
         (factor, more) == (1.0, 0)
     )
 
 
-def test_a_model_whose_projection_is_no_linear_layer_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_whose_projection_is_not_linear_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, make in (("bert", MASKED["bert"]), ("gpt2", CAUSAL["gpt2"])):
         answerer: Any = ANSWERERS[kind_of(name)](made(make), CPU, ALL)
         before = answerer.head
@@ -115,7 +115,7 @@ def test_a_model_whose_projection_is_no_linear_layer_is_left_alone(monkeypatch: 
         assert answerer.head is before
 
 
-def test_states_that_are_all_wanted_are_taken_as_they_are() -> None:
+def test_the_order_of_positions_is_kept_if_all_are_wanted() -> None:
     head, _, example = head_of("gpt2")
     with torch.inference_mode():
         backwards: Tensor = head.read(example, torch.tensor([2, 1, 0]), lambda _rows: nullcontext())

@@ -1,4 +1,4 @@
-"""Fake models for processes of their own, which import this file: it needs neither transformers nor pytest."""
+"""Fake models for worker processes, which import this file: it needs neither transformers nor pytest."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tiltmeter.errors import UsageError
 
 
 class Worker:
-    """A model in a process of its own that answers, dies or complains."""
+    """A model in a worker process that answers, dies or raises an error."""
 
     batch_tokens = 8
     batches_ahead = 0
@@ -32,7 +32,7 @@ class Worker:
 
 
 class Telling(Worker):
-    """Answers with the size of its batch and of the row, which tell how the work was planned."""
+    """Answers with the sizes of its batch and row, which reveal the plan."""
 
     def __init__(self, batch_tokens: int, shares_prefixes: bool, pack: int) -> None:
         super().__init__("answers")
