@@ -63,16 +63,23 @@ _NO_MATTER |= {"non_blocking"}
 # numbers. What depends on them is tested with other values, or by a property such as "no batch is larger".
 ARBITRARY: dict[str, set[str]] = {
     "engine/answer_store.py": {"_AT_ONCE"},
-    "engine/answerer.py": {"_WIDTH_OF_PACKS", "_BATCHES_AHEAD", "width_on_processor", "example"},
-    "engine/causal.py": {"width_on_processor"},
+    "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "example"},
+    "engine/causal.py": {"pack_width_on_cpu"},
+    "engine/equivalence.py": {
+        "_SHORT_INPUTS",
+        "_SHORT_SOURCES",
+        "_TOLERANCE",
+        "_TOLERANCE_OTHERWISE",
+        "_long_input",
+        "_questions",
+    },
     "engine/head.py": {"_LOGITS_AT_ONCE", "_LOGITS_AT_ONCE_ELSEWHERE"},
-    "engine/lengths.py": {"_TO_START_A_BATCH"},
-    "engine/memory.py": {"_MOST_ON_PROCESSOR", "_MOST_ELSEWHERE", "_ASSUMED_FREE"},
+    "engine/lengths.py": {"_BATCH_OVERHEAD"},
+    "engine/memory.py": {"_MAX_ON_CPU", "_MAX_ON_GPU", "_ASSUMED_FREE"},
     "engine/plan.py": {"LARGEST_TREE", "_MOST_TOKENS"},
     "engine/seq2seq.py": {"example"},
     "engine/speedups/activations.py": {"_agrees"},
     "engine/speedups/norms.py": {"_is_root_mean_square"},
-    "engine/trial.py": {"_SHORT_INPUTS", "_SHORT_SOURCES", "_TOLERANCE", "_TOLERANCE_OTHERWISE", "_long", "_questions"},
 }
 
 

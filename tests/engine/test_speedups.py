@@ -270,11 +270,11 @@ def _state(answerer: Any) -> dict[str, Any]:
 def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
     answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, speedups.ALL)
     with torch.inference_mode():
-        trial = speedups.ModelTrial(answerer)
+        check = speedups.EquivalenceCheck(answerer)
         undone = []
         for left in speedups.OF_A_MODEL:
             before = _state(answerer)
-            undo = speedups.speedup_named(left).apply(answerer, trial)
+            undo = speedups.speedup_named(left).apply(answerer, check)
             assert (undo is not None) == (left in applicable)
             if undo is None:
                 assert _state(answerer) == before
@@ -285,7 +285,7 @@ def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
             assert _state(answerer) == before
             undone.append(left)
             # Those after it may need it.
-            speedups.speedup_named(left).apply(answerer, trial)
+            speedups.speedup_named(left).apply(answerer, check)
             assert _state(answerer).keys() == after.keys()
     assert set(undone) == applicable
 
@@ -315,4 +315,4 @@ def test_a_model_that_sees_only_what_is_near_sees_no_farther_in_longer_rows(
     shared = tuple(range(4, 30))
     questions = [Question((*shared, a, *range(9, 18)), ((20, 3), (30, a), (35, 5))) for a in (40, 41, 42)]
     questions += [Question((a, 5, 6), ((1, 2),)) for a in (7, 8, 9)]
-    assert_right(answerer, make, questions)
+    assert_equals_forward_pass(answerer, make, questions)
