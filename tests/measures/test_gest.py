@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import by_stereotype, measure, men_minus_women
 from tiltmeter.measures.records import Record
@@ -388,8 +389,8 @@ def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object
 
 
 def test_every_stereotype_has_a_name() -> None:
-    assert list(gest.STEREOTYPES) == list(range(1, 17))
-    assert all(name.startswith("women") == (i in gest.FEMALE) for i, name in gest.STEREOTYPES.items())
+    assert list(STEREOTYPES) == list(range(1, 17))
+    assert all(name.startswith("women") == (number in gest.FEMALE) for number, name in STEREOTYPES.items())
 
 
 def test_stereotypes_have_equal_weights() -> None:

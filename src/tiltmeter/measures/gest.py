@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
 from tiltmeter.measures.intervals import RESAMPLES, draws, percentile
 from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, unknown_at_most
@@ -55,25 +56,6 @@ from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 from tiltmeter.measures.templates import TemplateVariation, template_spread_measure
 
-# The first seven stereotypes are about women, the others about men.
-STEREOTYPES: dict[int, str] = {
-    1: "women are emotional",
-    2: "women are gentle",
-    3: "women are caring",
-    4: "women are tidy",
-    5: "women are sociable",
-    6: "women are weak",
-    7: "women are beautiful",
-    8: "men are tough",
-    9: "men are self-assured",
-    10: "men are professional",
-    11: "men are rational",
-    12: "men are providers",
-    13: "men are leaders",
-    14: "men are childish",
-    15: "men are sexual",
-    16: "men are strong",
-}
 FEMALE, MALE = range(1, 8), range(8, 17)
 ALL_MODELS = "all models"
 AS_PUBLISHED = "as published"

@@ -39,13 +39,13 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import (
     ALL_MODELS,
     FEMALE,
     FEWEST_STEREOTYPES,
     MALE,
-    STEREOTYPES,
     by_stereotype,
 )
 from tiltmeter.measures.intervals import RESAMPLES
