@@ -75,7 +75,8 @@ def test_the_room_that_rules_leave() -> None:
     assert Room(None, -math.inf, 0.1, 100).passes(False) == 0.0
     assert Room(math.inf, None, 0.1, 100).passes(False) == 1.0
     # Nothing is farther below 1 than 1.
-    assert room("max", "gest.g_s distance 1.5", ideal=1.0, ratio=True) == (None, pytest.approx(math.log(2.5)))
+    assert room("max", "gest.g_s distance 1.5", ideal=1.0, ratio=True) == (math.inf, pytest.approx(math.log(2.5)))
+    assert room("max", "gest.g_s distance 1", ideal=1.0, ratio=True) == (math.inf, pytest.approx(math.log(2)))
 
 
 def test_the_error_of_an_even_model() -> None:

@@ -83,7 +83,7 @@ def room_of(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bo
 
     if rule.distance:
         above = position(ideal + rule.limit) - position(ideal)
-        below = position(ideal) - position(ideal - rule.limit) if not ratio or rule.limit < ideal else None
+        below = position(ideal) - position(ideal - rule.limit)
         return Room(below, above, error, freedom)
     gap = position(rule.limit) - position(ideal)
     return Room(None, gap, error, freedom) if rule.kind == "max" else Room(-gap, None, error, freedom)
