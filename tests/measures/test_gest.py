@@ -150,6 +150,8 @@ def test_intervals_of_ranks_use_comparisons_of_stereotypes() -> None:
     )
     few = measure(table(np.random.default_rng(3), n=3, lean=0.0), resamples=20)
     assert (pick(few, "feminine rank", group="7").low, pick(few, "feminine rank", group="7").high) == (1, 16)
+    two = pick(measure(table(np.random.default_rng(3), n=2), resamples=20), "feminine rank", group="7")
+    assert (two.low is None, two.why) == (False, None)
     alone = pick(measure(table(np.random.default_rng(3), n=1), resamples=20), "feminine rank", group="7")
     assert (alone.low, alone.why) == (None, "a stereotype has a single sentence")
 
@@ -382,7 +384,7 @@ def test_without_stereotypes_about_women_there_is_no_g_s() -> None:
 def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object, message: str) -> None:
     scores = table(np.random.default_rng(2)).astype({"score": float})
     scores[column] = scores[column].mask(scores["item"] == "1000", value)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"item 100[01] \(gest/template-1:en\) .*{message}"):
         measure(scores)
     with pytest.raises(DataError, match="has no column stereotype"):
         measure(scores.drop(columns="stereotype"))

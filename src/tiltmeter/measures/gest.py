@@ -210,15 +210,6 @@ def stereotype_rate(rates: Mapping[int, float]) -> float:
     return math.exp(float(np.mean(male) - np.mean(female)))
 
 
-def feminine_ranks(rates: Mapping[int, float]) -> dict[int, float]:
-    """The rank of each stereotype, from the most feminine (1) to the most masculine.
-
-    >>> feminine_ranks({1: 0.9, 7: 0.4, 13: 2.5})
-    {1: 2.0, 7: 1.0, 13: 3.0}
-    """
-    return dict(zip(rates, rankdata(list(rates.values())).tolist(), strict=True))
-
-
 def measure(
     scores: pd.DataFrame,
     *,
@@ -560,7 +551,7 @@ def _cases(scores: pd.DataFrame, resamples: int) -> list[_Case]:
 
 def _part(name: str, rows: pd.DataFrame, resamples: int) -> _Part:
     # Sorted, so that resamples do not depend on the order of the rows.
-    rows = rows.sort_values("item", kind="stable")
+    rows = rows.sort_values("item")
     values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
     ratios = {number: values[numbers == number] for number in STEREOTYPES if (numbers == number).any()}
     items = rows["item"].to_numpy(dtype=object)
