@@ -1,6 +1,5 @@
 """Answers of every architecture equal a plain forward pass of each question, in any batches."""
 
-import random
 from functools import cache
 from typing import Any
 
@@ -9,12 +8,11 @@ import pytest
 import torch
 
 from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of, plain, random_questions
-from tests.models.tiny import CAUSAL, SEQ2SEQ, VOCABULARY, made
+from tests.models.tiny import CAUSAL, SEQ2SEQ, made
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.execute import answer_all
-from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups.last_layer import LastLayer
 from tiltmeter.questions import Question, Want
@@ -138,36 +136,6 @@ def test_only_keys_and_values_of_the_last_layer_are_computed_at_all_positions(na
     narrowed = {names[matrix] for matrix in layer.single}
     assert all(any(path.endswith(end) for end in expected) for path in narrowed)
     assert all(any(path.endswith(end) for path in narrowed) for end in expected)
-
-
-@pytest.mark.parametrize("batch_tokens", [1, 30, 1000])
-def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -> None:
-    import transformers as t
-
-    config = t.BertConfig(
-        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
-    )
-    model = made(lambda: t.BertForNextSentencePrediction(config))
-    assert NextSentenceAnswerer(model, CPU).pack  # rows are packed
-    rng = random.Random(1)
-    asked = []
-    for _ in range(30):
-        first, second = rng.randint(2, 6), rng.randint(2, 6)
-        ids = tuple(rng.randrange(VOCABULARY) for _ in range(first + second))
-        asked.append(Question(ids, ((0, 0),), segments=(0,) * first + (1,) * second))
-    found = answer_all(
-        asked,
-        kind="next-sentence",
-        fingerprint="n",
-        load=lambda: NextSentenceAnswerer(model, CPU),
-        store=AnswerStore(":memory:"),
-        batch_tokens=batch_tokens,
-    )
-    for question in asked:
-        with torch.no_grad():
-            logits = model(torch.tensor([question.ids]), token_type_ids=torch.tensor([question.segments])).logits
-        expected = float(torch.log_softmax(logits[0].double(), dim=-1)[0])
-        assert found[question.digest].tolist() == pytest.approx([expected], abs=1e-5)
 
 
 def test_running_out_of_memory_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
