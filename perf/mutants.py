@@ -70,6 +70,8 @@ ARBITRARY: dict[str, set[str]] = {
         "_SHORT_SOURCES",
         "_TOLERANCE",
         "_TOLERANCE_OTHERWISE",
+        "_TIMES_ROUNDING",
+        "_MAX_TOLERANCE",
         "_long_input",
         "_questions",
     },
