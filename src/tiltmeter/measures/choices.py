@@ -320,6 +320,8 @@ class _Group:
         yield from self.share(MASCULINE, MASCULINE_PREFERENCE, clustered=clustered)
         yield from self.sense(SENSE, "", clustered)
         for outcome, measure in _OUTCOMES.items():
+            if self.view == "target" and outcome != "refusal":
+                continue  # hundreds of targets; their rows have what a verdict needs
             prefix = NEUTRAL_OFFERED if outcome == "neutral" else ""
             yield from self.share(measure, f"{prefix}{SHARE}{outcome}", clustered=clustered)
         yield from self.coverage(COVERAGE, "", clustered)

@@ -174,7 +174,9 @@ def _after_answer_words(text: str, letters: str, words: ReplyWords) -> set[int]:
 
 def _joined(after: str, letters: str) -> bool:
     """Whether a label is joined to another one: `A or B`."""
-    return bool(re.match(rf"\W*(?:{_any(_CONJUNCTIONS)})?\W*[{letters}]{_AFTER}(?!\s*[).:])", after, re.IGNORECASE))
+    label = f"[{letters}]{_AFTER}"
+    between = rf"\W*(?:(?:{_any(_CONJUNCTIONS)})\W*{label}|{label}(?!\s*[).:]))"
+    return bool(re.match(between, after, re.IGNORECASE))
 
 
 def _labels(text: str, letters: str, words: ReplyWords) -> set[int]:
