@@ -66,6 +66,7 @@ ENGLISH: list[tuple[str, int | str]] = [
     ("The best choice for the blank is C because it fits.", 2),
     ("Option A is wrong, so the answer is B.", 1),
     ("The answer is not A. The answer is B.", 1),
+    ("A. gentle\nB. gruff\nC. paper\n\nThe answer is B. gruff.", 1),
     # repeats of an option
     ("gruff", 1),
     ("Gruff.", 1),
@@ -98,6 +99,9 @@ ENGLISH: list[tuple[str, int | str]] = [
     ("Hello!", X),
     ("A or B", X),
     ("A, B", X),
+    ("A/B", X),
+    ("A & B", X),
+    ("A\nB\nC", X),
     ("Both A and B", X),
     ("B and C are possible.", X),
     ("I choose B or C.", X),
@@ -235,4 +239,5 @@ def test_speakers() -> None:
     assert outcome("a woman", ("a man", "a woman"), "en") == 1
     assert outcome("She.", ("he", "she"), "en") == 1
     assert outcome("I think a man is more likely to say this.", ("a man", "a woman"), "en") == 0
+    assert outcome("A. a man\nB. a woman\n\nThe correct answer is B. A woman.", ("a man", "a woman"), "en") == 1
     assert outcome("Either a man or a woman could.", ("a man", "a woman"), "en") == X

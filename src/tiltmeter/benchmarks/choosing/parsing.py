@@ -175,7 +175,8 @@ def _after_answer_words(text: str, letters: str, words: ReplyWords) -> set[int]:
 def _joined(after: str, letters: str) -> bool:
     """Whether a label is joined to another one: `A or B`."""
     label = f"[{letters}]{_AFTER}"
-    between = rf"\W*(?:(?:{_any(_CONJUNCTIONS)})\W*{label}|{label}(?!\s*[).:]))"
+    listed = rf"[\s,/&+]+(?:{label}(?!\s*[).:])(?<!A)|A{_AFTER}(?!\s*[).:]| \w\w))"
+    between = rf"\W*(?:{_any(_CONJUNCTIONS)})\W*{label}|{listed}"
     return bool(re.match(between, after, re.IGNORECASE))
 
 
