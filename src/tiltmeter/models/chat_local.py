@@ -20,7 +20,7 @@ from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 # Tokens of messages and answers in a batch. Replies are stored after each, so that a killed run loses few.
 _BATCH_TOKENS = 4_096
 # Messages whose label probabilities are computed, and stored, at a time.
-_AT_ONCE = 256
+_AT_ONCE = 128
 
 
 @dataclass(kw_only=True)
