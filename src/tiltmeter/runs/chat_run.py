@@ -250,8 +250,9 @@ def _read(prompt: Prompt, reply: Reply, language: str, sampling: Sampling) -> tu
 def label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
     """The probability of each label as the first token, with or without a space and brackets.
 
-    >>> label_shares(["A", "B"], Reply("", first_tokens=((" A", -0.7), ("A", -2.3), ("B", -1.6))))
-    (0.5968441476279024, 0.20189651799465538)
+    >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
+    >>> label_shares(["A", "B"], reply)
+    (0.625, 0.25)
     """
     shares = dict.fromkeys(labels, 0.0)
     for token, log_probability in reply.first_tokens:

@@ -22,14 +22,14 @@ from tiltmeter.benchmarks.choosing.wordings import ReplyWords, reply_words
 Kind = Literal["choice", "refusal", "unparseable"]
 
 
-class Outcome(NamedTuple):
+class Reading(NamedTuple):
     """What a reply comes to; `place` is the index of the chosen option."""
 
     kind: Kind
     place: int | None = None
 
 
-REFUSAL, UNPARSEABLE = Outcome("refusal"), Outcome("unparseable")
+REFUSAL, UNPARSEABLE = Reading("refusal"), Reading("unparseable")
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _THOUGHT_BEFORE = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
@@ -53,13 +53,13 @@ _CONJUNCTIONS = (
 )
 
 
-def parse(reply: str, options: Sequence[str], labels: Sequence[str], language: str) -> Outcome:
+def parse(reply: str, options: Sequence[str], labels: Sequence[str], language: str) -> Reading:
     """Read a reply to a message with these options, in the order in which they were shown.
 
     >>> parse("I would say B.", ["gentle", "gruff"], ["A", "B"], "en")
-    Outcome(kind='choice', place=1)
+    Reading(kind='choice', place=1)
     >>> parse("I'm sorry, but I can't choose between A and B.", ["gentle", "gruff"], ["A", "B"], "en")
-    Outcome(kind='refusal', place=None)
+    Reading(kind='refusal', place=None)
     """
     text, words = _clean(reply), reply_words(language)
     texts = [_plain(_clean(option)) for option in options]
@@ -97,11 +97,11 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).strip(_EDGES)
 
 
-def _one(places: set[int]) -> Outcome | None:
-    return Outcome("choice", next(iter(places))) if len(places) == 1 else None
+def _one(places: set[int]) -> Reading | None:
+    return Reading("choice", next(iter(places))) if len(places) == 1 else None
 
 
-def _whole(text: str, plain: str, texts: Sequence[str], letters: str, words: ReplyWords) -> Outcome | None:
+def _whole(text: str, plain: str, texts: Sequence[str], letters: str, words: ReplyWords) -> Reading | None:
     """Replies that are a label or an option, or begin with a label."""
     same = {place for place, option in enumerate(texts) if option == plain}
     if found := _one(same):
@@ -109,13 +109,13 @@ def _whole(text: str, plain: str, texts: Sequence[str], letters: str, words: Rep
     bare = plain.upper()
     for counted in (letters, *_alphabets(words)):
         if len(bare) == 1 and bare in counted and counted.index(bare) < len(letters):
-            return Outcome("choice", counted.index(bare))
+            return Reading("choice", counted.index(bare))
     if len(bare) == 1 and _LOOKALIKES.get(bare, len(letters)) < len(letters):
-        return Outcome("choice", _LOOKALIKES[bare])
+        return Reading("choice", _LOOKALIKES[bare])
     if re.fullmatch(rf"(?:(?:{_any(words.option)})\s*)?[1-{len(letters)}]", plain) and not any(
         re.search(r"\d", option) for option in texts
     ):
-        return Outcome("choice", int(plain[-1]) - 1)
+        return Reading("choice", int(plain[-1]) - 1)
     first = _leading(text, letters, words)
     if first is None:
         return None
@@ -127,7 +127,7 @@ def _whole(text: str, plain: str, texts: Sequence[str], letters: str, words: Rep
     # A list of all options is no choice.
     if any(re.match(rf"\s*\W*{letter}\s*[).:]", lines) for lines in rest.split("\n")[1:] for letter in letters):
         return None
-    return Outcome("choice", place)
+    return Reading("choice", place)
 
 
 def _leading(text: str, letters: str, words: ReplyWords) -> tuple[int, str] | None:
