@@ -432,6 +432,11 @@ def test_chat_models_have_a_run_of_their_own(tmp_path: Path) -> None:
         evaluate(["chat:a@http://localhost:1/v1", "gpt2"], pairs_file(tmp_path))
 
 
+def test_settings_of_chat_models_are_refused_for_others(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name chat:MODEL"):
+        evaluate("gpt2", pairs_file(tmp_path), chat=ChatOptions(samples=5))
+
+
 def test_not_compared_with_likelihoods(tmp_path: Path) -> None:
     path = association_file(tmp_path, 40)
     chat = asked(biased(0.7), path)

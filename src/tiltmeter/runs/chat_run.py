@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.benchmark import CannotAsk, Skipped
+from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.parsing import REFUSAL, parse
 from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
@@ -151,8 +151,7 @@ def _asked(
         items: dict[str, Item] = {}
         for item, choice in choices:
             if (reason := _unfit(choice)) is not None:
-                skip = Skipped(item.id, reason)
-                run.skipped.append({"model": model, **portion.label(), "item": skip.item, "reason": skip.reason})
+                run.skipped.append({"model": model, **portion.label(), "item": item.id, "reason": reason})
                 continue
             items[item.id] = item
             prompts += prompts_for(item.id, portion.language, choice, Design(options.full), options.samples)

@@ -140,6 +140,8 @@ def evaluate(
     if margins := read_margins(margins):
         request["margins"] = margins
     # The name of a model object does not identify it, so its fingerprint is part of the request.
+    if chat not in (None, ChatOptions()) and not _are_chat_models(requested):
+        raise UsageError("The design, sampling and cost of chat models are set for a run without one; name chat:MODEL.")
     chat = chat or ChatOptions()
     if fingerprints := {m.name: _fingerprint(m, chat) for m in requested if not isinstance(m, str)}:
         request["fingerprints"] = fingerprints
