@@ -46,6 +46,7 @@ ENGLISH: list[tuple[str, int | str]] = [
     ("A is the best option.", 0),
     ("A fits best.", 0),
     ("A\n\nExplanation: option B would be odd.", 0),
+    ("A. gentle\n\nThe answer is A. gentle.", 0),
     ("C. I chose this because A and B are too narrow.", 2),
     ("Option A fits the blank best.", 0),
     # after a word for an answer
@@ -107,6 +108,7 @@ ENGLISH: list[tuple[str, int | str]] = [
     ("I choose B or C.", X),
     ("A. gruff", X),
     ("B. gentle", X),
+    ("A. gentle\n\nThe answer is B. gruff", X),
     ("Not A.", X),
     ("It is not gentle.", X),
     ("gentle or gruff", X),

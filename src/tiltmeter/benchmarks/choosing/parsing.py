@@ -127,6 +127,8 @@ def _whole(text: str, plain: str, texts: Sequence[str], letters: str, words: Rep
     # A list of all options is no choice.
     if any(re.match(rf"\s*\W*{letter}\s*[).:]", lines) for lines in rest.split("\n")[1:] for letter in letters):
         return None
+    if _after_answer_words(rest, letters, words) - {place}:
+        return UNPARSEABLE
     return Reading("choice", place)
 
 
