@@ -25,6 +25,7 @@ FUNCTIONS = {
 }
 TYPES = {
     "Benchmark",
+    "ChatOptions",
     "Comparison",
     "Dataset",
     "Difference",

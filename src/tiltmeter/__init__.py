@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
     from tiltmeter.measures.verdict import Verdict
     from tiltmeter.models.protocol import Model
+    from tiltmeter.runs.budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
     from tiltmeter.runs.predictions import score_predictions
     from tiltmeter.runs.result import Result
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Benchmark",
+    "ChatOptions",
     "Comparison",
     "DataError",
     "Dataset",
@@ -65,6 +67,7 @@ __all__ = [
 # so a name is imported when it is first used. The imports above say the same to type checkers; a test compares the two.
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
+    "ChatOptions": "tiltmeter.runs.budget",
     "Comparison": "tiltmeter.comparing.comparison",
     "Dataset": "tiltmeter.datasets.description",
     "Difference": "tiltmeter.comparing.comparison",

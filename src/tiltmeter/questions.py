@@ -2,16 +2,16 @@
 
 A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. Masked,
 causal, encoder-decoder and next-sentence models take the same kind of question, so batching, deduplication and caching
-are implemented once, in `tiltmeter.engine`.
+are implemented once, in `tiltmeter.engine`. A chat model is sent a text and chooses between options in it.
 """
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import chain
 from struct import pack
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,77 @@ class Text(Protocol):
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a sequence of token ids."""
+
+
+class Option(NamedTuple):
+    """One of the options of a choice: its role in the item, such as `stereotype`, and its text."""
+
+    role: str
+    text: str
+
+
+# What the options are: words for a gap, sentences to follow another one, sentences to compare, or speakers.
+Task = Literal["blank", "follows", "pair", "speaker"]
+
+
+class Choice(NamedTuple):
+    """An item as a choice between options: the task, which decides the wording of the instruction, and its context."""
+
+    task: Task
+    context: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a chat model answers.
+
+    `probabilities`: instead of a text, the probability of each label as the first token of the answer.
+    """
+
+    temperature: float = 0.0
+    max_tokens: int = 64
+    probabilities: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatQuestion:
+    """A message to a chat model, and the labels of its options. `sample` tells repeated questions apart."""
+
+    prompt: str
+    labels: tuple[str, ...]
+    sample: int = 0
+
+    @property
+    def digest(self) -> bytes:
+        """The question's key in the store of replies."""
+        return blake2b(f"{self.sample}\n{self.prompt}".encode(), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply of a chat model.
+
+    `refused`: the server says that it is a refusal. `first_tokens` are log-probabilities of first tokens, by their
+    text. `tokens_in` and `tokens_out` are what the server counts, if it does; `model` is what it calls the model.
+    """
+
+    text: str
+    refused: bool = False
+    first_tokens: tuple[tuple[str, float], ...] = ()
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    model: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Reply":
+        """The inverse of `to_dict`."""
+        tokens = tuple((str(token), float(value)) for token, value in fields["first_tokens"])
+        return cls(**{**fields, "first_tokens": tokens})
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:

@@ -16,11 +16,11 @@ from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.runs.asking import to_dicts
-from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.score_tables import score_table
 
 LOG_ODDS = {"stereotype": 0.3, "anti-stereotype": 0.0, "unrelated": -1.0}
 

@@ -15,9 +15,9 @@ from typing import Literal, cast, get_args
 
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.forms.association import PARTS, AssociationItem, Candidate
+from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
 from tiltmeter.forms.blank import BLANK
-from tiltmeter.questions import Answer, Encoded, Ids, Question, Text
+from tiltmeter.questions import Answer, Choice, Encoded, Ids, Option, Question, Task, Text
 
 # The six ways to score a candidate sentence after its context with a causal model (Öztürk 2022, Table 3.4).
 Case = Literal["orig", "b", "c", "d", "e", "f"]
@@ -380,10 +380,18 @@ def _add_complete_items(
             asked.skipped.append(Skipped(item.id, reason))
 
 
+def choice(item: AssociationItem) -> Choice:
+    """The item as a choice between its three candidates."""
+    by_role = {candidate.role: candidate.text for candidate in item.candidates}
+    task: Task = "blank" if item.part == "intrasentence" else "follows"
+    return Choice(task, item.context, tuple(Option(role, by_role[role]) for role in ROLES))
+
+
 BENCHMARK = Benchmark(
     form="association",
     protocols=PROTOCOLS,
     measures="association",
     ask=ask,
     shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
+    choice=choice,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import Item
-from tiltmeter.questions import Answer, Kind, Question
+from tiltmeter.questions import Answer, Choice, Kind, Question
 
 
 class CannotAsk(TiltmeterError):  # noqa: N818 - often not an error: the part is skipped for this model
@@ -71,7 +71,8 @@ class Benchmark:
     `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which every item is asked of a
     model of that kind (such as GEST's templates); empty if the data are divided into parts, or nothing is.
     `perturbations` are transformations of an item, by name, that should not change the results. `shown` names the
-    scores that a report displays for each item, if any.
+    scores that a report displays for each item, if any. `choice(item)` is the item as a choice between options; without
+    it, chat models are not asked about items of this form.
     """
 
     form: str
@@ -81,6 +82,7 @@ class Benchmark:
     parts: Callable[[Kind], tuple[str, ...]] = _no_parts
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     shown: ShownScores | None = None
+    choice: Callable[[Any], Choice] | None = None
 
 
 def log_mean(answers: Sequence[Answer]) -> float:

@@ -20,7 +20,7 @@ from tiltmeter.benchmarks.gendered import (
     required_mask,
 )
 from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, differing_words, rejection_reason
-from tiltmeter.questions import Text
+from tiltmeter.questions import Choice, Option, Text
 
 NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"
 
@@ -51,4 +51,11 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: s
     return asked
 
 
-BENCHMARK = Benchmark(form="gendered-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, shown=SHOWN)
+def choice(item: GenderedPairItem) -> Choice:
+    """The item as a choice between its two sentences."""
+    return Choice("pair", "", (Option("masculine", item.male), Option("feminine", item.female)))
+
+
+BENCHMARK = Benchmark(
+    form="gendered-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, shown=SHOWN, choice=choice
+)

@@ -27,7 +27,7 @@ from tiltmeter.benchmarks.gendered import (
 )
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.questions import Kind, Text, common_prefix
+from tiltmeter.questions import Choice, Kind, Option, Text, common_prefix
 
 SENTINEL = "sentinel"
 
@@ -141,6 +141,15 @@ def _ask_sentinel(template: Template, items: Sequence[GestItem], text: Text) -> 
     return asked
 
 
+def choice(item: GestItem) -> Choice:
+    """The item as a choice between two speakers; the wording of the instruction may name them otherwise."""
+    if item.language != "en":
+        raise CannotAsk(
+            "Who says a sentence is asked in English; for other languages there are the pairs of gest-pairs."
+        )
+    return Choice("speaker", item.sentence, (Option("masculine", "a man"), Option("feminine", "a woman")))
+
+
 BENCHMARK = Benchmark(
     form="gest",
     protocols=(PROTOCOL,),
@@ -148,4 +157,5 @@ BENCHMARK = Benchmark(
     ask=ask,
     parts=parts,
     shown=SHOWN,
+    choice=choice,
 )

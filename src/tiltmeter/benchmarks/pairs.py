@@ -24,7 +24,7 @@ from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, S
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.pairs import PairItem
-from tiltmeter.questions import Answer, Kind, Question, Text, Want, common_prefix
+from tiltmeter.questions import Answer, Choice, Kind, Option, Question, Text, Want, common_prefix
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
 LIKELIHOOD, LIKELIHOOD_SHARED = "likelihood", "likelihood-shared"
@@ -266,6 +266,11 @@ def drop_final_character(item: PairItem) -> PairItem:
     return replace(item, more=item.more[:-1], less=item.less[:-1])
 
 
+def choice(item: PairItem) -> Choice:
+    """The item as a choice between its two sentences."""
+    return Choice("pair", "", (Option("stereotype", item.more), Option("anti-stereotype", item.less)))
+
+
 BENCHMARK = Benchmark(
     form="pairs",
     protocols=PROTOCOLS,
@@ -273,4 +278,5 @@ BENCHMARK = Benchmark(
     ask=ask,
     shown=ShownScores(("more", "less"), "difference"),
     perturbations={"drop-final-character": drop_final_character},
+    choice=choice,
 )

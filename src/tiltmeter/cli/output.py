@@ -36,6 +36,11 @@ def margins_of(given: Sequence[str] | None) -> dict[str, float]:
     return margins
 
 
+def print_note(sentence: str) -> None:
+    """Print a sentence on standard error."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+
+
 def print_result(result: "Result", out: Path | None, *, report: bool = False, view: str = "all") -> None:
     """Print the result table, what was left out and why, and the path of the run; with `report`, write the report."""
     from tiltmeter.reports.terminal import print_measures

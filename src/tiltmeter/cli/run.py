@@ -14,7 +14,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL]...",
-            help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, or `openai:MODEL@URL`.",
+            help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, `openai:MODEL@URL`, or a chat model: "
+            "`chat:MODEL@URL`, `chat:FOLDER_OR_ID`.",
         ),
     ] = None,
     on: Annotated[
@@ -27,7 +28,11 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     protocol: Annotated[
-        str, typer.Option(help="The protocol: `published`, `in-context`, `published/c` …")
+        str,
+        typer.Option(
+            help="The protocol: `published`, `in-context`, `published/c` …; of chat models `forced-choice` or "
+            "`choice-probabilities`."
+        ),
     ] = "published",
     edition: Annotated[
         str | None, typer.Option(help="The edition of `gest`: `1.1`, or `1.0` as in the published results.")
@@ -61,6 +66,21 @@ def run(
     concurrency: Annotated[int, typer.Option(help="Of a server: requests at a time.")] = 16,
     per_minute: Annotated[int | None, typer.Option(help="Of a server: requests a minute at most.")] = None,
     timeout: Annotated[float, typer.Option(help="Of a server: seconds to wait for a reply.")] = 300.0,
+    full_design: Annotated[
+        bool,
+        typer.Option(
+            "--full-design", help="Of a chat model: all orders and wordings, with and without a neutral option."
+        ),
+    ] = False,
+    samples: Annotated[int, typer.Option(help="Of a chat model: answers to each message.")] = 1,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of a chat model: 0 by default, 1 for several samples.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(help="Of a chat model: the longest answer.")] = 64,
+    max_requests: Annotated[int | None, typer.Option(help="Of a chat model: refuse a run that sends more.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Of a chat model: refuse a run that may cost more.")] = None,
+    price_in: Annotated[float | None, typer.Option(help="The price of a million tokens of messages.")] = None,
+    price_out: Annotated[float | None, typer.Option(help="The price of a million tokens of answers.")] = None,
     plain: Annotated[
         bool, typer.Option("--plain", help="Without speed-ups, all answers computed anew: slower, the same numbers.")
     ] = False,
@@ -106,17 +126,23 @@ def run(
 
     `tiltmeter run openai:my-model@http://localhost:8000/v1 --tokenizer ./my-model --on stereoset/intrasentence:en`
 
+    `tiltmeter run chat:my-model@http://localhost:8000/v1 --on stereoset:en,de --limit 200 --max-requests 5000`
+
+    `tiltmeter run chat:embedded --on starter-pairs:en`
+
     `tiltmeter run --translations deepl-sk.csv --system DeepL --on gest-mt:sk`
 
     `tiltmeter run --translator nllb:facebook/nllb-200-distilled-600M --on gest-mt:sk,uk`
 
     Answers are stored, so a run that was stopped continues where it was.
     """
+    from tiltmeter.cli.output import print_note
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
     from tiltmeter.questions import KINDS
     from tiltmeter.runs import evaluate
+    from tiltmeter.runs.budget import ChatOptions
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")
@@ -160,9 +186,20 @@ def run(
         per_minute=per_minute,
         timeout=timeout,
         plain=plain,
+        chat=ChatOptions(
+            full=full_design,
+            samples=samples,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            price_in=price_in,
+            price_out=price_out,
+        ),
         margins=margins_of(margin),
         out=out,
         force=force,
         watch=answering_bar,
+        tell=print_note,
     )
     print_result(result, out, report=report)

@@ -10,30 +10,31 @@ from typing import Any
 
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import UsageError
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.registry import plugins
 
-# A name or path; a loaded transformers model with its tokenizer; or any object of the protocol.
-Given = str | os.PathLike[str] | tuple[Any, Any] | Model
+# A name or path; a loaded transformers model with its tokenizer; or any object of the protocols.
+Given = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
+Opened = Model | ChatModel
 
 # What a module of this folder calls the function that makes a model of what stands after `scheme:`.
 _OPENER = "open_scheme"
 
 
-def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | Model]:
+def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | Opened]:
     """One model or several, as a list of names, which are to be opened in their turn, and of models.
 
     >>> listed("bert-base-cased", ModelOptions())
     ['bert-base-cased']
     """
-    if isinstance(given, str | os.PathLike | Model) or _is_loaded(given):
+    if isinstance(given, str | os.PathLike | Model | ChatModel) or _is_loaded(given):
         given = [given]  # type: ignore[list-item]
     if not isinstance(given, Iterable):
         raise _unknown(given)
     return [os.fspath(one) if isinstance(one, str | os.PathLike) else open_given(one, options) for one in given]
 
 
-def open_given(given: Given, options: ModelOptions) -> Model:
+def open_given(given: Given, options: ModelOptions) -> Opened:
     """The model: opened by its name, made of a loaded one, or as it is.
 
     A name such as `openai:gpt-x` is for the plug-in (or module of this folder) of that scheme; any other is a folder, a
@@ -69,13 +70,13 @@ def open_given(given: Given, options: ModelOptions) -> Model:
             batch_tokens=options.batch_tokens,
             without=left_out(plain=options.plain),
         )
-    if isinstance(given, Model):
+    if isinstance(given, Model | ChatModel):
         return given
     raise _unknown(given)
 
 
 @contextmanager
-def opened(given: str | Model, options: ModelOptions) -> Iterator[Model]:
+def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
     """The model for the length of a context. If transformers runs it, transformers writes no messages meanwhile."""
     with ExitStack() as stack:
         if isinstance(given, str) and _opener_of(given) is None:
@@ -95,21 +96,21 @@ def _is_loaded(given: object) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
-def _opener_of(name: str) -> Callable[[str, ModelOptions], Model] | None:
+def _opener_of(name: str) -> Callable[[str, ModelOptions], Opened] | None:
     """What opens names of this one's scheme, if it has one."""
     scheme, colon, _ = name.partition(":")
     return _opener(scheme) if colon and not Path(name).exists() else None
 
 
-def _opener(scheme: str) -> Callable[[str, ModelOptions], Model] | None:
+def _opener(scheme: str) -> Callable[[str, ModelOptions], Opened] | None:
     brought = plugins("models")
     if scheme in brought:
-        opener: Callable[[str, ModelOptions], Model] = brought[scheme]()
+        opener: Callable[[str, ModelOptions], Opened] = brought[scheme]()
         return opener
     module = f"{__package__}.{scheme}"
     if not scheme.isidentifier() or find_spec(module) is None:
         return None
-    own: Callable[[str, ModelOptions], Model] | None = getattr(import_module(module), _OPENER, None)
+    own: Callable[[str, ModelOptions], Opened] | None = getattr(import_module(module), _OPENER, None)
     return own
 
 

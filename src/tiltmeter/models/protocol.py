@@ -1,13 +1,13 @@
 """What runs know of a model, whoever answers: transformers on this machine, an endpoint, somebody else's code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Report
-from tiltmeter.questions import Answer, Kind, Question, Text
+from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, Sampling, Text
 
 
 @runtime_checkable
@@ -52,6 +52,30 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Let go of memory and connections; the run has no more questions."""
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Whatever replies to messages: a chat model behind a server, or a local one with a chat template."""
+
+    @property
+    def name(self) -> str:
+        """What results call it."""
+
+    def chat_fingerprint(self, sampling: Sampling) -> str:
+        """Names everything that its replies depend on besides the message; stored replies are found by it."""
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of it, besides its name and fingerprint: JSON values."""
+
+    def tokens(self, prompt: str) -> int:
+        """The number of tokens of a message, or an estimate of it."""
+
+    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+        """The index of each question and its reply, as they come."""
+
+    def close(self) -> None:
+        """Let go of memory and connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ TEXT = 1_000  # longest sentence, in characters
 # and many scripts need them. Lone surrogates cannot be encoded as UTF-8.
 _UNSAFE = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]")
 
-# A path that is absolute, relative to here or to home, or a file of items or weights.
-_PATH = re.compile(r"(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
+# A path that is absolute, relative to here or to home, or a file of items or weights; of a chat model, too.
+_PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 
 def visible(text: str) -> str:

@@ -20,8 +20,10 @@ The page holds gzip-compressed JSON in base64; the script unpacks it when the re
 - `direction` is 1, or -1 where the stereotype is on the negative side of the score, as for a GEST sentence about women.
 - The scores of a model are a list with a number for each of `roles`, or 0 where the model did not score the item. Of a
   translation they are [gender, text]: 1 masculine, 0 feminine, null none; and the index of the translation in `texts`.
+  Of a chat model they are [shares, answers]: how often it chose each option, and a list of [how it was asked and what
+  it chose, reply], an index in `words` and one in `texts`.
 - `unit` says how scores become a preference: by the `ratio` of the first two, by their `difference`, by one `signed`
-  number, or by the `gender` of a translation.
+  number, by the `gender` of a translation, or by the shares of `choices`.
 - `sides` are the roles of the texts.
 - `attributes` are the columns that the form adds to the table of scores, except its numbers (`Form.numbers`); the
   script makes a filter for each.
@@ -38,6 +40,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.benchmarks import benchmarks
+from tiltmeter.benchmarks.choosing.shares import MASCULINE_PREFERENCE, SHARE
 from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
 from tiltmeter.forms import ItemText, forms
 from tiltmeter.measures.gest_mt import ROLE
@@ -50,8 +53,11 @@ from tiltmeter.reports.languages import language_name
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
 FEWEST_ITEMS = 100  # of each benchmark, part and language, however many others there are
 
-# As in `benchmarks.benchmark`, or the gender of a translation: 1 masculine, 0 feminine.
-Unit = Literal["ratio", "difference", "signed", "gender"]
+# As in `benchmarks.benchmark`; or the gender of a translation: 1 masculine, 0 feminine; or the shares of choices.
+Unit = Literal["ratio", "difference", "signed", "gender", "choices"]
+# The replies to one item take as much room as so many items.
+_REPLIES = 8
+_LONGEST_REPLY = 400
 
 _DIGITS = 4
 
@@ -68,6 +74,8 @@ class _Shown:
 
 # Translations are not scored by a benchmark's questions: their one score is the gender of the speaker.
 _TRANSLATIONS = _Shown((ROLE,), "gender")
+# The roles of a chat model's options, in the order in which they are shown.
+_OPTIONS = ("stereotype", "anti-stereotype", "unrelated", "masculine", "feminine")
 
 
 @dataclass(slots=True)
@@ -89,8 +97,13 @@ class Explorer:
     left_out: int
 
 
-def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]]) -> Explorer | None:
-    """Pack the items of a table of scores; None if none of them has scores that can be shown."""
+def explore(
+    scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]], answers: pd.DataFrame | None = None
+) -> Explorer | None:
+    """Pack the items of a table of scores; None if none of them has scores that can be shown.
+
+    `answers` are the replies of chat models.
+    """
     words, sentences = _Index(), _Index()
     sets = []
     shown = 0
@@ -103,10 +116,13 @@ def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]
         if spec is None:
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
+        if spec.unit == "choices":
+            limit = max(FEWEST_ITEMS, limit // _REPLIES)
+        replies = _replies(answers, benchmark, part, language)
         set_texts = texts.get((benchmark, language), {})
         sides = _sides(spec, set_texts.values())
         attributes = _attributes(rows)
-        packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit)
+        packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
         left_out += dropped
         shown += len(packed)
         sets.append(
@@ -116,7 +132,7 @@ def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]
                 "language": language_name(language),
                 "code": language,
                 "unit": _unit(rows, spec),
-                "roles": spec.roles,
+                "roles": [role.removeprefix(SHARE) for role in spec.roles],
                 "sides": sides,
                 "models": list(dict.fromkeys(rows["model"])),
                 "attributes": attributes,
@@ -133,12 +149,19 @@ def explore(scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]
 
 def _shown(roles: Set[str]) -> _Shown | None:
     """The scores shown for items with these roles, as declared by their benchmark."""
+    if options := tuple(SHARE + role for role in _OPTIONS if SHARE + role in roles):
+        return _Shown(options, "choices")
     declared = [_Shown(*benchmark.shown) for benchmark in benchmarks().values() if benchmark.shown]
     return next((spec for spec in (*declared, _TRANSLATIONS) if set(spec.roles) <= roles), None)
 
 
 def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
     """The roles of the texts shown: those of the scores, or those of the texts if one score is for several texts."""
+    if spec.unit == "choices":
+        # The options of a form are in the order of its texts, where these have other names.
+        names = list(dict.fromkeys(role for text in texts for role in text.texts))
+        options = [role.removeprefix(SHARE) for role in spec.roles]
+        return tuple(options if set(options) <= set(names) else names)
     if len(spec.roles) > 1:
         return spec.roles
     return tuple(dict.fromkeys(role for text in texts for role in text.texts))
@@ -166,6 +189,7 @@ def _items(
     words: _Index,
     sentences: _Index,
     limit: int,
+    replies: Mapping[tuple[str, str], list[tuple[str, str]]],
 ) -> tuple[list[list[Any]], int]:
     """The packed items of one benchmark, part and language, at most `limit`, and how many were left out."""
     wanted = rows[rows["role"].isin(spec.roles)]
@@ -186,6 +210,13 @@ def _items(
         values = [_label(name, labels[name].iat[at], words) for name in attributes]
         if spec.unit == "gender":
             model_scores = _translated(translations, models, table.index[at], numbers[at], sentences)
+        elif spec.unit == "choices":
+            model_scores = [
+                [_rounded(shares), [[words.add(asked), sentences.add((reply,))] for asked, reply in replied]]
+                if (replied := replies.get((model, str(table.index[at])), []))
+                else 0
+                for model, shares in zip(models, numbers[at], strict=True)
+            ]
         else:
             model_scores = [_rounded(scores) for scores in numbers[at]]
         packed.append([words.add(identifier), text_index, int(directions[at]), values, *model_scores])
@@ -195,11 +226,28 @@ def _items(
 def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
     """For each item 1, or -1 where a low score is the stereotypical one, by the sign of its weight in the measure."""
     columns = attribute_columns(labels)
-    for quantity in quantities_for(spec.roles, columns):
+    roles = (*spec.roles, MASCULINE_PREFERENCE) if spec.unit == "choices" else spec.roles
+    for quantity in quantities_for(roles, columns):
         if quantity.values.weigh is not None:
             strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
             return np.where(quantity.values.weigh(strata) * (quantity.measure.stereotype or 1) < 0, -1, 1)
     return np.ones(len(labels), dtype=int)
+
+
+def _replies(
+    answers: pd.DataFrame | None, benchmark: str, part: str, language: str
+) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """By model and item: how each answer was asked for and what it comes to, and the reply."""
+    if answers is None:
+        return {}
+    here = (answers["benchmark"] == benchmark) & (answers["part"] == part) & (answers["language"] == language)
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in answers[here].to_dict("records"):
+        asked = f"wording {row['wording']}, {row['order']}: {row['outcome']}"
+        found.setdefault((str(row["model"]), str(row["item"])), []).append(
+            (label(asked, 200), clip(str(row["reply"]), _LONGEST_REPLY))
+        )
+    return found
 
 
 def _translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:

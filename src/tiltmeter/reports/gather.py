@@ -11,7 +11,7 @@ from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
 
 # The names of models that commands call otherwise.
-_KNOWN_AS = {"embedded": "SmolLM2 (embedded)"}
+_KNOWN_AS = {"embedded": "SmolLM2 (embedded)", "chat:embedded": "SmolLM2 (embedded, chat)"}
 _LABELS = ("model", "benchmark", "part", "language", "protocol")
 
 
@@ -23,6 +23,7 @@ class Gathered:
     scores: pd.DataFrame
     runs: list[tuple[str, Mapping[str, Any]]]
     benchmarks: dict[str, str]  # the report's name for each
+    answers: pd.DataFrame | None = None  # the replies of chat models
 
 
 def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
@@ -34,23 +35,35 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     suffixes = _suffixes(results)
     models = short_names(r.model for _, result in results for r in result.records) | _KNOWN_AS
     benchmarks = short_names(r.benchmark for _, result in results for r in result.records)
-    records, tables = [], []
+    records, tables, replied = [], [], []
     for number, (_, result) in enumerate(results):
         for record in result.records:
             suffix = suffixes.get((number, record.model, protocol_family(record.protocol)), "")
             records.append(_labelled(record, models[record.model] + suffix, benchmarks[record.benchmark]))
-        table = result.scores.copy()
         renamed = {
             (model, protocol): models.get(model, model) + suffixes.get((number, model, protocol_family(protocol)), "")
-            for model, protocol in set(zip(table["model"], table["protocol"], strict=True))
+            for model, protocol in set(zip(result.scores["model"], result.scores["protocol"], strict=True))
         }
-        table["model"] = [renamed[key] for key in zip(table["model"], table["protocol"], strict=True)]
-        table["benchmark"] = table["benchmark"].map(lambda name: benchmarks.get(name, name))
-        for column in _LABELS:
-            table[column] = table[column].map({value: label(str(value)) for value in table[column].unique()})
-        tables.append(table)
-    scores = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    return Gathered(records, scores, [(name, result.manifest) for name, result in results], benchmarks)
+        tables.append(_renamed(result.scores, renamed, benchmarks))
+        if result.answers is not None:
+            replied.append(_renamed(result.answers, renamed, benchmarks))
+    return Gathered(
+        records,
+        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(),
+        [(name, result.manifest) for name, result in results],
+        benchmarks,
+        pd.concat(replied, ignore_index=True) if replied else None,
+    )
+
+
+def _renamed(table: pd.DataFrame, models: Mapping[tuple[str, str], str], benchmarks: Mapping[str, str]) -> pd.DataFrame:
+    """A table of a run with the report's names."""
+    table = table.copy()
+    table["model"] = [models[key] for key in zip(table["model"], table["protocol"], strict=True)]
+    table["benchmark"] = table["benchmark"].map(lambda name: benchmarks.get(name, name))
+    for column in _LABELS:
+        table[column] = table[column].map({value: label(str(value)) for value in table[column].unique()})
+    return table
 
 
 def _labelled(record: Record, model: str, benchmark: str) -> Record:

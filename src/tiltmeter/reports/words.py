@@ -157,6 +157,8 @@ def _what_to_do(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[st
             reason = concerned[0].verdict.reason
             same_reason = [v for v in concerned if v.verdict.reason == reason]
             others = " (the others are in the table)" if len(same_reason) < len(concerned) else ""
+            if kinds == ("not interpretable",) and concerned[0].record.family == "prompted":
+                advice = "Read some of its answers before using any of its numbers"
             sentences.append(f"{_where(same_reason, models)}: {reason}{others}. {advice}.")
     if any(v.verdict.side == "against" for v in summary):
         sentences.append("Against stereotypes: the model prefers the opposite of the stereotype, which is a bias, too.")

@@ -4,7 +4,7 @@ family     likelihood     probabilities of texts
            next-sentence  a next-sentence prediction head
            prompted       a prompted chat model
            translation    the grammatical gender in translations
-kind       kind of model: masked, causal, seq2seq, translator; None if unknown, for published predictions
+kind       kind of model: masked, causal, seq2seq, chat, translator; None if unknown, for published predictions
 protocol   how items become questions
 """
 
@@ -47,9 +47,11 @@ class Asking:
 def family_of(kind: str) -> Family:
     """The family of answers of a model head.
 
-    >>> family_of("next-sentence"), family_of("masked")
-    ('next-sentence', 'likelihood')
+    >>> family_of("next-sentence"), family_of("masked"), family_of("chat")
+    ('next-sentence', 'likelihood', 'prompted')
     """
+    if kind == "chat":
+        return "prompted"
     return "next-sentence" if kind == "next-sentence" else "likelihood"
 
 

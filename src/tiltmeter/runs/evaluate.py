@@ -1,7 +1,7 @@
 """Evaluate models on benchmarks: from names to scores and measures."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,19 +18,29 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress
 from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.forms import Item, form_named
-from tiltmeter.models.opening import Given, left_out, listed, opened
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
+from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
+from tiltmeter.runs.budget import ChatOptions
+from tiltmeter.runs.chat_run import MEASURES as CHAT_MEASURES
+from tiltmeter.runs.chat_run import ask_chat
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
+from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
+from tiltmeter.runs.score_tables import score_table
 
 # Called with a label when a model starts; returns a context manager that yields the progress callback.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
+
+
+_MIXED = (
+    "What chat models choose and what language models find likely are different quantities; measure them in two runs."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,12 @@ def evaluate(
     concurrency: int = 16,
     per_minute: int | None = None,
     timeout: float = 300.0,
+    chat: ChatOptions | None = None,
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
     """Measure the bias of models towards stereotypes.
 
@@ -79,6 +91,9 @@ def evaluate(
     all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a
     tokenizer other than the model's own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
     is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
+
+    `chat:my-model@http://localhost:8000/v1` and `chat:FOLDER_OR_ID` are chat models, which choose between options;
+    `chat` says how they are asked and what that may cost. `tell` is called with what a run will take.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
@@ -125,57 +140,58 @@ def evaluate(
     if margins := read_margins(margins):
         request["margins"] = margins
     # The name of a model object does not identify it, so its fingerprint is part of the request.
-    loaded = [model for model in requested if not isinstance(model, str)]
-    if fingerprints := {model.name: model.fingerprint(model.kinds[0]) for model in loaded}:
+    if chat not in (None, ChatOptions()) and not _are_chat_models(requested):
+        raise UsageError("The design, sampling and cost of chat models are set for a run without one; name chat:MODEL.")
+    chat = chat or ChatOptions()
+    if fingerprints := {m.name: _fingerprint(m, chat) for m in requested if not isinstance(m, str)}:
         request["fingerprints"] = fingerprints
+    chatting = _are_chat_models(requested)
+    if chatting:
+        request |= {"design": "full" if chat.full else "default", "samples": chat.samples}
+        request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens}
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     available = [portion for spec in specs for portion in portions(spec)]
     chosen = [_perturbed(limited(portion, limit), perturb) for portion in available]
-    scores: list[pd.DataFrame] = []
-    model_entries, refused, skipped = [], [], []
-    askings: list[Asking] = []
-    with AnswerStore(cache_dir() / "answers.sqlite") as answers, running(left_out(plain=plain)):
+    runs: list[ModelRun] = []
+    with (
+        AnswerStore(cache_dir() / "answers.sqlite") as answers,
+        ReplyStore(cache_dir() / "replies.sqlite") as replies,
+        running(left_out(plain=plain)),
+    ):
         for source in requested:
             with opened(source, options) as model:
-                asked = []
-                for portion, benchmark in _in_parts(chosen, model.kinds[0]):
-                    try:
-                        asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, perturb)))
-                    except CannotAsk as refusal:
-                        refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
-                scores += _scores(model, asked, answers, watch)
-                skipped += [
-                    {"model": model.name, **entry.portion.label(), "item": skip.item, "reason": skip.reason}
-                    for entry in asked
-                    for skip in entry.asked.skipped
-                ]
-                askings += [
-                    Asking(
-                        model=model.name,
-                        **entry.portion.label(),
-                        protocol=entry.asked.protocol,
-                        family=family_of(entry.asked.kind),
-                        kind=model.kinds[0],
-                        tokenizer=model.text.digest,
-                        unknown=len(_with_unknown(entry.asked, model.text.unknown)),
-                        items=len({trial.item.id for trial in entry.asked.trials}),
+                if isinstance(model, ChatModel) != chatting:
+                    raise UsageError(_MIXED)
+                if isinstance(model, ChatModel):
+                    runs.append(
+                        ask_chat(
+                            model,
+                            chosen,
+                            protocol=protocol,
+                            perturb=perturb,
+                            options=chat,
+                            store=replies,
+                            watch=watch,
+                            tell=tell,
+                        )
                     )
-                    for entry in asked
-                ]
-                model_entries.append(_describe(model, asked))
-    scores = [table for table in scores if not table.empty]
+                else:
+                    runs.append(_ask_model(model, chosen, protocol, perturb, answers, watch))
+    scores = [table for run in runs for table in run.scores if not table.empty]
+    refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
     if not scores:
         raise ModelError(_why_nothing(refused, skipped))
     table = pd.concat(scores, ignore_index=True)
+    askings = [asking for run in runs for asking in run.askings]
+    replied = [answers_table for run in runs for answers_table in run.answers]
+    families = {p.name: CHAT_MEASURES if chatting else benchmark_for(p.form).measures for p in chosen}
     result = Result(
         scores=table,
-        records=measure_scores(
-            table, {portion.name: benchmark_for(portion.form).measures for portion in chosen}, askings, margins
-        ),
+        records=measure_scores(table, families, askings, margins),
         manifest=make_manifest(
             request,
-            models=model_entries,
+            models=[run.model for run in runs],
             data=[
                 {**portion.describe(), "available": len(all_items.items)}
                 for portion, all_items in zip(chosen, available, strict=True)
@@ -183,14 +199,64 @@ def evaluate(
             asked=to_dicts(askings),
             refused=refused,
             skipped=skipped,
+            notes=list(dict.fromkeys(note for run in runs for note in run.notes)),
             margins=margins,
             seconds=time.monotonic() - began,
         ),
         items=item_table(chosen),
+        answers=pd.concat(replied, ignore_index=True) if replied else None,
     )
     if out is not None:
         result.save(out, force=force)
     return result
+
+
+def _are_chat_models(requested: Sequence[str | Opened]) -> bool:
+    """Whether the models of a run are chat models; they are not measured together with others."""
+    chats = {m.startswith("chat:") if isinstance(m, str) else isinstance(m, ChatModel) for m in requested}
+    if len(chats) > 1:
+        raise UsageError(_MIXED)
+    return chats.pop()
+
+
+def _fingerprint(model: Opened, chat: ChatOptions) -> str:
+    if isinstance(model, ChatModel):
+        return model.chat_fingerprint(chat.sampling(probabilities=False))
+    return model.fingerprint(model.kinds[0])
+
+
+def _ask_model(
+    model: Model, chosen: Sequence[Portion], protocol: str, perturb: str | None, answers: AnswerStore, watch: Watch
+) -> ModelRun:
+    """Ask a language model about all portions."""
+    run = ModelRun()
+    asked = []
+    for portion, benchmark in _in_parts(chosen, model.kinds[0]):
+        try:
+            asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, perturb)))
+        except CannotAsk as refusal:
+            run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
+    run.scores += _scores(model, asked, answers, watch)
+    run.skipped += [
+        {"model": model.name, **entry.portion.label(), "item": skip.item, "reason": skip.reason}
+        for entry in asked
+        for skip in entry.asked.skipped
+    ]
+    run.askings += [
+        Asking(
+            model=model.name,
+            **entry.portion.label(),
+            protocol=entry.asked.protocol,
+            family=family_of(entry.asked.kind),
+            kind=model.kinds[0],
+            tokenizer=model.text.digest,
+            unknown=len(_with_unknown(entry.asked, model.text.unknown)),
+            items=len({trial.item.id for trial in entry.asked.trials}),
+        )
+        for entry in asked
+    ]
+    run.model = _describe(model, asked)
+    return run
 
 
 def _with_unknown(asked: Asked, unknown: int | None) -> set[str]:
@@ -281,32 +347,6 @@ def _table(model: str, entry: _AskedPortion, answers: Mapping[bytes, Answer]) ->
         for score in trial.score([answers[question.digest] for question in trial.questions])
     ]
     return score_table(model, entry.portion, entry.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
-
-
-def score_table(
-    model: str,
-    portion: Portion,
-    protocol: str,
-    rows: Iterable[tuple[Item, str, str, float]],
-) -> pd.DataFrame:
-    """A table of scores from rows of (item, candidate, role, score)."""
-    attributes = form_named(portion.form).attributes
-    entries: list[dict[str, Any]] = [
-        {
-            "model": model,
-            "benchmark": portion.name,
-            "part": portion.part,
-            "language": portion.language,
-            "item": item.id,
-            "candidate": candidate,
-            "role": role,
-            "score": score,
-            **attributes(item),
-            "protocol": protocol,
-        }
-        for item, candidate, role, score in rows
-    ]
-    return pd.DataFrame(entries)
 
 
 def _describe(model: Model, asked: Sequence[_AskedPortion]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import pandas as pd
 from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, parts
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.imports import Predictions
 from tiltmeter.runs.portions import UNDIVIDED, Portion
+from tiltmeter.runs.score_tables import score_table
 
 FORM = "gest"
 _NAME = re.compile(r"_template-\d+$")

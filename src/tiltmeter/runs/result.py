@@ -12,23 +12,27 @@ import pandas as pd
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import atomic_write, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
+from tiltmeter.runs.chat_run import ANSWERS_SCHEMA
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
 
 MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
+ANSWERS = "answers.parquet"
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of a run: scores, records of measures, and manifest.
 
-    `items` are the texts of the items as they were measured; None for runs of earlier versions.
+    `items` are the texts of the items as they were measured; None for runs of earlier versions. `answers` are the
+    replies of chat models, one row each; None for other models.
     """
 
     scores: pd.DataFrame
     records: list[Record]
     manifest: Mapping[str, Any]
     items: pd.DataFrame | None = None
+    answers: pd.DataFrame | None = None
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -46,10 +50,11 @@ class Result:
         (folder / MANIFEST).unlink(missing_ok=True)
         with atomic_write(folder / SCORES) as part:
             self.scores.to_parquet(part, index=False)
-        (folder / ITEMS).unlink(missing_ok=True)
-        if self.items is not None:
-            with atomic_write(folder / ITEMS) as part:
-                self.items.to_parquet(part, index=False, schema=SCHEMA)
+        for name, table, schema in ((ITEMS, self.items, SCHEMA), (ANSWERS, self.answers, ANSWERS_SCHEMA)):
+            (folder / name).unlink(missing_ok=True)
+            if table is not None:
+                with atomic_write(folder / name) as part:
+                    table.to_parquet(part, index=False, schema=schema)
         write_text(folder / MEASURES, _json(to_dicts(self.records)))
         write_text(folder / MANIFEST, _json(self.manifest))
         return folder
@@ -70,8 +75,10 @@ class Result:
             if not all("verdict" in row for row in rows):
                 # Written before records had verdicts.
                 records = measure_again(scores, manifest)
-            items = pd.read_parquet(folder / ITEMS) if (folder / ITEMS).is_file() else None
-            return cls(scores=scores, records=records, manifest=manifest, items=items)
+            items, answers = (
+                pd.read_parquet(folder / name) if (folder / name).is_file() else None for name in (ITEMS, ANSWERS)
+            )
+            return cls(scores=scores, records=records, manifest=manifest, items=items, answers=answers)
         except (OSError, ValueError) as error:
             raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
 

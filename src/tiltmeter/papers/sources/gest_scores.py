@@ -15,9 +15,9 @@ from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers
-from tiltmeter.runs.evaluate import score_table
 from tiltmeter.runs.gest_predictions import read_gest_predictions
 from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.runs.score_tables import score_table
 
 REPOSITORY = "kinit-sk/gest"
 VARIANTS = "data/gender_variants.csv"

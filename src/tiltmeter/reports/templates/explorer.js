@@ -22,6 +22,7 @@
     if (!scores) return null;
     if (set.unit === "ratio") return Math.log(scores[0] / scores[1]);
     if (set.unit === "difference") return scores[0] - scores[1];
+    if (set.unit === "choices") return (scores[0][0] - scores[0][1]) * direction;
     if (set.unit === "gender") return scores[0] === null ? 0 : (scores[0] === 1 ? 1 : -1) * direction;
     return scores[0] * direction;
   }
@@ -37,6 +38,10 @@
           set, id: word(id), context, texts, scores, order: all.length,
           attributes: Object.fromEntries(set.attributes.map((name, index) => [name, word(values[index])])),
         };
+        if (set.unit === "choices") {
+          item.answers = scores.map((answer) => (answer ? answer[1].map(([asked, reply]) => [word(asked), data.texts[reply][0]]) : []));
+          item.scores = scores.map((answer) => (answer ? answer[0] : 0));
+        }
         if (set.unit === "gender") item.texts = scores.map((answer) => (answer ? data.texts[answer[1]][0] : ""));
         item.preferences = scores.map((answer) => preferenceOf(set, answer, direction));
         item.searched = [item.id, ...Object.values(item.attributes), context, ...item.texts].join("\n").toLocaleLowerCase();
@@ -126,6 +131,7 @@
     const side = value > 0 ? " towards" : " against";
     const size = Math.abs(value);
     if (item.set.unit === "difference") return size.toPrecision(3) + side;
+    if (item.set.unit === "choices") return (100 * size).toFixed(0) + " points" + side;
     const times = Math.exp(size);
     return (times >= 1000 ? "over 1,000" : times >= 100 ? times.toFixed(0) : times.toFixed(times < 1.1 ? 3 : 1)) + "×" + side;
   }
@@ -135,15 +141,30 @@
 
   function candidate(item, scores, at, name) {
     const line = element("li", ["first", "second", "third"][at]);
-    if (item.set.unit === "ratio") {
+    if (item.set.unit === "ratio" || item.set.unit === "choices") {
       const bar = element("span", "bar");
-      bar.style.width = 100 * scores[at] / Math.max(...scores) + "%";
+      bar.style.width = 100 * scores[at] / (item.set.unit === "choices" ? 1 : Math.max(...scores)) + "%";
       line.append(bar);
     }
     if (at < 2 && scores.length > 1 && scores[at] > scores[1 - at]) line.classList.add("chosen");
     line.append(element("span", "role", name), element("span", "text", item.texts[at] ?? ""));
     line.append(element("span", "score", scores.length > at ? number(scores[at]) : ""));
     return line;
+  }
+
+  // The raw replies of a chat model, each with how it was asked and what it was read as.
+  function replies(item, at) {
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = item.answers[at].length.toLocaleString("en") + " answers";
+    const list = element("ul", "replies");
+    for (const [asked, reply] of item.answers[at]) {
+      const line = element("li", "");
+      line.append(element("span", "role", asked), element("span", "text", reply || "(empty)"));
+      list.append(line);
+    }
+    details.append(summary, list);
+    return details;
   }
 
   function card(item) {
@@ -173,6 +194,7 @@
       item.set.roles.forEach((name, index) => list.append(candidate(item, scores, index, name)));
       made.append(list);
     }
+    if (item.set.unit === "choices") made.append(replies(item, at));
     if (item.set.models.length > 1 && item.set.unit !== "gender") {
       const others = item.set.models.map((name, index) => (item.preferences[index] === null ? "" : name + " " + words(item, item.preferences[index]))).filter(Boolean);
       made.append(element("p", "others", others.join(" · ")));

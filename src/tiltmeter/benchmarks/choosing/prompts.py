@@ -1,0 +1,52 @@
+"""From an item to the messages that a chat model is sent."""
+
+from dataclasses import dataclass
+
+from tiltmeter.benchmarks.choosing.design import Arrangement, Design
+from tiltmeter.benchmarks.choosing.wordings import LanguageWordings, wordings_for
+from tiltmeter.questions import ChatQuestion, Choice, Option
+
+LABELS = ("A", "B", "C", "D", "E", "F")
+NEUTRAL = "neutral"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A message about an item. `options` are in the order in which they are shown, as they are named there."""
+
+    item: str
+    arrangement: Arrangement
+    question: ChatQuestion
+    options: tuple[Option, ...]
+    language: str
+
+
+def prompts_for(item: str, language: str, choice: Choice, design: Design, samples: int = 1) -> list[Prompt]:
+    """All messages about one item.
+
+    >>> choice = Choice("blank", "The tea was BLANK.", (Option("stereotype", "hot"), Option("anti-stereotype", "iced")))
+    >>> print(prompts_for("tea", "en", choice, Design())[1].question.prompt)
+    Which option fits the blank best?
+    <BLANKLINE>
+    The tea was ____.
+    <BLANKLINE>
+    A. iced
+    B. hot
+    <BLANKLINE>
+    Answer with the letter of one option only.
+    """
+    told = wordings_for(language, choice.task)
+    return [
+        _prompt(item, choice, arrangement, told, sample)
+        for arrangement in design.arrangements(len(choice.options), len(told.wordings))
+        for sample in range(samples)
+    ]
+
+
+def _prompt(item: str, choice: Choice, arrangement: Arrangement, told: LanguageWordings, sample: int) -> Prompt:
+    wording = told.wordings[arrangement.wording]
+    offered = (*choice.options, Option(NEUTRAL, told.neutral)) if arrangement.neutral else choice.options
+    shown = tuple(Option(offered[at].role, wording.name(offered[at])) for at in arrangement.order)
+    labels = LABELS[: len(shown)]
+    question = ChatQuestion(wording.text(choice.context, shown, labels), labels, sample)
+    return Prompt(item, arrangement, question, shown, told.language)

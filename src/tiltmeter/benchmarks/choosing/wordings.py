@@ -1,0 +1,117 @@
+"""The wordings of instructions, and the words by which replies are read, from `languages/xx.toml`.
+
+    neutral     the text of the neutral option
+    closing     the last line of each wording
+    blank, follows, pair, speaker
+                for each task the first line of each wording; a table where a wording has a form of its own for the
+                context, or names of its own for the options, by role
+    letters     letters that count options in the language's script; understood, not shown
+    replies     words that come before an answer or a label, that negate, that count, and that refuse
+
+A task without wordings in the language of an item is asked in English.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.questions import Option, Task
+
+ENGLISH = "en"
+_CONTEXT = "{context}"
+_GAP = "____"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One wording of a task: question, form of the context, closing line; `names` are texts of options by role."""
+
+    question: str
+    closing: str
+    context: str = _CONTEXT
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, context: str, options: Sequence[Option], labels: Sequence[str]) -> str:
+        """The message with labelled options."""
+        listed = "\n".join(f"{label}. {self.name(option)}" for label, option in zip(labels, options, strict=True))
+        shown = self.context.replace(_CONTEXT, context.replace(BLANK, _GAP)) if context else ""
+        return "\n\n".join(filter(None, (self.question, shown, listed, self.closing)))
+
+    def name(self, option: Option) -> str:
+        """The text of an option in this wording."""
+        return self.names.get(option.role, option.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyWords:
+    """The words of a language by which a reply is read; see `languages/en.toml`."""
+
+    answer: tuple[str, ...] = ()
+    option: tuple[str, ...] = ()
+    copula: tuple[str, ...] = ()
+    negation: tuple[str, ...] = ()
+    refusal: tuple[str, ...] = ()
+    ordinals: tuple[tuple[str, ...], ...] = ()
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageWordings:
+    """The wordings of a task in a language. `language` is English where the language asked for has none."""
+
+    language: str
+    neutral: str
+    wordings: tuple[Wording, ...]
+
+
+def wordings_for(language: str, task: Task) -> LanguageWordings:
+    """The wordings of a task in a language, or in English.
+
+    >>> [wordings_for(code, "pair").language for code in ("de", "eo")]
+    ['de', 'en']
+    """
+    table = _tables().get(language, {})
+    if task not in table:
+        language, table = ENGLISH, _tables()[ENGLISH]
+    wordings = [_wording(entry, closing) for entry, closing in zip(table[task], table["closing"], strict=True)]
+    return LanguageWordings(language, str(table["neutral"]), tuple(wordings))
+
+
+def languages() -> tuple[str, ...]:
+    """The languages with wordings."""
+    return tuple(_tables())
+
+
+@cache
+def reply_words(language: str) -> ReplyWords:
+    """The words of a language and of English: a model may answer in English whatever it is asked in."""
+    tables = [_tables()[code] for code in dict.fromkeys((language, ENGLISH)) if code in _tables()]
+    lists = {
+        name: tuple(dict.fromkeys(word for table in tables for word in table["replies"].get(name, ())))
+        for name in ("answer", "option", "copula", "negation", "refusal")
+    }
+    counts = [table["replies"].get("ordinals", []) for table in tables]
+    ordinals = tuple(
+        tuple(word for words in counts if len(words) > place for word in words[place])
+        for place in range(max(map(len, counts)))
+    )
+    letters = tuple(letter for table in tables for letter in table.get("letters", ()))
+    return ReplyWords(**lists, ordinals=ordinals, letters=letters)
+
+
+def _wording(entry: str | Mapping[str, str], closing: str) -> Wording:
+    if isinstance(entry, str):
+        return Wording(entry, closing)
+    names = {role: text for role, text in entry.items() if role not in ("question", "context")}
+    return Wording(entry["question"], closing, entry.get("context", _CONTEXT), names)
+
+
+@cache
+def _tables() -> dict[str, dict[str, Any]]:
+    folder = files("tiltmeter.benchmarks.choosing") / "languages"
+    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name)
+    return {path.name.removesuffix(".toml"): tomllib.loads(path.read_text(encoding="utf-8")) for path in paths}

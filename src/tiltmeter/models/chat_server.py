@@ -1,0 +1,165 @@
+"""Chat models behind a server: `/chat/completions` as OpenAI, vLLM and many others serve it."""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.client import Client, Request
+from tiltmeter.models.endpoint import MISSING, api_key
+from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.questions import ChatQuestion, Reply, Sampling
+
+# Tokens that frame a message.
+_FRAME = 12
+_CHARACTERS_PER_TOKEN = 3.0
+_LATIN = re.compile(r"[\u0000-\u024f]")
+
+
+@dataclass(kw_only=True)
+class ServedChat:
+    """A served chat model (see `tiltmeter.models.protocol.ChatModel`)."""
+
+    name: str
+    served: str
+    client: Client
+    requests_sent: int = field(default=0, init=False)
+    _called: set[str] = field(default_factory=set, init=False)
+    # What the server calls the limit of new tokens, and how many log-probabilities it gives.
+    _limit: str = field(default="max_tokens", init=False)
+    _top: int = field(default=20, init=False)
+
+    def chat_fingerprint(self, sampling: Sampling) -> str:
+        """The address, the served model and the settings of sampling: a server tells no more of itself."""
+        identity = ["chat server", self.client.public_address, self.served, *_settings(sampling)]
+        return hashlib.sha256("\n".join(identity).encode()).hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        return {
+            "kind": "chat",
+            "endpoint": self.client.public_address,
+            "served": self.served,
+            "called": sorted(self._called),
+            "requests": self.requests_sent,
+        }
+
+    def tokens(self, prompt: str) -> int:
+        """An estimate that is rather high: three Latin letters, or one of another script, are a token."""
+        latin = len(_LATIN.findall(prompt))
+        return _FRAME + math.ceil(latin / _CHARACTERS_PER_TOKEN) + len(prompt) - latin
+
+    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+        """The replies as they come. The first question is sent alone, to learn what the server understands."""
+        if not questions:
+            return
+        first = [(0, self._first(questions[0], sampling))]
+        others = self.client.replies(self._request(question, sampling) for question in questions[1:])
+        for index, reply in chain(first, ((index + 1, reply) for together in others for index, reply in together)):
+            self.requests_sent += 1
+            read = self._read(reply, sampling)
+            self._called |= {read.model} - {""}
+            yield index, read
+
+    def close(self) -> None:
+        """Nothing is kept open between requests."""
+
+    def _first(self, question: ChatQuestion, sampling: Sampling) -> Any:
+        while True:
+            try:
+                return self.client.ask(self._request(question, sampling))
+            except ModelError as refusal:
+                if not self._relax(str(refusal)):
+                    raise
+
+    def _relax(self, message: str) -> bool:
+        """Ask in another way from now on, if the server's message says that it takes no such request."""
+        if "max_completion_tokens" in message and self._limit == "max_tokens":
+            self._limit = "max_completion_tokens"
+            return True
+        if "top_logprobs" in message and self._top == 20:
+            self._top = 5
+            return True
+        return False
+
+    def _request(self, question: ChatQuestion, sampling: Sampling) -> Request:
+        body: dict[str, Any] = {
+            "model": self.served,
+            "messages": [{"role": "user", "content": question.prompt}],
+            "temperature": sampling.temperature,
+            self._limit: sampling.max_tokens,
+        }
+        if sampling.probabilities:
+            # Some servers give log-probabilities after dividing by the temperature.
+            body |= {"temperature": 1, self._limit: 1, "logprobs": True, "top_logprobs": self._top}
+        elif sampling.temperature:
+            body["seed"] = question.sample
+        return Request("/chat/completions", body)
+
+    def _read(self, reply: Any, sampling: Sampling) -> Reply:
+        try:
+            choice = reply["choices"][0]
+            message = choice["message"]
+            text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+            tokens = _first_tokens(choice) if sampling.probabilities else ()
+            usage = reply.get("usage") or {}
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ModelError(
+                f"The server at {self.client.public_address} does not reply as /chat/completions does; check the "
+                "address."
+            ) from error
+        if sampling.probabilities and not tokens:
+            raise ModelError(
+                f"The server at {self.client.public_address} gives no log-probabilities of its answers (`logprobs`); "
+                "leave out --protocol choice-probabilities."
+            )
+        return Reply(
+            text or refusal,
+            refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
+            first_tokens=tokens,
+            tokens_in=_count(usage.get("prompt_tokens")),
+            tokens_out=_count(usage.get("completion_tokens")),
+            model=str(reply.get("model") or ""),
+        )
+
+
+def _settings(sampling: Sampling) -> list[str]:
+    if sampling.probabilities:
+        return ["probabilities"]
+    return [f"temperature {sampling.temperature:g}", f"max_tokens {sampling.max_tokens}"]
+
+
+def _text(content: Any) -> str:
+    """The text of a message, which may come in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""
+
+
+def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """The most probable first tokens of the answer; a value that stands for a probability of zero is left out."""
+    entries = (choice.get("logprobs") or {}).get("content") or []
+    if not entries:
+        return ()
+    tops = entries[0].get("top_logprobs") or [entries[0]]
+    return tuple((str(top["token"]), float(top["logprob"])) for top in tops if float(top["logprob"]) > MISSING)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def open_chat_server(served: str, address: str, options: ModelOptions) -> ServedChat:
+    """The model of a name such as `chat:MODEL@http://host:8000/v1`."""
+    client = Client(
+        address,
+        key=api_key(),
+        concurrency=options.concurrency,
+        per_minute=options.per_minute,
+        timeout=options.timeout,
+    )
+    return ServedChat(name=f"chat:{served}@{client.public_address}", served=served, client=client)

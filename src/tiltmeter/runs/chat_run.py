@@ -1,0 +1,266 @@
+"""One chat model in a run: from portions to messages, replies, outcomes and scores."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import pandas as pd
+import pyarrow as pa
+
+from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks.benchmark import CannotAsk
+from tiltmeter.benchmarks.choosing.design import Design
+from tiltmeter.benchmarks.choosing.parsing import REFUSAL, parse
+from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
+from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
+from tiltmeter.engine.execute import Progress
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import Item, form_named
+from tiltmeter.models.protocol import ChatModel
+from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
+from tiltmeter.runs.asking import Asking, family_of
+from tiltmeter.runs.budget import Budget, ChatOptions, Spending
+from tiltmeter.runs.model_run import ModelRun
+from tiltmeter.runs.portions import UNDIVIDED, Portion
+from tiltmeter.runs.score_tables import score_table
+
+FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
+PROTOCOLS = (FORCED_CHOICE, PROBABILITIES)
+# What a run of language models asks for by default.
+_DEFAULT = "published"
+MEASURES = "choices"
+
+# Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
+ANSWERS_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item")),
+        ("wording", pa.int64()),
+        ("order", pa.string()),
+        ("neutral", pa.bool_()),
+        ("sample", pa.int64()),
+        ("outcome", pa.string()),
+        ("shares", pa.list_(pa.float64())),
+        ("reply", pa.string()),
+    ]
+)
+
+Watching = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A portion with the messages about its items."""
+
+    portion: Portion
+    protocol: str
+    items: dict[str, Item]
+    prompts: list[Prompt]
+
+
+def ask_chat(
+    model: ChatModel,
+    portions: Sequence[Portion],
+    *,
+    protocol: str,
+    perturb: str | None,
+    options: ChatOptions,
+    store: ReplyStore,
+    watch: Watching,
+    tell: Callable[[str], None],
+) -> ModelRun:
+    """Ask a chat model about all portions. Replies that are stored are not asked for again."""
+    protocol = _known(protocol)
+    sampling = options.sampling(probabilities=protocol == PROBABILITIES)
+    run = ModelRun()
+    asked = list(_asked(run, model.name, portions, protocol, perturb, options, sampling))
+    fingerprint = model.chat_fingerprint(sampling)
+    spending = Spending(options)
+    questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
+    replies = store.get(fingerprint, questions)
+    pending = [question for digest, question in questions.items() if digest not in replies]
+    if pending:
+        budget = Budget.of(model, pending, sampling, options)
+        stored = f"; {len(replies):,} answers are stored" if replies else ""
+        tell(f"{model.name}: {budget.words}{stored}.")
+        budget.refuse_beyond(options)
+    with watch(f"{model.name} (chat)") as report:
+        report(Progress(len(replies), len(questions), 0.0))
+        for index, reply in model.replies(pending, sampling):
+            digest = pending[index].digest
+            store.put(fingerprint, digest, reply)
+            replies[digest] = reply
+            spending.add(reply)
+            report(Progress(len(replies), len(questions), 0.0))
+    for entry in asked:
+        table, scores = _outcomes(model.name, entry, replies, sampling)
+        run.answers.append(table)
+        run.scores.append(scores)
+        run.askings.append(
+            Asking(
+                model=model.name,
+                **entry.portion.label(),
+                protocol=entry.protocol,
+                family=family_of("chat"),
+                kind="chat",
+                tokenizer=None,
+                unknown=0,
+                items=len(entry.items),
+            )
+        )
+    run.model = {
+        "name": model.name,
+        **model.describe(),
+        "design": "full" if options.full else "default",
+        "temperature": sampling.temperature,
+        "samples": options.samples,
+        "max_tokens": sampling.max_tokens,
+        "asked": len(pending),
+        "stored": len(questions) - len(pending),
+        **spending.to_dict(),
+        "answers": {"chat": fingerprint},
+    }
+    return run
+
+
+def _known(protocol: str) -> str:
+    if protocol in (_DEFAULT, *PROTOCOLS):
+        return FORCED_CHOICE if protocol == _DEFAULT else protocol
+    raise UsageError(f"Chat models are not asked by the protocol {protocol!r}; there is {', '.join(PROTOCOLS)}.")
+
+
+def _asked(
+    run: ModelRun,
+    model: str,
+    portions: Sequence[Portion],
+    protocol: str,
+    perturb: str | None,
+    options: ChatOptions,
+    sampling: Sampling,
+) -> Iterator[_Asked]:
+    """The portions with their messages; those that cannot be asked are entered into the run."""
+    for portion in portions:
+        try:
+            choices = _choices(portion)
+        except CannotAsk as refusal:
+            run.refused.append({"model": model, **portion.label(), "reason": str(refusal)})
+            continue
+        prompts: list[Prompt] = []
+        items: dict[str, Item] = {}
+        for item, choice in choices:
+            if (reason := _unfit(choice)) is not None:
+                run.skipped.append({"model": model, **portion.label(), "item": item.id, "reason": reason})
+                continue
+            items[item.id] = item
+            prompts += prompts_for(item.id, portion.language, choice, Design(options.full), options.samples)
+        if not prompts:
+            continue
+        case = [perturb or "", options.case(sampling)]
+        if prompts[0].language != portion.language:
+            case.append("instructions in English")
+            location = f"{portion.name}/{portion.part}:{portion.language}"
+            run.notes.append(f"{location} was asked in English: there are no instructions in its language yet.")
+        told = ", ".join(filter(None, case))
+        yield _Asked(portion, f"{protocol}/{told}" if told else protocol, items, prompts)
+
+
+def _choices(portion: Portion) -> list[tuple[Item, Choice]]:
+    make = benchmark_for(portion.form).choice
+    if make is None:
+        raise CannotAsk(f"Items of the form {portion.form} cannot be put as a choice between options to a chat model.")
+    if portion.part != UNDIVIDED and form_named(portion.form).part_of(portion.items[0]) is None:
+        raise CannotAsk(
+            f"The part {portion.part} is a way to ask for likelihoods; a chat model is asked about {portion.name} as a "
+            "whole."
+        )
+    choices = [(item, make(item)) for item in portion.items]
+    for _, choice in choices:
+        if choice.task not in get_args(Task):
+            raise CannotAsk(
+                f"Its benchmark sets the task {choice.task!r}, for which there are no instructions; there is "
+                f"{', '.join(get_args(Task))}."
+            )
+    return choices
+
+
+def _unfit(choice: Choice) -> str | None:
+    """Why an item cannot be asked; None if it can."""
+    texts = [option.text.strip().casefold() for option in choice.options]
+    if not all(texts):
+        return "one of its options is empty"
+    return "two of its options have the same text" if len(set(texts)) < len(texts) else None
+
+
+def _outcomes(
+    model: str, entry: _Asked, replies: dict[bytes, Reply], sampling: Sampling
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of answers of a portion, and its table of scores."""
+    rows: list[dict[str, Any]] = []
+    by_item: dict[str, list[ItemAnswer]] = {}
+    for prompt in entry.prompts:
+        reply = replies[prompt.question.digest]
+        answer, outcome = _read(prompt, reply, entry.portion.language, sampling)
+        by_item.setdefault(prompt.item, []).append(answer)
+        rows.append(
+            {
+                "model": model,
+                **entry.portion.label(),
+                "protocol": entry.protocol,
+                "item": prompt.item,
+                "wording": prompt.arrangement.wording + 1,
+                "order": ", ".join(option.role for option in prompt.options),
+                "neutral": prompt.arrangement.neutral,
+                "sample": prompt.question.sample + 1,
+                "outcome": outcome,
+                "shares": list(answer.shares),
+                "reply": _shown(prompt.question, answer) if sampling.probabilities else reply.text,
+            }
+        )
+    scores = score_table(
+        model,
+        entry.portion,
+        entry.protocol,
+        (
+            (entry.items[item], role, role, score)
+            for item, answers in by_item.items()
+            for role, score in item_scores(answers)
+        ),
+    )
+    return pd.DataFrame(rows, columns=ANSWERS_SCHEMA.names), scores
+
+
+def _read(prompt: Prompt, reply: Reply, language: str, sampling: Sampling) -> tuple[ItemAnswer, str]:
+    """The answer of a reply, and its outcome: the role of the chosen option, refusal or unparseable."""
+    roles = tuple(option.role for option in prompt.options)
+    if sampling.probabilities:
+        shares = label_shares(prompt.question.labels, reply)
+        best = max(range(len(shares)), key=shares.__getitem__)
+        outcome = roles[best] if shares[best] > 0 else "unparseable"
+        return ItemAnswer(prompt.arrangement, roles, shares), outcome
+    texts = [option.text for option in prompt.options]
+    read = REFUSAL if reply.refused else parse(reply.text, texts, prompt.question.labels, language)
+    shares = tuple(float(place == read.place) for place in range(len(roles)))
+    answer = ItemAnswer(prompt.arrangement, roles, shares, read.kind == "refusal")
+    return answer, read.kind if read.place is None else roles[read.place]
+
+
+def label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
+    """The probability of each label as the first token, with or without a space and brackets.
+
+    >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
+    >>> label_shares(["A", "B"], reply)
+    (0.625, 0.25)
+    """
+    shares = dict.fromkeys(labels, 0.0)
+    for token, log_probability in reply.first_tokens:
+        label = token.strip().strip("()[]*\"'.:")
+        if label in shares:
+            shares[label] += math.exp(log_probability)
+    total = max(1.0, sum(shares.values()))  # rounding
+    return tuple(share / total for share in shares.values())
+
+
+def _shown(question: ChatQuestion, answer: ItemAnswer) -> str:
+    return ", ".join(f"{label} {share:.3f}" for label, share in zip(question.labels, answer.shares, strict=True))

@@ -1,0 +1,85 @@
+"""The report on a run of a chat model: verdicts, and the raw replies of every item."""
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.chat_served import MadeChat, biased, first
+from tests.reports.chromium import chromium, why_not
+from tests.runs.chosen import association_file, gest_file, pairs_file
+from tiltmeter import evaluate
+from tiltmeter.reports.html import make_report
+from tiltmeter.runs import Result
+
+
+def unpacked(page: str) -> dict[str, Any]:
+    packed = page.split('id="packed">')[1].split("<")[0]
+    content: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return content
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Result:
+    def policy(prompt: str, sample: int = 0) -> str:
+        if "\nA. a man" in prompt or "\nA. he" in prompt:
+            return "<b>A</b> I guess\u202e"
+        return first(prompt) if "said." in prompt or "say this" in prompt else biased(0.8)(prompt, sample)
+
+    files = [association_file(tmp_path, 8), pairs_file(tmp_path, 6), gest_file(tmp_path, 16)]
+    return evaluate(MadeChat(policy), files)
+
+
+def test_replies_are_packed_with_their_items(result: Result) -> None:
+    page, _ = make_report([("chat", result)])
+    content = unpacked(page)
+    by_name = {re.sub(r"-\d.*", "", packed["benchmark"]): packed for packed in content["sets"]}
+    association = by_name["association"]
+    assert association["roles"] == ["stereotype", "anti-stereotype", "unrelated"]
+    assert (association["unit"], association["models"]) == ("choices", ["chat:made"])
+    _, text, direction, _, (shares, replies) = association["items"][0]
+    assert content["texts"][text][1:] == ["towards0", "against0", "nonsense0"]
+    assert direction == 1
+    assert sum(shares) == pytest.approx(1.0, abs=1e-3)
+    assert len(replies) == 6
+    asked, reply = replies[0]
+    assert content["words"][asked].startswith("wording 1, stereotype, anti-stereotype, unrelated: ")
+    assert content["texts"][reply][0] in ("A", "B", "C")
+    assert by_name["pairs"]["sides"] == ["more", "less"]
+    gest = by_name["gest"]
+    assert gest["roles"] == ["masculine", "feminine"]
+    assert sorted({item[2] for item in gest["items"]}) == [-1, 1]
+    texts = {content["texts"][reply][0] for item in gest["items"] for _, reply in item[4][1]}
+    assert "<b>A</b> I guess⟨U+202E⟩" in texts
+
+
+def test_verdicts_and_definitions_are_in_the_page(result: Result) -> None:
+    page, figures = make_report([("chat", result)])
+    for measure in ("chosen stereotype", "sense chosen", "coverage", "position effect", "agreement between wordings"):
+        assert measure in page
+    assert "not interpretable" in page  # GEST: always the first option
+    assert figures
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+def test_replies_are_shown_by_a_browser(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(make_report([("chat", result)])[0], encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_context().new_page()
+        messages: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.goto(path.as_uri())
+        page.click("#open-items")
+        page.wait_for_selector(".item")
+        page.click(".item details summary")
+        assert page.locator(".item .replies").first.locator("li").count() == 6
+        assert "wording 1" in page.locator(".item .replies").first.inner_text()
+        assert page.locator(".item .badge").first.inner_text().endswith(("towards", "against", "even"))
+        assert messages == []

@@ -1,0 +1,67 @@
+"""Made items whose options say which role they have, for made chat models."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def association_file(folder: Path, n: int = 40, language: str = "en", targets: int = 20) -> str:
+    """A file of `n` items about `targets` targets; options are called towards, against and nonsense."""
+    return _written(
+        folder / f"association-{n}.{language}.jsonl",
+        [
+            {
+                "id": f"i-{number}",
+                "part": "intrasentence",
+                "language": language,
+                "bias_type": ("gender", "profession")[number % 2],
+                "target": f"target {number % targets}",
+                "context": f"The target {number % targets} of number {number} was BLANK.",
+                "candidates": {
+                    "stereotype": f"towards{number}",
+                    "anti-stereotype": f"against{number}",
+                    "unrelated": f"nonsense{number}",
+                },
+            }
+            for number in range(n)
+        ],
+    )
+
+
+def pairs_file(folder: Path, n: int = 40, language: str = "en") -> str:
+    """A file of `n` pairs of sentences."""
+    return _written(
+        folder / f"pairs-{n}.{language}.jsonl",
+        [
+            {
+                "id": f"p-{number}",
+                "language": language,
+                "bias_type": "gender",
+                "direction": "stereo",
+                "more": f"This sentence number {number} is towards it.",
+                "less": f"This sentence number {number} is against it.",
+            }
+            for number in range(n)
+        ],
+    )
+
+
+def gest_file(folder: Path, n: int = 64) -> str:
+    """A file of `n` sentences for the sixteen stereotypes; each names the gender of its stereotype."""
+    return _written(
+        folder / f"gest-{n}.jsonl",
+        [
+            {
+                "id": f"g-{number}",
+                "language": "en",
+                "stereotype": number % 16 + 1,
+                "sentence": f"I did {'male' if number % 16 >= 7 else 'female'} thing number {number}.",
+            }
+            for number in range(n)
+        ],
+    )
+
+
+def _written(path: Path, items: list[dict[str, Any]]) -> str:
+    path.write_text("\n".join(json.dumps(item) for item in items), encoding="utf-8")
+    return str(path)
