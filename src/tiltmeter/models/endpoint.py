@@ -120,6 +120,7 @@ class EndpointModel:
             "dialect": self.dialect.scheme,
             "served": self.about.get("id", self.served),
             "tokenizer": self.tokenizer_name,
+            "chat_template": self.text.has_chat_template,
             "noise": self.noise,
             "requests": self.requests_sent,
         }

@@ -20,12 +20,13 @@ from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.models.opening import Given, left_out, listed, opened
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.protocol import CHAT_TEMPLATE, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
+from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 
@@ -57,6 +58,10 @@ def evaluate(
     trust_remote_code: bool = False,
     plain: bool = False,
     tokenizer: str | None = None,
+    quantize: str | None = None,
+    split: bool = False,
+    max_memory: Mapping[str, str] | None = None,
+    chat_template: bool = False,
     concurrency: int = 16,
     per_minute: int | None = None,
     timeout: float = 300.0,
@@ -67,17 +72,20 @@ def evaluate(
 ) -> Result:
     """Measure the bias of models towards stereotypes.
 
-    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`; a loaded transformers model with its
-    tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names benchmarks:
-    `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many items of each
-    part and language, the same ones in every language. `perturb` applies a perturbation to every item (pairs:
-    `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `out` is a folder to write
-    the run to.
+    `models` are folders, .gguf files, hub ids (`id@revision`), adapters, `BASE+ADAPTER` or `embedded`; a loaded
+    transformers model with its tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names
+    benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
+    items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
+    (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `out` is a folder to
+    write the run to.
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
     and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
     all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a
-    tokenizer other than the model's own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
+    tokenizer other than the model's own. `quantize` is `8bit` or `4bit`. `split` divides a model over all GPUs, main
+    memory and disk, which is also done if it does not fit on one device; `max_memory`, such as `{"0": "10GiB", "cpu":
+    "4GiB"}`, limits what it takes of each. `chat_template` puts every text into the model's chat template, which is a
+    protocol of its own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
     is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
@@ -94,6 +102,10 @@ def evaluate(
         cache=cache_dir(),
         plain=plain,
         tokenizer=tokenizer,
+        quantize=quantize,
+        split=split,
+        max_memory=max_memory,
+        chat_template=chat_template,
         concurrency=concurrency,
         per_minute=per_minute,
         timeout=timeout,
@@ -122,6 +134,10 @@ def evaluate(
         request["plain"] = True
     if tokenizer is not None:
         request["tokenizer"] = tokenizer
+    if quantize is not None:
+        request["quantize"] = quantize
+    if chat_template:
+        request["chat_template"] = True
     if margins := read_margins(margins):
         request["margins"] = margins
     # The name of a model object does not identify it, so its fingerprint is part of the request.
@@ -135,13 +151,15 @@ def evaluate(
     scores: list[pd.DataFrame] = []
     model_entries, refused, skipped = [], [], []
     askings: list[Asking] = []
+    suffixes = [name for name in (perturb, CHAT_TEMPLATE if chat_template else None) if name]
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, running(left_out(plain=plain)):
         for source in requested:
             with opened(source, options) as model:
                 asked = []
                 for portion, benchmark in _in_parts(chosen, model.kinds[0]):
                     try:
-                        asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, perturb)))
+                        asked_portion = _ask(model, portion, benchmark, protocol, suffixes)
+                        asked.append(_AskedPortion(portion, asked_portion))
                     except CannotAsk as refusal:
                         refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
                 scores += _scores(model, asked, answers, watch)
@@ -183,6 +201,7 @@ def evaluate(
             asked=to_dicts(askings),
             refused=refused,
             skipped=skipped,
+            notes=model_notes(model_entries),
             margins=margins,
             seconds=time.monotonic() - began,
         ),
@@ -239,10 +258,10 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
+def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str]) -> Asked:
+    """The questions of a portion; `suffixes` are added to the name of the protocol."""
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
-    if perturb is not None:
-        asked.protocol += f"/{perturb}"
+    asked.protocol = "/".join([asked.protocol, *suffixes])
     max_length = model.max_length
     if max_length is None:
         return asked
