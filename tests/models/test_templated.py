@@ -6,17 +6,20 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import decoders
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import CAUSAL, made, saved
-from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
+from tests.models.tiny_tokenizers import word_level
 from tests.support.command import command
-from tiltmeter.errors import ModelError
+from tiltmeter.api import compare
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.in_memory import in_memory
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.opening import open_given
 from tiltmeter.models.protocol import Model, ModelOptions
 from tiltmeter.models.templated import USER_TURN, TemplatedModel
+from tiltmeter.questions import Question
 from tiltmeter.runs import evaluate
 
 TEMPLATE = "<s>{% for turn in messages %}{{ turn.role }}: {{ turn.content }} . {% endfor %}"
@@ -99,22 +102,19 @@ def test_a_comparison_of_both_ways_warns(
     assert "Compared across protocols" in "".join(capsys.readouterr())
 
 
-def test_the_space_in_front_of_a_word(tmp_path: Path) -> None:
-    """A template that ends with a space, and a tokenizer that gives the space to the word after it."""
-    tokenizer = byte_level()
-    tokenizer.backend_tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.chat_template = "<s>{% for turn in messages %}[{{ turn.content }}] {% endfor %}"
-    model = in_memory(made(_wide), tokenizer)
-    assert not isinstance(model.text.encode(["gentle"])[0].ids, str)
-    templated = TemplatedModel(model)
-    # Without a space in front the word has other tokens, which are those that are asked about.
-    assert templated.describe()["chat_template"]["text in front of each item"].endswith("] [")
-
-
-def _wide() -> Any:
-    import transformers as t
-
-    return t.GPT2LMHeadModel(t.GPT2Config(vocab_size=300, n_embd=16, n_layer=1, n_head=2, n_positions=64))
+def test_the_space_in_front_of_a_word() -> None:
+    """SentencePiece gives the space at the end of a template to the text after it, so it is not asked about twice."""
+    words = ["<s>", "▁user:", "▁assistant:", "▁Write", "▁a", "▁sentence.", "▁The", "▁nurse"]
+    backend = Tokenizer(models.WordLevel({word: i for i, word in enumerate(["<unk>", *words])}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", bos_token="<s>")
+    tokenizer.chat_template = "{% for turn in messages %}{{ turn.role }}: {{ turn.content }} {% endfor %}"
+    inside = TemplatedModel(in_memory(made(CAUSAL["gpt2"]), tokenizer))
+    (text,) = inside.text.encode_whole(["The nurse"])
+    asked = inside.inside(Question(text.ids, ((0, text.ids[1]), (1, text.ids[2]))))
+    whole = tokenizer(f"user: {USER_TURN} assistant: The nurse", add_special_tokens=False)["input_ids"]
+    assert asked.ids == tuple(whole)
+    assert asked.wanted == ((len(whole) - 3, whole[-2]), (len(whole) - 2, whole[-1]))
 
 
 def test_the_longest_text_is_shorter_by_the_template(instruct: str) -> None:
@@ -132,6 +132,7 @@ def test_the_longest_text_is_shorter_by_the_template(instruct: str) -> None:
     [
         ("{{ raise_exception('no such turn') }}", r"The chat template of \S+ cannot be used: no such turn"),
         ("<s>{{ messages[0].content }}", r"leaves out the assistant's turn"),
+        ("{% for turn in messages %}x{{ turn.content }}{% endfor %}", r"splits a text differently inside its chat"),
         (None, r"has no chat template; leave out --chat-template"),
     ],
 )
@@ -147,4 +148,12 @@ def test_a_masked_model_is_refused(
     assert command(monkeypatch, "run", masked, "--on", "starter-pairs:en", "--chat-template") == 2
     error = capsys.readouterr().err
     assert re.search(r"is a masked model: --chat-template is for causal models", error), error
-    assert word_piece().chat_template is None
+
+
+def test_a_templated_model_and_one_of_another_kind(instruct: str, masked: str, tmp_path: Path) -> None:
+    """Across kinds, where only the families of protocols have to be equal, the template still counts."""
+    one = evaluate(masked, "starter/intrasentence:en", limit=20)
+    inside = evaluate(instruct, "starter/intrasentence:en", limit=20, chat_template=True)
+    with pytest.raises(UsageError, match="asked by different protocols"):
+        compare([one, inside], across=["kinds"])
+    assert "Compared across protocols" in " ".join(compare([one, inside], across=["kinds", "protocols"]).notes)
