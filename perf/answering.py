@@ -1,4 +1,4 @@
-"""What share of the matrix rate is reached while answering: from planned batches to numbers, without the text side.
+"""The share of the matrix rate reached while answering: from planned batches to numbers, without tokenization.
 
 python -m perf.answering --workload stereoset-intra --model bert-29k --device cuda --dtype bfloat16
 """
@@ -18,7 +18,7 @@ from tiltmeter.engine.rows import Batch
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Answer the same batches several times, after a first time that does not count."""
+    """Answer the same batches several times, after an untimed first time."""
     prepared = prepare(options)
     model, kind, questions = prepared.model, prepared.kind, prepared.questions
     answerer = model.answerer(kind)
@@ -50,7 +50,7 @@ def _answer(answerer: BatchAnswerer, batches: Sequence[Batch]) -> None:
 
 
 def _tokens(batches: Sequence[Batch]) -> int:
-    """How many tokens are sent, padding left aside; a source once in each batch."""
+    """The number of tokens sent without padding; a source counts once per batch."""
     return sum(
         sum(len(row.ids) for row in batch) + sum(map(len, {source for row in batch for source in row.sources}))
         for batch in batches
@@ -58,7 +58,7 @@ def _tokens(batches: Sequence[Batch]) -> int:
 
 
 def main() -> None:
-    """Measure, print, and write the record."""
+    """Measure, print the results, and write the record."""
     command = parser("The share of the matrix rate that is reached while answering.")
     command.add_argument("--repeats", type=int, default=7)
     options = command.parse_args()

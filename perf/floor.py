@@ -1,9 +1,8 @@
-"""The floor: how many floating-point operations the questions cost at the very least.
+"""The floor: the minimum number of floating-point operations that the questions need.
 
-Counted is what a transformer cannot do without: every distinct token in its context once through the weights of the
-layers, attention to what it sees, and the vocabulary once at each distinct position that is read. Not counted are
-embeddings, norms, activations and softmaxes, which are no matrix work, nor anything on the text side. Two operations
-(multiply, add) for each weight and token.
+Counted are the weights of the layers and attention for every distinct token in its context, and the vocabulary
+projection for every distinct position that is read. Not counted are embeddings, norms, activations and softmaxes,
+which are not matrix products, and tokenization. Each weight and token takes two operations (multiply, add).
 """
 
 from collections import defaultdict
@@ -19,12 +18,12 @@ from tiltmeter.questions import Kind, Question, Want
 
 @dataclass(slots=True)
 class Weights:
-    """How many weights meet each token, by where they stand in the model."""
+    """The number of weights applied to each token, by their place in the model."""
 
-    layers: int = 0  # the only stack of a model, or an encoder-decoder's encoder
-    decoder: int = 0  # an encoder-decoder's decoder
-    across: int = 0  # of the decoder, but applied to the source: keys and values of its cross-attention
-    before_vocabulary: int = 0  # at positions that are read: what stands between layers and vocabulary, or a pooler
+    layers: int = 0  # of the only stack of a model, or of the encoder
+    decoder: int = 0
+    across: int = 0  # keys and values of the decoder's cross-attention, applied to the source
+    before_vocabulary: int = 0  # between layers and vocabulary, or of a pooler: applied at positions that are read
     vocabulary: int = 0
     width: int = 0  # of attention, all heads together
     depth: int = 0  # layers in a stack
@@ -32,7 +31,7 @@ class Weights:
 
 
 def floor_flops(questions: Iterable[Question], kind: Kind, module: nn.Module) -> float:
-    """The operations that must be done to answer the questions."""
+    """The minimum number of operations to answer the questions."""
     weights = count_weights(module)
     attention = 4 * weights.width * weights.depth  # two products, each two operations, for each pair of tokens
     flops = 0.0
@@ -54,31 +53,31 @@ def floor_flops(questions: Iterable[Question], kind: Kind, module: nn.Module) ->
 
 
 def _head_flops(questions: Iterable[Question], kind: Kind, weights: Weights) -> float:
-    """The vocabulary once at each position; only the wanted rows of it where no normaliser is needed."""
+    """The vocabulary projection once per position; only the wanted tokens if no normaliser is needed."""
     normalised: set[tuple] = set()
     tokens: dict[tuple, set[int]] = defaultdict(set)
     for question in questions:
         for position, token in question.wanted:
-            # A masked model's state depends on the whole input, a causal one's on what stands before it.
+            # The state of a masked model depends on the whole input, that of a causal one on what precedes it.
             context = question.ids if kind in ("masked", "next-sentence") else question.ids[: position + 1]
-            place = (context, question.source, question.segments, position)
-            tokens[place].add(token)
+            read = (context, question.source, question.segments, position)
+            tokens[read].add(token)
             if question.want is not Want.LOGIT:
-                normalised.add(place)
+                normalised.add(read)
     flops = 2.0 * weights.before_vocabulary * len(tokens) + 2.0 * weights.vocabulary * len(normalised)
-    return flops + sum(2.0 * weights.hidden * len(found) for place, found in tokens.items() if place not in normalised)
+    return flops + sum(2.0 * weights.hidden * len(wanted) for read, wanted in tokens.items() if read not in normalised)
 
 
 def _read_part(question: Question) -> tuple[int, ...]:
-    """What stands after the last position that is read cannot change what is read there."""
+    """The input up to the last position that is read; what follows cannot change the numbers."""
     return question.ids[: 1 + max(position for position, _ in question.wanted)]
 
 
 def _as_trie(inputs: Iterable[Sequence[int]]) -> tuple[int, int]:
-    """Distinct prefixes of some inputs, and the sum of their lengths: how many tokens each last token sees."""
+    """The number of distinct prefixes of the inputs, and the sum of their lengths (tokens attended to)."""
     tokens = seen = 0
     last: Sequence[int] = ()
-    for ids in sorted(set(inputs)):  # inputs with a common prefix become neighbours
+    for ids in sorted(set(inputs)):  # inputs with a common prefix are neighbours
         shared = 0
         while shared < min(len(last), len(ids)) and last[shared] == ids[shared]:
             shared += 1
@@ -89,14 +88,14 @@ def _as_trie(inputs: Iterable[Sequence[int]]) -> tuple[int, int]:
 
 
 def count_weights(module: nn.Module) -> Weights:
-    """Sort the weights of all matrices by where they stand."""
+    """Count the weights of all matrices by their place in the model."""
     config: Any = module.config
     heads = config.num_attention_heads
     head_width = getattr(config, "head_dim", None) or getattr(config, "d_kv", None) or config.hidden_size // heads
     weights = Weights(width=heads * head_width, depth=config.num_hidden_layers, hidden=config.hidden_size)
     vocabulary = module.get_output_embeddings() if hasattr(module, "get_output_embeddings") else None
     decoder = set(module.get_decoder().modules()) if config.is_encoder_decoder else set()
-    in_layers = {part for found in module.modules() if isinstance(found, nn.ModuleList) for part in found.modules()}
+    in_layers = {part for stack in module.modules() if isinstance(stack, nn.ModuleList) for part in stack.modules()}
     for name, part in module.named_modules():
         if not isinstance(part, nn.Linear | Conv1D):
             continue

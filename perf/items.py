@@ -1,4 +1,4 @@
-"""The items of a workload: a sample of a data set, or Tiltmeter's own sentences varied to any number."""
+"""The items of a workload: a sample of a data set, or the starter set extended with variants to any number."""
 
 import random
 import re
@@ -23,24 +23,24 @@ _SEED = 20230
 def load_items(source: str, part: str | None, count: int) -> list[Item]:
     """`count` items in the order of their file.
 
-    `source` is the name of a data set or the path of a JSONL file. Languages are taken in turn until there are
-    enough; a starter set, which is small, is then varied.
+    `source` is the name of a data set or the path of a JSONL file. Languages are added one by one until there are
+    enough items; a starter set, which is small, is then extended with variants.
     """
-    found: list[Item] = []
+    items: list[Item] = []
     for batch in _by_language(source, part):
-        found += [_with_language_in_ids(item) for item in batch]
-        if len(found) >= count:
+        items += [_with_language_in_ids(item) for item in batch]
+        if len(items) >= count:
             break
-    if len(found) < count and source.startswith(STARTER):
-        found = _varied(found, count)
-    if len(found) < count:
-        raise SystemExit(f"{source} has {len(found)} items of this part, which is less than {count}.")
-    kept = sorted(random.Random(_SEED).sample(range(len(found)), count))
-    return [found[place] for place in kept]
+    if len(items) < count and source.startswith(STARTER):
+        items = _varied(items, count)
+    if len(items) < count:
+        raise SystemExit(f"{source} has {len(items)} items of this part, fewer than {count}; give a smaller --items.")
+    sample = sorted(random.Random(_SEED).sample(range(len(items)), count))
+    return [items[index] for index in sample]
 
 
 def texts(source: str) -> list[str]:
-    """All sentences of a data set as they are asked, of all parts and languages: what a tokenizer is trained on."""
+    """All sentences of a data set as they are asked, of all parts and languages, to train a tokenizer on."""
     return [text for batch in _by_language(source, None) for item in batch for text in _as_asked(item)]
 
 
@@ -67,7 +67,7 @@ def _as_asked(item: Item) -> list[str]:
 
 
 def _with_language_in_ids(item: Item) -> Item:
-    """Translations share the ids of the original; here items of several languages stand together."""
+    """Put the language into the ids: translations have the ids of the original, and languages are mixed here."""
     changes: dict[str, object] = {"id": f"{item.language}:{item.id}"}
     if isinstance(item, AssociationItem):
         changes["candidates"] = tuple(replace(c, id=f"{item.language}:{c.id}") for c in item.candidates)
@@ -75,11 +75,11 @@ def _with_language_in_ids(item: Item) -> Item:
 
 
 def _varied(items: Sequence[Item], count: int) -> list[Item]:
-    """The items, then the same ones with other words of their language, until there are enough.
+    """The items, followed by variants with other words of their language, until there are enough.
 
-    Lengths stay as they were, and no two items become the same or begin with the same words, so that neither
-    deduplication nor shared prefixes find more than in real items. The two sentences of a pair go on differing in the
-    words in which they do, and share all others. The sentences mean nothing; their cost is what is measured.
+    Variants have the lengths of the originals and are not equal to one another and do not start alike, so that
+    deduplication and shared prefixes save no more than with real items. The sentences of a pair differ in the same
+    words as before and share all others. The sentences are meaningless; only their cost is measured.
     """
     chance = random.Random(_SEED)
     words: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ def _varied(items: Sequence[Item], count: int) -> list[Item]:
 
 def _variant(item: Item, number: int, words: Sequence[str], chance: random.Random) -> Item:
     def other_words(text: str) -> str:
-        return re.sub(r"\w+", lambda found: BLANK if found[0] == BLANK else chance.choice(words), text)
+        return re.sub(r"\w+", lambda word: BLANK if word[0] == BLANK else chance.choice(words), text)
 
     new_id = f"{item.id}#{number}"
     match item:
@@ -119,19 +119,21 @@ def _variant(item: Item, number: int, words: Sequence[str], chance: random.Rando
         case GestItem():
             return replace(item, id=new_id, sentence=other_words(item.sentence))
         case _:
-            raise SystemExit("Items of this form are not varied yet; ask for no more than the starter set has.")
+            raise SystemExit(
+                "There are no variants of items of this form; ask for no more items than the starter set has."
+            )
 
 
 def _with_other_shared_words(more: str, less: str, words: Sequence[str], chance: random.Random) -> tuple[str, str]:
-    """Two sentences with other words, the same in both, in the places of those that both have."""
+    """Replace the words that two sentences share, by the same words in both."""
     pieces = [re.split(r"(\w+)", sentence) for sentence in (more, less)]
     blocks = SequenceMatcher(None, *pieces, autojunk=False).get_matching_blocks()
     shared = [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
     kept = {
         piece
-        for some, places in zip(pieces, zip(*shared, strict=True), strict=True)
-        for place, piece in enumerate(some)
-        if place not in places
+        for sentence, indices in zip(pieces, zip(*shared, strict=True), strict=True)
+        for index, piece in enumerate(sentence)
+        if index not in indices
     }
     others = [word for word in words if word not in kept]
     for first, second in shared:

@@ -1,4 +1,4 @@
-"""What is asked of the machine itself: its name, its matrix rate, and how much memory a process took."""
+"""Facts about the machine: its name, its matrix rate, and the peak memory of a process."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import transformers
 
-# The shapes that a base-size model's widest layer has.
+# The shape of the widest layer of a base-size model.
 _HIDDEN, _WIDE = 768, 3072
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
@@ -37,13 +37,13 @@ def _processor() -> str:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until a GPU has done what it was given."""
+    """Wait for all work on a GPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def matrix_rate(device: torch.device, dtype: torch.dtype) -> float:
-    """Operations a second of a plain matrix product of typical shapes: the best of several sizes and rounds."""
+    """Operations per second of a matrix product of typical shapes: the best of several sizes and repeats."""
     sizes, products = ((8192, 32_768, 131_072), 20) if device.type == "cuda" else ((512, 1024, 2048), 2)
     best = 0.0
     with torch.inference_mode():
@@ -61,9 +61,9 @@ def matrix_rate(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def peak_memory() -> int:
-    """The most memory this process held at once, in bytes.
+    """The peak memory of this process, in bytes.
 
-    Not `ru_maxrss` where it can be helped: Linux lets a process inherit that from the one that started it.
+    Not `ru_maxrss` if avoidable: on Linux a process inherits that from its parent.
     """
     if _STATUS.is_file():
         for line in _STATUS.read_text().splitlines():
@@ -74,6 +74,6 @@ def peak_memory() -> int:
 
 
 def forget_peak_memory() -> None:
-    """Begin the peak anew, where the system allows it."""
+    """Reset the peak, if the system allows it."""
     with suppress(OSError):
         _CLEAR.write_text("5")

@@ -1,4 +1,4 @@
-"""Models of full size with random weights, made on the fly: what they say means nothing, what they cost is real.
+"""Full-size models with random weights, made on demand: their output is meaningless, their cost is real.
 
 python -m perf.made_models bert-29k --items-from stereoset
 """
@@ -14,33 +14,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Part of the name of every folder. To be raised whenever a recipe changes.
+# Part of the name of every folder; raise it whenever a recipe changes.
 _VERSION = 4
-# So that probabilities are neither all alike nor zero. Weights within the layers keep the scale that transformers gives
-# them before training: wider ones make a model chaotic, and rounding errors of any way of scoring grow with them.
+# The standard deviation of logits, so that probabilities are neither nearly equal nor zero. Weights within the layers
+# keep transformers' initial scale: larger ones would amplify rounding errors of any implementation.
 _SPREAD_OF_LOGITS = 1.5
 
 
 def default_folder() -> Path:
-    """Where made models are kept."""
+    """The folder of made models."""
     return Path(tempfile.gettempdir()) / "tiltmeter-made-models"
 
 
 def ensure(name: str, source: str, root: Path) -> str:
-    """A name that Tiltmeter can open: of the made model, which is made if it is not there yet, or `name` itself."""
+    """The folder of a made model, which is made if it does not exist, or `name` itself for any other model."""
     if name not in RECIPES:
         return name
     folder = _folder(name, source, root)
     if not folder.is_dir():
         print(f"Making {name} …", file=sys.stderr, flush=True)
-        # In a process of its own, so that what it takes does not count as memory of a measurement.
+        # In a separate process, so that its memory does not count in a measurement.
         command = [sys.executable, "-m", __spec__.name, name, "--items-from", source, "--models-dir", str(root)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return str(folder)
 
 
 def make(name: str, source: str, root: Path) -> Path:
-    """Make a model in the Hugging Face layout."""
+    """Make a model and save it in the Hugging Face layout."""
     import torch
     import transformers
 
@@ -111,7 +111,7 @@ def _t5(texts: list[str]) -> tuple[Any, Any]:
 
 
 def _spread_logits(model: Any, last_norm: Any, scale: float = 1.0) -> None:
-    """Set the gain of the last norm. What it gives has the length of the root of its width, and meets embeddings."""
+    """Set the gain of the last norm, whose output has norm sqrt(width), for logits of the wanted standard deviation."""
     import torch
 
     embeddings = model.get_output_embeddings().weight
@@ -120,9 +120,9 @@ def _spread_logits(model: Any, last_norm: Any, scale: float = 1.0) -> None:
 
 
 RECIPES: dict[str, Callable[[list[str]], tuple[Any, Any]]] = {
-    "bert-29k": lambda texts: _bert(texts, 28_996),  # as many words as English BERT
-    "bert-120k": lambda texts: _bert(texts, 119_547),  # as multilingual BERT
-    "bert-250k": lambda texts: _bert(texts, 250_002),  # as XLM-R
+    "bert-29k": lambda texts: _bert(texts, 28_996),  # the vocabulary size of English BERT
+    "bert-120k": lambda texts: _bert(texts, 119_547),  # of multilingual BERT
+    "bert-250k": lambda texts: _bert(texts, 250_002),  # of XLM-R
     "gpt2": _gpt2,
     "t5-base": _t5,
 }
@@ -130,7 +130,7 @@ RECIPES: dict[str, Callable[[list[str]], tuple[Any, Any]]] = {
 
 def main() -> None:
     """Make one model."""
-    parser = argparse.ArgumentParser(description="Make a model of full size with random weights.")
+    parser = argparse.ArgumentParser(description="Make a full-size model with random weights.")
     parser.add_argument("name", choices=RECIPES)
     parser.add_argument("--items-from", default="starter", help="a data set or JSONL file to train the tokenizer on")
     parser.add_argument("--models-dir", type=Path, default=default_folder())

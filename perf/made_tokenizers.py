@@ -1,8 +1,8 @@
-"""Tokenizers trained on the sentences at hand, with vocabularies filled up to the size of real ones.
+"""Tokenizers trained on the items, with vocabularies padded to the size of real ones.
 
-A vocabulary of real size trained on a few thousand sentences would hold every word of them whole. Real tokenizers
-split words they meet rarely, and give about thirteen tokens to ten words, so the trained part is kept as small as it
-takes to do the same; the rest of the vocabulary is entries that never occur, which cost as much as any other.
+A vocabulary of real size trained on a few thousand sentences would contain every word as one token. Real tokenizers
+split rare words and have about 1.3 tokens per word, so the trained part is made small enough for the same ratio; the
+other entries never occur, but cost as much as any other.
 """
 
 import json
@@ -20,7 +20,7 @@ _SENTINELS = [f"<extra_id_{number}>" for number in range(100)]
 
 
 def word_piece(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """As of BERT, cased."""
+    """A tokenizer like BERT's (cased)."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
     def train(sentences: Sequence[str], trained: int) -> Tokenizer:
@@ -50,7 +50,7 @@ def word_piece(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def byte_level(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """As of GPT-2."""
+    """A tokenizer like GPT-2's."""
     end = "<|endoftext|>"
 
     def train(sentences: Sequence[str], trained: int) -> Tokenizer:
@@ -71,7 +71,7 @@ def byte_level(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def unigram(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """As of T5, with a hundred sentinels after the `size` pieces."""
+    """A tokenizer like T5's, with a hundred sentinels after `size` pieces."""
 
     def train(sentences: Sequence[str], trained: int) -> Tokenizer:
         tokenizer = Tokenizer(models.Unigram())
@@ -101,18 +101,18 @@ def unigram(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def tokens_per_word(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
-    """How many tokens a word between spaces comes to."""
+    """The number of tokens per whitespace-separated word."""
     tokens = sum(len(encoded.ids) for encoded in tokenizer.encode_batch(list(texts), add_special_tokens=False))
     return tokens / sum(len(text.split()) for text in texts)
 
 
 def _fitted(train: Callable[[Sequence[str], int], Tokenizer], texts: Sequence[str], size: int) -> Tokenizer:
-    """Trained at the size, found by halving, that comes nearest to `TOKENS_PER_WORD`."""
+    """Train at the size, found by bisection, that comes closest to `TOKENS_PER_WORD`."""
     sentences = random.Random(0).sample(texts, min(len(texts), _MOST_SENTENCES))
     low, high = _SMALLEST, size
     tried: dict[float, Tokenizer] = {}
     for _ in range(_ROUNDS):
-        trained = round((low * high) ** 0.5)  # halving on a scale of ratios
+        trained = round((low * high) ** 0.5)  # bisection on a logarithmic scale
         tokenizer = train(sentences, trained)
         reached = tokens_per_word(tokenizer, sentences)
         tried[abs(reached - TOKENS_PER_WORD)] = tokenizer
@@ -123,7 +123,7 @@ def _fitted(train: Callable[[Sequence[str], int], Tokenizer], texts: Sequence[st
 
 
 def _filled(tokenizer: Tokenizer, size: int) -> Tokenizer:
-    """The same tokenizer with unused entries after the trained ones."""
+    """Add unused entries up to `size`."""
     description = json.loads(tokenizer.to_str())
     vocabulary = description["model"]["vocab"]
     unused = [f"[unused{number}]" for number in range(size - len(vocabulary))]

@@ -1,4 +1,4 @@
-"""How much memory one way of scoring takes, in a process that does nothing else.
+"""Peak memory of one way of scoring, in a separate process.
 
 python -m perf.memory --workload stereoset-intra --model bert-29k --way tiltmeter
 """
@@ -17,7 +17,7 @@ WAYS = ("published", "tiltmeter")
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Score all items once; bytes held at most, in all and after loading, beside the weights; seconds."""
+    """Score all items once; the record has the peak memory, in total and after loading, weights and seconds."""
     import torch
 
     from perf.machine import forget_peak_memory, peak_memory, synchronise
@@ -49,7 +49,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_apart(options: argparse.Namespace, way: str, **changes: object) -> dict[str, Any]:
-    """The same in a process of its own."""
+    """`measure` in a separate process."""
     from perf.prepared import as_arguments
 
     command = [sys.executable, "-m", __spec__.name, "--way", way, "--bare", *as_arguments(options, **changes)]
@@ -57,14 +57,14 @@ def measure_apart(options: argparse.Namespace, way: str, **changes: object) -> d
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def row(found: dict[str, Any]) -> list[str]:
-    """Cells of a table."""
-    on_device = found["peak_on_device"]
+def row(record: dict[str, Any]) -> list[str]:
+    """A record as a row of a table."""
+    on_device = record["peak_on_device"]
     return [
-        found["way"],
-        show.megabytes(found["weights"]),
-        show.megabytes(found["peak"]),
-        show.megabytes(found["peak_of_scoring"]),
+        record["way"],
+        show.megabytes(record["weights"]),
+        show.megabytes(record["peak"]),
+        show.megabytes(record["peak_of_scoring"]),
         show.megabytes(on_device) if on_device is not None else "–",
     ]
 
@@ -76,16 +76,16 @@ def main() -> None:
     """Measure one way."""
     from perf.prepared import parser
 
-    command = parser("How much memory one way of scoring takes.")
+    command = parser("Peak memory of one way of scoring.")
     command.add_argument("--way", required=True, choices=WAYS)
     command.add_argument("--bare", action="store_true", help="print one line of JSON instead of a table")
     options = command.parse_args()
-    found = measure(options)
+    record = measure(options)
     if options.bare:
-        print(json.dumps(found))
+        print(json.dumps(record))
     else:
-        show.table(f"{options.workload}, {options.model}, {found['items']} items", COLUMNS, [row(found)])
-    show.write_json(found, options.json)
+        show.table(f"{options.workload}, {options.model}, {record['items']} items", COLUMNS, [row(record)])
+    show.write_json(record, options.json)
 
 
 if __name__ == "__main__":

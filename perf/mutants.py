@@ -4,7 +4,10 @@
 
 A mutant that no test fails on (a survivor) is either equivalent to the code, or shows a test that is missing. Places
 are drawn with a seed, the same number for each room. Each mutant is a copy of the package with one node of one syntax
-tree changed; the tests of its module run first, then the rest of the room's, until one fails.
+tree changed; the tests of its module run first, then the rest of the room's, then those marked slow, until one fails.
+
+Numbers on which no result depends are not drawn (`ARBITRARY`). Survivors that are known to be equivalent are listed in
+`perf/mutants.md` with the reason.
 """
 
 import argparse
@@ -18,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -51,8 +54,33 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.Mult,
 }
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sum": "max"}
-# Arguments that say nothing about a result: wording, types, copies, and what only matters for speed.
+# Keyword arguments that cannot change a result: wording, types, copies, speed.
 _NO_MATTER = {"dtype", "copy", "strict", "encoding", "slots", "frozen", "kw_only", "repr", "compare", "maxsize", "key"}
+_NO_MATTER |= {"non_blocking"}
+
+# Numbers on which no result depends, by file: sizes and limits tuned for speed, tolerances between rounding and a wrong
+# formula, and made inputs that any others could replace. Of an assignment its value is not drawn; of a function, its
+# numbers. What depends on them is tested with other values, or by a property such as "no batch is larger".
+ARBITRARY: dict[str, set[str]] = {
+    "engine/answer_store.py": {"_AT_ONCE"},
+    "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "example"},
+    "engine/causal.py": {"pack_width_on_cpu"},
+    "engine/equivalence.py": {
+        "_SHORT_INPUTS",
+        "_SHORT_SOURCES",
+        "_TOLERANCE",
+        "_TOLERANCE_OTHERWISE",
+        "_long_input",
+        "_questions",
+    },
+    "engine/head.py": {"_LOGITS_AT_ONCE", "_LOGITS_AT_ONCE_ELSEWHERE"},
+    "engine/lengths.py": {"_BATCH_OVERHEAD"},
+    "engine/memory.py": {"_MAX_ON_CPU", "_MAX_ON_GPU", "_ASSUMED_FREE"},
+    "engine/plan.py": {"LARGEST_TREE", "_MOST_TOKENS"},
+    "engine/seq2seq.py": {"example"},
+    "engine/speedups/activations.py": {"_agrees"},
+    "engine/speedups/norms.py": {"_is_root_mean_square"},
+}
 
 
 @dataclass(frozen=True)
@@ -72,11 +100,12 @@ class Mutant:
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Every mutant of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    room = path.relative_to(PACKAGE).parts[0]
-    for index, node in enumerate(_mutable(tree)):
+    file = path.relative_to(PACKAGE)
+    room, arbitrary = file.parts[0], ARBITRARY.get(file.as_posix(), set())
+    for index, node in enumerate(_mutable(tree, arbitrary)):
         for change in range(len(_changes(node))):
             changed = copy.deepcopy(tree)
-            target = list(_mutable(changed))[index]
+            target = list(_mutable(changed, arbitrary))[index]
             before = ast.unparse(target)
             _changes(target)[change]()
             after = ast.unparse(target)
@@ -89,21 +118,31 @@ def _short(code: str) -> str:
     return " ".join(code.split())[:110]
 
 
-def _mutable(tree: ast.AST) -> Iterator[ast.AST]:
+def _mutable(tree: ast.AST, arbitrary: Collection[str]) -> Iterator[ast.AST]:
     """The nodes inside functions that can be changed, without annotations, messages of errors and docstrings."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name not in ("__repr__", "__str__"):
                 for statement in node.body:
-                    yield from _inside(statement)
+                    for inside in _inside(statement):
+                        if node.name not in arbitrary or not _is_number(inside):
+                            yield inside
         elif isinstance(node, ast.ClassDef):
-            yield from _mutable(node)
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and not _is_public_list(node):
-            yield from _inside(node.value)
+            yield from _mutable(node, arbitrary)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and not {"__all__", *arbitrary} & _names(node):
+            yield from _inside(node.value) if node.value is not None else ()
 
 
-def _is_public_list(node: ast.Assign | ast.AnnAssign) -> bool:
-    return isinstance(node, ast.Assign) and any(getattr(name, "id", "") == "__all__" for name in node.targets)
+def _names(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _is_number(node: ast.AST) -> bool:
+    """Whether a node is a number, with or without a sign."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
@@ -121,7 +160,7 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST) -> list[Callable[[], object]]:
-    """What can be done to a node, each as a function that does it."""
+    """The possible changes of a node, as functions that make them."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in _COMPARISONS:
             return [partial(setattr, node, "ops", [_COMPARISONS[type(operator)]()])]
@@ -162,7 +201,7 @@ def _of_text(node: ast.BinOp) -> bool:
 
 
 def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
-    """The same number of mutants for each room, drawn from all there are."""
+    """A random sample of mutants, equally many from each room."""
     chosen: list[Mutant] = []
     for number, room in enumerate(rooms):
         share = count // len(rooms) + (number < count % len(rooms))
@@ -172,7 +211,7 @@ def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
 
 
 def tested(mutant: Mutant) -> tuple[str, float]:
-    """`caught`, `survived` or `timeout`, and the seconds that it took."""
+    """The result (`caught`, `survived` or `timeout`), and the seconds it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src" / "tiltmeter"
@@ -186,20 +225,30 @@ def tested(mutant: Mutant) -> tuple[str, float]:
             "PYTHONDONTWRITEBYTECODE": "1",
             "TILTMETER_CACHE": f"{folder}/cache",
         }
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-m", "not slow"]
-        command = [sys.executable, "-m", "pytest", *options, *map(str, test_files(mutant))]
-        try:
-            result = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return "timeout", time.monotonic() - began
-    outcome = {0: "survived", 1: "caught", 2: "caught"}.get(result.returncode)
+        outcomes = (_outcome(mutant, environment, marked) for marked in ("not slow", "slow"))
+        outcome = next((outcome for outcome in outcomes if outcome != "survived"), "survived")
+    return outcome, time.monotonic() - began
+
+
+def _outcome(mutant: Mutant, environment: dict[str, str], marked: str) -> str:
+    """What the tests with such a mark say of a mutant."""
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-m", marked]
+    command = [sys.executable, "-m", "pytest", *options, *map(str, test_files(mutant))]
+    try:
+        result = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    if result.returncode < 0:  # ended by a signal, such as a segmentation fault
+        return "caught"
+    no_tests = 5
+    outcome = {0: "survived", 1: "caught", 2: "caught", no_tests: "survived"}.get(result.returncode)
     if outcome is None:
         raise SystemExit(
             f"{mutant}: pytest ended with {result.returncode}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
         )
-    return outcome, time.monotonic() - began
+    return outcome
 
 
 def test_files(mutant: Mutant) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a way of scoring gives, and how far two outcomes are apart."""
+"""The result of a way of scoring, and the difference between two results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 @dataclass(slots=True)
 class Outcome:
-    """A score for every candidate, and the numbers it was made of, in the order of the protocol.
+    """The score of every candidate, and the numbers from which it was computed, in the order of the protocol.
 
-    The numbers are what the way itself works with: probabilities, or (`logs`) pieces of log-probabilities. They are
-    brought to one form outside the timed part. A score that was made of logits has none: these are known but for a
-    constant, and compare with nothing.
+    The numbers are those that the implementation uses: probabilities or, with `logs`, lists of log-probabilities. They
+    are converted to one form outside the timed part. Scores computed from logits have no numbers: logits are
+    determined only up to a constant, so they cannot be compared.
     """
 
     logs: bool
@@ -23,22 +23,22 @@ class Outcome:
     later: Callable[[], None] | None = None
 
     def settle(self) -> None:
-        """Do what was left for after the timed part."""
+        """Do the work that was deferred until after the timed part."""
         if self.later:
             later, self.later = self.later, None
             later()
 
     def log_probabilities(self) -> dict[str, NDArray[np.float64]]:
-        """The log-probability of every token that a candidate's score was made of."""
+        """The log-probabilities from which each candidate's score was computed."""
         if self.logs:
-            return {key: np.concatenate([np.empty(0), *found]) for key, found in self.numbers.items()}
+            return {key: np.concatenate([np.empty(0), *logs]) for key, logs in self.numbers.items()}
         with np.errstate(divide="ignore"):
-            return {key: np.log(np.array(found, dtype=np.float64)) for key, found in self.numbers.items()}
+            return {key: np.log(np.array(values, dtype=np.float64)) for key, values in self.numbers.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The largest differences between two outcomes, in natural logarithms; None where there are no numbers."""
+    """The largest differences between two outcomes, in natural logarithms; None if there are no numbers."""
 
     token: float | None
     candidate: float
@@ -47,15 +47,15 @@ class Difference:
     underflows: int
 
     def as_dict(self) -> dict[str, float | None]:
-        """For the JSON file."""
+        """The fields by name, for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def difference(one: Outcome, other: Outcome, *, log_scores: bool = False) -> Difference:
-    """Compare what both outcomes have: per token, per candidate's score, and per sum over a candidate's tokens.
+    """Compare the candidates of both outcomes: by token, by score, and by the sum over a candidate's tokens.
 
-    Scores are probabilities, or ratios of them, unless `log_scores`. A probability that underflowed to zero has no
-    logarithm; such candidates are counted and left out. Where one of the two has no numbers, scores alone compare.
+    Scores are probabilities or ratios of them, unless `log_scores`. Candidates with a probability that underflowed to
+    zero are counted and excluded. If one outcome has no numbers, only scores are compared.
     """
     for outcome in (one, other):
         outcome.settle()

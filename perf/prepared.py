@@ -1,4 +1,4 @@
-"""From the options of a command to items, a model, and both ways of scoring them."""
+"""From command-line options to items, a model, and both ways of scoring."""
 
 import argparse
 import copy
@@ -28,39 +28,41 @@ _DTYPES = ("float32", "bfloat16", "float16")
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """The options that all commands share."""
-    found = argparse.ArgumentParser(description=description)
-    found.add_argument("--workload", required=True, choices=WORKLOADS)
-    found.add_argument("--model", required=True, help=f"{', '.join(RECIPES)}, embedded, or a model folder")
-    found.add_argument("--items", type=int, default=200)
-    found.add_argument("--items-from", default=None, help="a data set, `starter`, or a JSONL file; default: upstream's")
-    found.add_argument("--device", default="cpu")
-    found.add_argument("--dtype", default="float32", choices=_DTYPES)
-    found.add_argument("--threads", type=int, default=None)
-    found.add_argument("--batch-tokens", type=int, default=None, help="Tiltmeter's batches; default: as in a run")
-    found.add_argument(
+    """A parser with the options that all commands share."""
+    command = argparse.ArgumentParser(description=description)
+    command.add_argument("--workload", required=True, choices=WORKLOADS)
+    command.add_argument("--model", required=True, help=f"{', '.join(RECIPES)}, embedded, or a model folder")
+    command.add_argument("--items", type=int, default=200)
+    command.add_argument(
+        "--items-from", default=None, help="a data set, `starter`, or a JSONL file; default: upstream's"
+    )
+    command.add_argument("--device", default="cpu")
+    command.add_argument("--dtype", default="float32", choices=_DTYPES)
+    command.add_argument("--threads", type=int, default=None)
+    command.add_argument("--batch-tokens", type=int, default=None, help="Tiltmeter's batches; default: as in a run")
+    command.add_argument(
         "--published-batch",
         type=int,
         nargs="+",
         default=[8],
         help="sentences in a batch of the published way; `speed` tries several, the others take the first",
     )
-    found.add_argument(
+    command.add_argument(
         "--published-gradients", action="store_true", help="leave gradients on, as the released code does"
     )
-    found.add_argument(
+    command.add_argument(
         "--published-dtype",
         default=None,
         choices=_DTYPES,
-        help="how the published way computes, if not as Tiltmeter does; the released code knows float32 only",
+        help="dtype of the published way, if not Tiltmeter's; the released code supports only float32",
     )
-    found.add_argument("--models-dir", type=Path, default=default_folder())
-    found.add_argument("--json", type=Path, default=None, help="write the record there")
-    return found
+    command.add_argument("--models-dir", type=Path, default=default_folder())
+    command.add_argument("--json", type=Path, default=None, help="write the record there")
+    return command
 
 
 def as_arguments(options: argparse.Namespace, **changes: object) -> list[str]:
-    """The shared options as a command line again, for a process of its own."""
+    """The shared options as command-line arguments, for a separate process."""
     arguments: list[str] = []
     names = [action.dest for action in parser("")._actions if action.dest not in ("help", "json")]
     for name, value in {**{name: getattr(options, name) for name in names}, **changes}.items():
@@ -74,7 +76,7 @@ def as_arguments(options: argparse.Namespace, **changes: object) -> list[str]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A workload with its items and a model that is opened; weights are loaded when a way first needs them."""
+    """A workload with its items and an opened model; weights are loaded on first use."""
 
     workload: Workload
     items: Sequence[Item]
@@ -86,23 +88,23 @@ class Prepared:
 
     @cached_property
     def kind(self) -> Kind:
-        """The head that answers."""
+        """The kind of head that answers."""
         (kind,) = {asked.kind for asked in self.workload.ask(self.items[:1], self.model).values()}
         return kind
 
     @cached_property
     def asked(self) -> Mapping[str | None, Asked]:
-        """What Tiltmeter asks about the items, by the parts of the benchmark."""
+        """Tiltmeter's trials about the items, by part of the benchmark."""
         return self.workload.ask(self.items, self.model)
 
     @cached_property
     def questions(self) -> list[Question]:
-        """All questions, before any of them is found to be the same as another."""
+        """All questions, before deduplication."""
         return [question for portion in self.asked.values() for trial in portion.trials for question in trial.questions]
 
     @cached_property
     def module(self) -> nn.Module:
-        """The weights as transformers loads them, which Tiltmeter has not touched."""
+        """The model as transformers loads it, unchanged by Tiltmeter."""
         model = self.model
         gguf = {"gguf_file": model.checkpoint.gguf} if model.checkpoint.gguf else {}
         loaded = AUTO_CLASSES[self.kind].from_pretrained(
@@ -111,13 +113,13 @@ class Prepared:
         return loaded.to(model.device).eval()
 
     def published(self, items: Sequence[Item] | None = None, batch: int | None = None) -> Outcome:
-        """Score the items the published way, with the first of the batch sizes unless told."""
+        """Score the items the published way; `batch` is the first of the batch sizes by default."""
         model = replace(self._published_model, batch=batch or self.published_batches[0])
         with nullcontext() if self.published_gradients else torch.inference_mode():
             return self._published(model, self.items if items is None else items)
 
     def exact(self, items: Sequence[Item]) -> Outcome:
-        """Score some items the published way in double precision, to tell whose rounding a difference is."""
+        """Score items the published way in double precision, to see which way a rounding difference comes from."""
         with torch.inference_mode():
             return self._published(replace(self._published_model, module=copy.deepcopy(self.module).double()), items)
 
@@ -129,7 +131,7 @@ class Prepared:
         return score_items(self.workload, self.items if items is None else items, self.model, self.batch_tokens)
 
     def warm_up(self, way: str) -> None:
-        """Load the weights and score a few items, so that neither counts."""
+        """Load the weights and score a few items, untimed."""
         if way == "published":
             self.published(self.items[:_WARM_UP])
         else:
@@ -151,7 +153,7 @@ class Prepared:
 
 
 def prepare(options: argparse.Namespace) -> Prepared:
-    """Read the items, make the model if it is a made one, and open it."""
+    """Load the items, make the model if necessary, and open it."""
     if options.threads:
         torch.set_num_threads(options.threads)
     workload = WORKLOADS[options.workload]
@@ -167,5 +169,5 @@ def prepare(options: argparse.Namespace) -> Prepared:
         getattr(torch, options.published_dtype or options.dtype),
     )
     if prepared.model.kind not in workload.published:
-        raise SystemExit(f"{workload.name} is asked of {', '.join(workload.published)} models alone.")
+        raise SystemExit(f"{workload.name} is only for {', '.join(workload.published)} models; choose another --model.")
     return prepared

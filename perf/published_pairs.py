@@ -1,14 +1,14 @@
-"""The way the released code of Nangia et al. (2020) and Steinborn et al. (2022) scores sentence pairs, written anew.
+"""Our own implementation of how the code of Nangia et al. (2020) and Steinborn et al. (2022) scores sentence pairs.
 
-What makes it slow is kept: pair after pair and sentence after sentence, a masked copy of the sentence for every token
-that is shared, logits over the whole vocabulary at every position of every copy though one is read, probabilities and
-their logarithms each by a softmax of its own, the whole vocabulary sorted, and compared with the token, to see whether
-that is the likeliest, and a Python loop that fetches one probability at a time. In its favour, copies go through the
-model several at a time (the former has one in a batch, the latter all of a sentence), and the model does not hand out
-all of its attention and its states, as the latter has it do.
+It keeps what makes the algorithm slow: pairs and sentences one by one, a masked copy of the sentence for every shared
+token, logits at every position of every copy though one is read, separate softmaxes for probabilities and their
+logarithms, the vocabulary sorted and compared with the token to see whether that is the most probable, and a Python
+loop that fetches one probability at a time. In its favour, several copies are batched (Nangia et al. use batches of
+one, Steinborn et al. all copies of a sentence), and the model does not return attention weights and hidden states, as
+it does in the code of Steinborn et al.
 
-The probabilities are those at the masks, unless they are to be taken everywhere, as the released code of StereoSet,
-and that of GEST for masked models, does.
+Softmaxes are taken at the masks or, with `everywhere`, at every position, as in the released code of StereoSet and of
+GEST for masked models.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from tiltmeter.forms.pairs import PairItem
 
 
 def pairs_masked(items: Sequence[PairItem], model: PublishedModel, *, everywhere: bool = False) -> Outcome:
-    """Mask the shared tokens one by one; sums of log-probabilities, S_JSD, and how often the model was right."""
+    """Mask the shared tokens one by one; sums of log-probabilities, S_JSD, and how often the token is the top one."""
     numbers: dict[str, list[float]] = {}
     scores: dict[str, float] = {}
     for item in items:
@@ -43,7 +43,7 @@ def pairs_masked(items: Sequence[PairItem], model: PublishedModel, *, everywhere
 
 
 def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
-    """Where the tokens stand that both sentences have, without the first and the last, which are special ones."""
+    """The positions of the shared tokens in both sentences, without the first and the last, which are special."""
     places_more: list[int] = []
     places_less: list[int] = []
     for kind, start, end, other_start, other_end in SequenceMatcher(None, more, less).get_opcodes():
@@ -56,15 +56,15 @@ def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
 def _read(
     model: PublishedModel, ids: torch.Tensor, places: list[int], *, everywhere: bool
 ) -> tuple[list[float], float, int]:
-    """The probability of the token at each place, masked there alone; the sum of their logarithms; how many are first.
+    """The probability of each token when it alone is masked; the sum of their logarithms; how many are the top token.
 
-    What is taken from logits at the masks is copied for each softmax, as in the released code.
+    Logits at the masks are copied for each softmax, as in the released code.
     """
     probabilities: list[float] = []
     log_likelihood, hits = 0.0, 0
-    for some in model.batches(places):
-        lines, masked = torch.arange(len(some), device=model.device), torch.tensor(some, device=model.device)
-        copies = ids.repeat(len(some), 1)
+    for batch in model.batches(places):
+        lines, masked = torch.arange(len(batch), device=model.device), torch.tensor(batch, device=model.device)
+        copies = ids.repeat(len(batch), 1)
         copies[lines, masked] = model.tokenizer.mask_token_id
         logits = model.module(input_ids=copies).logits
         at_masks = logits.softmax(dim=-1)[lines, masked] if everywhere else logits[lines, masked].softmax(dim=-1)
@@ -72,11 +72,11 @@ def _read(
         ranking = logs_at_masks.sort(dim=-1, descending=True).indices
         hits += int(torch.where(ranking == ids[masked][:, None], 1, 0)[:, 0].sum())
         log_likelihood += sum(logs_at_masks[lines, ids[masked]]).item()
-        probabilities += [at_masks[line, ids[place]].item() for line, place in enumerate(some)]
+        probabilities += [at_masks[line, ids[position]].item() for line, position in enumerate(batch)]
     return probabilities, log_likelihood, hits
 
 
 def _distance(probabilities: list[float]) -> np.ndarray:
-    """The Jensen-Shannon distance to the truth, as its formula is written (Eq. 3 of the paper)."""
+    """The Jensen-Shannon distance to the true token, by the paper's formula (Eq. 3)."""
     p = np.array(probabilities)
     return np.sqrt((p * np.log2(p) - (p + 1) * np.log2(p + 1) + 2) / 2)

@@ -1,10 +1,9 @@
-"""The way the papers' released code scores StereoSet, written anew and plainly.
+"""Our own plain implementation of how the papers' released code scores StereoSet.
 
-What makes it slow is kept: batches of a fixed size in the order of the file, padding to the longest sentence of the
-batch, a softmax over the whole vocabulary at every position of every sentence, every sentence anew even if it was
-just there, and a Python loop that fetches one probability at a time. What is merely unlucky is not: a fast
-tokenizer instead of a slow one, no gradients unless asked for, no extra row in the embeddings for padding, and the
-first blank is read where a context has two.
+It keeps what makes the algorithm slow: batches of a fixed size in the order of the file, padding to the longest
+sentence of the batch, a softmax over the vocabulary at every position, repeated sentences computed again, and a Python
+loop that fetches one probability at a time. It does not keep incidental costs: it uses a fast tokenizer and no
+gradients (unless asked for), adds no row to the embeddings for padding, and reads the first blank if a context has two.
 """
 
 from collections import defaultdict
@@ -25,7 +24,7 @@ Row = TypeVar("Row")
 
 @dataclass(slots=True)
 class PublishedModel:
-    """A model as the released code holds it: the module, its tokenizer, and a batch size."""
+    """A model as the released code uses it: module, tokenizer and batch size."""
 
     module: nn.Module
     tokenizer: Any
@@ -37,16 +36,16 @@ class PublishedModel:
     sent: int = field(default=0, init=False)
 
     def batches(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """The rows in their order, so many at a time."""
+        """Batches of rows, in order."""
         for start in range(0, len(rows), self.batch):
             yield rows[start : start + self.batch]
 
     def tokenize(self, *texts: list[str], special: bool = True) -> Any:
-        """A batch of texts (or of pairs), padded on the right to the longest of them."""
+        """A batch of texts or of pairs, padded on the right to the longest."""
         return self._counted(self.tokenizer(*texts, add_special_tokens=special, padding=True, return_tensors="pt"))
 
     def pad(self, ids: list[list[int]]) -> Any:
-        """A batch of texts that are tokens already."""
+        """A batch of tokenized texts."""
         return self._counted(self.tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
 
     def _counted(self, inputs: Any) -> Any:
@@ -55,7 +54,7 @@ class PublishedModel:
         return inputs.to(self.device)
 
     def outcome(self, numbers: dict[str, list[float]], scores: dict[str, float]) -> Outcome:
-        """What was found, with the share of padding on the way."""
+        """The outcome, with the share of padding."""
         return Outcome(logs=False, scores=scores, numbers=numbers, padding=1 - self.tokens / max(1, self.sent))
 
 
@@ -67,12 +66,12 @@ def _geometric_mean(probabilities: Sequence[float]) -> float:
     return float(np.power(2, np.mean([np.log2(probability) for probability in probabilities])))
 
 
-# Within a sentence
+# Intrasentence
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A sentence with one piece of the candidate still hidden, the ones before it shown."""
+    """A sentence in which one token of the candidate is masked and those before it are shown."""
 
     candidate: str
     text: str
@@ -90,7 +89,7 @@ def _steps(items: Sequence[AssociationItem], tokenizer: Any, blank: str) -> list
 
 
 def intrasentence_masked(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """Unmask the candidate's pieces from left to right, a sentence for each; the mean of their probabilities."""
+    """Unmask the candidate's tokens from left to right, one input for each; the mean of their probabilities."""
     numbers: dict[str, list[float]] = defaultdict(list)
     for steps in model.batches(_steps(items, model.tokenizer, model.tokenizer.mask_token)):
         inputs = model.tokenize([step.text for step in steps])
@@ -105,9 +104,9 @@ def intrasentence_masked(items: Sequence[AssociationItem], model: PublishedModel
 
 
 def intrasentence_seq2seq(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The same, read from the second step that `generate` takes.
+    """The same for encoder-decoders, read from the second step of `generate`.
 
-    The first step of a trained T5 gives the sentinel. A made one has to be told; the cost is the same.
+    A trained T5 generates the sentinel in the first step. With random weights it is forced, at the same cost.
     """
     numbers: dict[str, list[float]] = defaultdict(list)
     sentinel = model.tokenizer.convert_tokens_to_ids(model.sentinel)
@@ -128,7 +127,7 @@ def intrasentence_seq2seq(items: Sequence[AssociationItem], model: PublishedMode
 
 
 def intrasentence_causal(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The geometric mean of the probabilities of a sentence's tokens, the first one read after the start token."""
+    """The geometric mean of the probabilities of a sentence's tokens; the first one follows the start token."""
     first = _first_tokens(model)
     numbers: dict[str, list[float]] = {}
     for candidates in model.batches([candidate for _, candidate in _candidates(items)]):
@@ -149,11 +148,11 @@ def _each(rows: Sequence[Row], everywhere: Tensor, inputs: Any) -> Iterator[tupl
 
 
 def _next_tokens(distributions: Tensor, ids: Tensor, mask: Tensor, first: int = 0) -> list[float]:
-    """The probability of every token after place `first`, fetched one by one."""
-    return [distributions[place, ids[place + 1]].item() for place in range(first, mask.sum().item() - 1)]
+    """The probability of every token after position `first`, fetched one by one."""
+    return [distributions[position, ids[position + 1]].item() for position in range(first, mask.sum().item() - 1)]
 
 
-# Between sentences
+# Intersentence
 
 
 def _ended(context: str) -> str:
@@ -171,7 +170,7 @@ def intersentence_next_sentence(items: Sequence[AssociationItem], model: Publish
     return model.outcome(numbers, {key: found[0] for key, found in numbers.items()})
 
 
-# What stands above and below the fraction line in the six cases.
+# Numerator and denominator of the score in the six cases.
 _CASES = {
     "orig": ("alone", "context"),
     "b": ("candidate", "whole"),
@@ -183,7 +182,7 @@ _CASES = {
 
 
 def intersentence_causal(items: Sequence[AssociationItem], model: PublishedModel, case: str) -> Outcome:
-    """Ratios of geometric means over the candidate, its context and both; the candidate alone only where it counts."""
+    """Ratios of geometric means over the candidate, its context or both, and over the candidate alone."""
     above, below = _CASES[case]
     first = _first_tokens(model)
     numbers: dict[str, list[float]] = {}
@@ -209,7 +208,7 @@ def intersentence_causal(items: Sequence[AssociationItem], model: PublishedModel
 
 
 def intersentence_seq2seq(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The geometric mean of the probabilities of the candidate's tokens, given to the decoder after a sentinel."""
+    """The geometric mean of the probabilities of the candidate's tokens in the decoder, after a sentinel."""
     numbers: dict[str, list[float]] = {}
     for rows in model.batches(_candidates(items)):
         source = model.tokenize([f"{_ended(item.context)} {model.sentinel}" for item, _ in rows])

@@ -1,4 +1,4 @@
-"""Whether time grows with the number of items and memory does not: each number of items in a process of its own.
+"""Time per item and peak memory for several numbers of items, each in a separate process.
 
 python -m perf.scaling --workload stereoset-intra --model bert-29k
 """
@@ -10,7 +10,7 @@ _COUNTS = (250, 1000, 4000)
 
 
 def main() -> None:
-    """Measure all sizes, print, and write the record."""
+    """Measure all numbers of items, print a table, and write the record."""
     command = parser("Time per item and peak memory at several numbers of items.")
     command.add_argument("--counts", type=int, nargs="+", default=_COUNTS)
     command.add_argument("--way", choices=memory.WAYS, default="tiltmeter")
@@ -18,12 +18,12 @@ def main() -> None:
     record = [memory.measure_apart(options, options.way, items=count) for count in options.counts]
     rows = [
         [
-            f"{found['items']:,}",
-            f"{found['seconds']:.1f} s",
-            f"{1000 * found['seconds'] / found['items']:.2f} ms",
-            *memory.row(found)[1:],
+            f"{entry['items']:,}",
+            f"{entry['seconds']:.1f} s",
+            f"{1000 * entry['seconds'] / entry['items']:.2f} ms",
+            *memory.row(entry)[1:],
         ]
-        for found in record
+        for entry in record
     ]
     title = f"{options.workload}, {options.model}, {options.way}"
     show.table(title, ("items", "time", "time per item", *memory.COLUMNS[1:]), rows)

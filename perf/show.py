@@ -1,4 +1,4 @@
-"""Tables on the terminal, with rich where it is installed, and records as JSON."""
+"""Tables in the terminal, with rich if it is installed, and records as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for row in rows:
         grid.add_row(*row)
     console = Console()
-    if not console.is_terminal:  # a file or a pipe has no width of its own
+    if not console.is_terminal:  # a file or a pipe has no width
         console.width = 140
     console.print(grid)
 
 
 def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[place]) for row in (columns, *rows)) for place in range(len(columns))]
+    widths = [max(len(row[index]) for row in (columns, *rows)) for index in range(len(columns))]
     print(f"\n{title}")
     for row in (columns, *rows):
         first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -34,16 +34,16 @@ def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def title(record: Mapping[str, Any]) -> str:
-    """What a record is of."""
+    """The title of a record: workload, model and number of items."""
     return f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']:,} items"
 
 
 def write_json(record: Any, path: Path | None) -> None:
-    """Write a record to a file, if one was named."""
+    """Write a record to a file, if one is given."""
     if path is not None:
         path.write_text(json.dumps(record, indent=2) + "\n")
 
 
 def megabytes(count: float) -> str:
-    """Bytes as people read them."""
+    """Bytes as megabytes."""
     return f"{count / 1e6:,.0f} MB"

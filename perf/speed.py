@@ -1,4 +1,4 @@
-"""The published way and Tiltmeter's side by side: time, memory, differences, and the share of the floor.
+"""Compare the published way with Tiltmeter: time, memory, differences, and the share of the floor.
 
 python -m perf.speed --workload stereoset-intra --model bert-29k --items 200
 """
@@ -22,7 +22,7 @@ _FEW = 20
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Everything about one workload and one model, as a record."""
+    """Measure one workload with one model; returns the record."""
     prepared = prepare(options)
     model = prepared.model
     apart = partial(difference, log_scores=prepared.workload.log_scores)
@@ -82,14 +82,14 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _range(outcome: Outcome) -> dict[str, float]:
-    """Whether the model says anything: log-probabilities all alike, or all far down, would be a poor test."""
-    found = np.concatenate(list(outcome.log_probabilities().values()))
-    kept = found[np.isfinite(found)]
+    """The range of log-probabilities: if all were nearly equal, or very low, a comparison would mean little."""
+    values = np.concatenate(list(outcome.log_probabilities().values()))
+    kept = values[np.isfinite(values)]
     return dict(zip(("lowest", "median", "highest"), np.quantile(kept, [0, 0.5, 1]).tolist(), strict=True))
 
 
 def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outcome) -> dict[str, Any]:
-    """How far half precision leads from Tiltmeter's own float32."""
+    """Differences between half precision and Tiltmeter's own float32."""
     exact = prepare(argparse.Namespace(**{**vars(options), "dtype": "float32"})).tiltmeter()
     return {
         "difference": difference(half, exact, log_scores=prepared.workload.log_scores).as_dict(),
@@ -99,7 +99,7 @@ def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outco
 
 
 def print_record(record: dict[str, Any]) -> None:
-    """The record as tables."""
+    """Print the record as tables."""
     rows = [
         [
             way,
@@ -134,11 +134,11 @@ def _differences(found: dict[str, float | None]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write the record."""
-    command = parser("The published way and Tiltmeter's side by side.")
+    """Measure, print the results, and write the record."""
+    command = parser("Compare the published way with Tiltmeter.")
     command.add_argument("--repeats", type=int, default=3)
-    command.add_argument("--float64", action="store_true", help=f"how far each is from float64, on {_FEW} items")
-    command.add_argument("--no-memory", action="store_true", help="leave out the two processes that measure memory")
+    command.add_argument("--float64", action="store_true", help=f"also compare both with float64, on {_FEW} items")
+    command.add_argument("--no-memory", action="store_true", help="do not measure memory")
     options = command.parse_args()
     record = measure(options)
     print_record(record)

@@ -1,10 +1,10 @@
-"""What each speed-up gains: Tiltmeter without it and with it, in alternating turns, on eight workloads.
+"""The gain of each speed-up: Tiltmeter without and with it, in alternating turns, on eight workloads.
 
     python -m perf.speedups --items-from starter --threads 2 --at-once 8
     python -m perf.speedups --items-from starter --device cuda --dtype bfloat16
 
-On a CPU, `--at-once` measures several workloads at a time, each in a process with cores of its own; one at a time, the
-same minutes leave each workload a few items only.
+On a CPU, `--at-once` measures several workloads at a time, each in a process with its own cores; one at a time, the
+same number of minutes is enough for a few items only.
 
 Prints a Markdown table with a row for each speed-up (`tiltmeter/engine/speedups/`) and one for all of them together.
 A cell is the time without it as a multiple of the time with it, the geometric mean over pairs of turns, and its 95%
@@ -39,7 +39,7 @@ from perf.timing import pairs_of_turns
 from tiltmeter.engine.speedups import ALL, NAMES, OF_THE_PROCESS
 from tiltmeter.models.local import ANSWERERS
 
-# The workloads on which a speed-up has to gain something, each with the made model that is asked.
+# The workloads on which speed-ups are measured, each with its made model.
 WORKLOADS = (
     ("stereoset-intra", "bert-29k"),
     ("stereoset-intra", "gpt2"),
@@ -51,12 +51,12 @@ WORKLOADS = (
     ("gest", "bert-29k"),
 )
 PLAIN = "all of them"
-# A speed-up whose interval ends below this on every workload is not worth its code.
+# A speed-up whose interval ends below this on every workload is deleted.
 WORTH = 1.10
 _LEAST_ITEMS, _MOST_ITEMS = 8, 2000
-# For finding out how long an item takes.
+# Items for the estimate of the time per item.
 _FEW = 12
-# The share of the time that goes into making and loading models, trials and warm-up.
+# The share of the time that goes into making and loading models, checks of speed-ups and warm-up.
 _OVERHEAD = 0.35
 # Quantiles of the t distribution for a two-sided 95% interval, by degrees of freedom from 1.
 _T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
@@ -65,7 +65,7 @@ _T += [2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as long something takes, with the ends of its 95% interval (NaN with fewer than two pairs)."""
+    """A ratio of times with its 95% interval (NaN with fewer than two pairs)."""
 
     value: float
     low: float
@@ -78,7 +78,7 @@ class Ratio:
 
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """The ratio of the first to the second of each pair.
+    """The geometric mean of the ratios of the first to the second of each pair, with its interval.
 
     >>> str(ratio([(2.2, 2.0), (1.1, 1.0), (3.3, 3.0)]))
     '1.10 (1.10–1.10)'
@@ -94,7 +94,7 @@ def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
 
 @dataclass
 class Measured:
-    """One workload: seconds of each variant, in pairs (without, with)."""
+    """The results of one workload: the seconds of each variant, in pairs (without, with)."""
 
     workload: str
     model: str
@@ -109,7 +109,7 @@ class Measured:
 
 
 def variants(prepared: Prepared) -> tuple[Prepared, dict[str, Prepared]]:
-    """The workload with all speed-ups, and without each of those that its model uses, and without any."""
+    """The workload with all speed-ups, and its variants: without each speed-up that the model uses, and without any."""
     kind, model = prepared.kind, prepared.model
     module = model._module(kind)
 
@@ -124,23 +124,23 @@ def variants(prepared: Prepared) -> tuple[Prepared, dict[str, Prepared]]:
 
 
 def _copy(module: nn.Module) -> nn.Module:
-    """The same model with the same tensors, whose modules can be replaced by themselves."""
+    """A copy of the modules that shares all tensors, so that modules can be replaced in it alone."""
     tensors = {id(tensor): tensor for tensor in chain(module.parameters(), module.buffers())}
     return copy.deepcopy(module, tensors).eval()
 
 
 def measure(options: argparse.Namespace, workload: str, model: str, seconds: float) -> Measured:
-    """All variants of one workload, within about so many seconds, models made and loaded."""
+    """Measure all variants of one workload in about `seconds` seconds, including making and loading models."""
     prepared = prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": _FEW}))
     fast, left_out = variants(prepared)
     chosen = {name: variant for name, variant in left_out.items() if not options.only or name in options.only}
     count = options.items
-    for _ in range(2):  # the first time warms up
+    for _ in range(2):  # the first one is a warm-up
         began = time.perf_counter()
         fast.tiltmeter()
         took = time.perf_counter() - began
     if count is None:
-        # A pair is one turn with and one without; plain turns take a multiple.
+        # A pair has two turns; those without any speed-up take several times as long.
         turns = options.repeats * (2 * len(chosen) + 4)
         count = int(np.clip(_FEW * seconds * (1 - _OVERHEAD) / turns / took, _LEAST_ITEMS, _MOST_ITEMS))
     items = prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": count})).items
@@ -162,7 +162,7 @@ def _scoring(prepared: Prepared, items: Sequence[Any]) -> Callable[[], Outcome]:
 
 
 def table(all_measured: Sequence[Measured]) -> list[str]:
-    """The ratios as a Markdown table, a row for each speed-up, with what follows for it."""
+    """The ratios as a Markdown table, with a row for each speed-up and its verdict."""
     lines = [
         "| speed-up | " + " | ".join(f"{one.name}, {one.items} items" for one in all_measured) + " | verdict |",
         "| --- |" + " --- |" * (len(all_measured) + 1),
@@ -176,7 +176,7 @@ def table(all_measured: Sequence[Measured]) -> list[str]:
 
 
 def verdict(name: str, ratios: Sequence[Ratio]) -> str:
-    """Whether a speed-up is worth its code: not if its gain is below a tenth on every workload, by the interval."""
+    """`delete` if the interval ends below `WORTH` on every workload, `keep` if it begins above it on one."""
     if name == PLAIN:
         return ""
     if any(np.isnan(one.high) for one in ratios):
@@ -205,12 +205,12 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     command.add_argument("--threads", type=int, default=None)
     command.add_argument("--items-from", default=None, help="a data set, `starter`, or a JSONL file")
     command.add_argument("--items", type=int, default=None, help="items of each workload; default: as time allows")
-    command.add_argument("--minutes", type=float, default=8, help="about how long all of it is to take")
+    command.add_argument("--minutes", type=float, default=8, help="about how long the measurement takes")
     command.add_argument("--repeats", type=int, default=7, help="pairs of turns of each speed-up")
-    command.add_argument("--only", nargs="+", choices=(*NAMES, PLAIN), help="these speed-ups alone")
+    command.add_argument("--only", nargs="+", choices=(*NAMES, PLAIN), help="only these speed-ups")
     command.add_argument("--workloads", nargs="+", help="`stereoset-intra/gpt2` and so on; default: all eight")
     command.add_argument("--at-once", type=int, default=1, help="workloads at a time, each with --threads cores")
-    command.add_argument("--cores", type=int, nargs="+", help="run on these cores alone")
+    command.add_argument("--cores", type=int, nargs="+", help="run only on these cores")
     command.add_argument("--models-dir", type=Path, default=default_folder())
     command.add_argument("--json", type=Path, default=None, help="write the record there")
     own = command.parse_args(arguments)
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(arguments)
     chosen = [pair for pair in WORKLOADS if not options.workloads or "/".join(pair) in options.workloads]
     if not chosen:
-        raise SystemExit(f"There are the workloads {', '.join(map('/'.join, WORKLOADS))}.")
+        raise SystemExit(f"There is no such workload; choose from {', '.join(map('/'.join, WORKLOADS))}.")
     if options.cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, options.cores)
     machine = describe(torch.device(options.device))
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def one_by_one(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -> list[Measured]:
-    """The workloads one after the other, each with an equal share of the time that is left."""
+    """Measure the workloads one after the other, each with an equal share of the remaining time."""
     ends = time.monotonic() + 60 * options.minutes
     found: list[Measured] = []
     for number, (workload, model) in enumerate(chosen):
@@ -249,10 +249,10 @@ def one_by_one(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -
 
 
 def side_by_side(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -> list[Measured]:
-    """Several workloads at a time, each in a process with cores of its own, in rounds."""
+    """Measure several workloads at a time, each in a process with its own cores, in rounds."""
     if not options.threads:
-        raise SystemExit("Say with --threads how many cores each of those at once is to have.")
-    for workload, model in chosen:  # before the clock runs, and not twice at once
+        raise SystemExit("--at-once needs --threads, the number of cores for each workload.")
+    for workload, model in chosen:  # untimed, and not by two processes at once
         prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": _FEW}))
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     rounds = [chosen[start : start + options.at_once] for start in range(0, len(chosen), options.at_once)]
@@ -278,7 +278,7 @@ def side_by_side(options: argparse.Namespace, chosen: Sequence[tuple[str, str]])
 
 
 def _shared(options: argparse.Namespace) -> list[str]:
-    """The options of this command that hold for one workload too."""
+    """The options that are passed on to the process of one workload."""
     found: list[str] = []
     for name in ("device", "dtype", "threads", "items_from", "items", "repeats", "only", "models_dir"):
         value = getattr(options, name)

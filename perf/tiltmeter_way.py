@@ -1,4 +1,4 @@
-"""The way a run of Tiltmeter takes: ask, answer, score. Nothing comes from stored answers."""
+"""Scoring as in a run of Tiltmeter: ask, answer, score, without stored answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ Answers = Mapping[bytes, Answer]
 def score_items(
     workload: Workload, items: Sequence[Item], model: CheckpointModel, batch_tokens: int | None = None
 ) -> Outcome:
-    """All scores, from text on, with a store of answers that begins empty. All parts are answered together."""
+    """All scores, from text to scores, with an empty store of answers. All parts are answered together."""
     outcome = Outcome(logs=True)
     with running(model.without):
         asked = workload.ask(items, model)
@@ -40,16 +40,16 @@ def score_items(
 def _fill_in(
     outcome: Outcome, workload: Workload, scored: Iterable[tuple[str, Trial, list[Score]]], answers: Answers
 ) -> None:
-    """Bring scores, and the numbers they were made of, into the form in which they are compared."""
+    """Convert scores, and the numbers they were computed from, to the form in which they are compared."""
     for part, trial, scores in scored:
         mine = [answers[question.digest] for question in trial.questions]
         keys = [workload.key(part, trial, score) for score in scores]
         for key, score in zip(keys, scores, strict=True):
-            # Where there are several of one candidate, the first is what its numbers make.
+            # If a candidate has several scores, the first is the one computed from its numbers.
             outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
         if isinstance(trial.score, MeanOfPieces):
-            for key, places in zip(keys, trial.score.piece_indices, strict=True):
-                outcome.numbers[key] = [mine[answer][place : place + 1] for answer, place in places]
+            for key, indices in zip(keys, trial.score.piece_indices, strict=True):
+                outcome.numbers[key] = [mine[answer][index : index + 1] for answer, index in indices]
             continue
         share = len(mine) // workload.candidates
         for number, key in enumerate(keys[: workload.candidates]):
@@ -58,7 +58,7 @@ def _fill_in(
 
 
 def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer]) -> list[Answer]:
-    """What can be compared with the published way: neither logits, nor what is asked for beside a log-probability."""
+    """The log-probabilities of the answers, which the published way has too; no logits, no second numbers."""
     return [
         answer[: len(question.wanted)]
         for question, answer in zip(questions, answers, strict=True)

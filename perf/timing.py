@@ -1,4 +1,4 @@
-"""Seconds that several things take, measured in turns."""
+"""Time several functions in alternating turns."""
 
 import gc
 import time
@@ -15,18 +15,18 @@ Result = TypeVar("Result")
 
 
 def in_turns(
-    things: Mapping[str, Callable[[], Outcome]], repeats: int, device: torch.device
+    functions: Mapping[str, Callable[[], Outcome]], repeats: int, device: torch.device
 ) -> tuple[dict[str, list[float]], dict[str, Outcome]]:
-    """Do all things one after the other, and that `repeats` times: a machine that slows down slows all alike.
+    """Call all functions one after the other, `repeats` times, so that a slower machine affects all of them.
 
-    Every other time in the reverse order, so that no thing always has to do with what the same other one has left.
+    Every second time the order is reversed, so that no function always follows the same other one.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in things}
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
     outcomes: dict[str, Outcome] = {}
     for repeat in range(repeats):
-        for name, thing in list(things.items())[:: -1 if repeat % 2 else 1]:
-            outcomes.pop(name, None)  # what the last repeat left is let go of before the clock runs
-            took, outcomes[name] = timed(thing, device)
+        for name, function in list(functions.items())[:: -1 if repeat % 2 else 1]:
+            outcomes.pop(name, None)  # free the last outcome before the timed part
+            took, outcomes[name] = timed(function, device)
             seconds[name].append(took)
             outcomes[name].settle()
     return seconds, outcomes
@@ -35,9 +35,9 @@ def in_turns(
 def pairs_of_turns(
     one: Callable[[], Outcome], other: Callable[[], Outcome], repeats: int, device: torch.device
 ) -> tuple[list[tuple[float, float]], tuple[Outcome, Outcome]]:
-    """The seconds of two things in alternating turns (A B B A A B …), and what came of each the last time.
+    """The seconds of two functions in alternating turns (A B B A A B …), and the last outcome of each.
 
-    The garbage collector is as it is: it may be what the two differ in.
+    The garbage collector stays on: the two may differ in what they do with it.
     """
     pairs: list[tuple[float, float]] = []
     for repeat in range(repeats):
@@ -46,16 +46,15 @@ def pairs_of_turns(
         if other_outcome is None:
             second, other_outcome = timed(other, device, collect=True)
         pairs.append((first, second))
-    for found in (outcome, other_outcome):
-        found.settle()
+    outcome.settle()
+    other_outcome.settle()
     return pairs, (outcome, other_outcome)
 
 
-def timed(thing: Callable[[], Result], device: torch.device, *, collect: bool = False) -> tuple[float, Result]:
-    """The seconds that something takes, until the device has done it, and what comes of it.
+def timed(function: Callable[[], Result], device: torch.device, *, collect: bool = False) -> tuple[float, Result]:
+    """The seconds that a function takes, including its work on the device, and its result.
 
-    The garbage collector is off meanwhile, so that one way does not pay for what another has left, unless `collect`
-    leaves it on.
+    The garbage collector is off, so that no function pays for the garbage of another, unless `collect` leaves it on.
     """
     gc.collect()
     synchronise(device)
@@ -64,7 +63,7 @@ def timed(thing: Callable[[], Result], device: torch.device, *, collect: bool = 
         gc.disable()
     try:
         began = time.perf_counter()
-        result = thing()
+        result = function()
         synchronise(device)
         return time.perf_counter() - began, result
     finally:
@@ -73,6 +72,6 @@ def timed(thing: Callable[[], Result], device: torch.device, *, collect: bool = 
 
 
 def spread(seconds: list[float]) -> str:
-    """The median, and in brackets the fastest and the slowest; three digits where it went fast."""
+    """The median, with the fastest and the slowest in brackets; three decimals below a second."""
     digits = 2 if median(seconds) >= 1 else 3
     return f"{median(seconds):.{digits}f} s ({min(seconds):.{digits}f}–{max(seconds):.{digits}f})"

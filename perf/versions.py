@@ -1,10 +1,10 @@
-"""This checkout and another one in alternating turns: the ratio of their times, and the largest difference of scores.
+"""Compare this checkout with another one in alternating turns: ratio of times, and largest difference of scores.
 
 git worktree add ../before COMMIT
 python -m perf.versions ../before --turns 7 --threads 2
 
-Each version has a process of its own, which loads the model once and then scores when it is its turn. The other
-checkout may have its measurements in `perf/` or, as older ones, in `benchmarks/`.
+Each version runs in its own process, which loads the model once and then scores once per turn. The other checkout may
+have its measurements in `perf/` or, if it is old, in `benchmarks/`.
 """
 
 import argparse
@@ -32,7 +32,7 @@ WORKLOADS = (
     ("gest", "bert-29k"),
 )
 
-# Runs in either version, so it uses only what both have.
+# Runs in both versions, so it uses only functions that both have.
 _WORKER = """
 import importlib, json, sys
 room = sys.argv.pop(1)
@@ -75,7 +75,7 @@ class Version:
             try:
                 return json.loads(line)
             except ValueError:
-                continue  # something that a library prints
+                continue  # output of a library
         raise SystemExit(f"A worker ended with exit code {self.process.wait()}.")
 
     def turn(self) -> tuple[float, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""The workloads: for each, what is asked, and the published and Tiltmeter's way to answer it.
+"""The workloads: for each, its items, and the published way and Tiltmeter's way of scoring them.
 
 A new benchmark adds its published way in a file like `published_pairs.py` and one entry here: the data sets its items
 come from, Tiltmeter's `Benchmark`, and the published way for each kind of model.
@@ -23,11 +23,10 @@ PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A benchmark, or one part of it, with the published way for each kind of model that it is asked of.
+    """A benchmark, or a part of it, with the published way for each kind of model.
 
-    `candidates` is how many candidates a trial is about, where each has questions of its own: their scores come first,
-    and each has as many questions.
-    `log_scores` tells that scores are sums or differences of logarithms.
+    `candidates`: how many candidates a trial has, if each has its own questions (equally many each); their scores come
+    first. `log_scores`: whether scores are sums or differences of logarithms.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Workload:
         }
 
     def key(self, part: str | None, trial: Trial, score: Score) -> str:
-        """What a score is called in an outcome; where all items have the same candidates, part and item tell."""
+        """The key of a score in an outcome: the candidate, or part and item if all items have the same candidates."""
         return score.candidate if part == self.part else f"{part}/{trial.item.id}"
 
 

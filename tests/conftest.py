@@ -1,17 +1,17 @@
-"""What all tests share: no test touches the user's cache, and those that need upstream files say so."""
+"""Fixtures of all tests: a cache of their own, tiny models, and the folders of files that some tests need."""
 
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# Tiny models are done before a second thread has started.
+# With tiny models, more threads only add overhead.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
 
-# How long an example takes depends on what else the machine does, so none has a deadline.
+# The time of an example depends on the load of the machine, so none has a deadline.
 settings.register_profile("tiltmeter", deadline=None)
 settings.load_profile("tiltmeter")
 
@@ -25,7 +25,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 @pytest.fixture(autouse=True)
 def _own_kernels() -> Iterator[None]:
-    """Torch turns oneDNN off for the whole process after a product in bfloat16 that failed: other tests, other sums."""
+    """Turn oneDNN on again: torch turns it off for the process when a bfloat16 product fails, which changes sums."""
     yield
     if torch := sys.modules.get("torch"):
         torch._C._set_mkldnn_enabled(True)
@@ -51,13 +51,13 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def mirror() -> Path:
-    """The folder of upstream files."""
+    """The folder of upstream files (a mirror)."""
     return _folder("TILTMETER_MIRROR", SHARED / "upstream", "the upstream data sets are not here", "a mirror of them")
 
 
 @pytest.fixture
 def fixtures_dir() -> Path:
-    """The folder of tiny models and of what the papers' released code gives on them."""
+    """The folder of tiny models and of the numbers that the papers' released code gives for them."""
     return _folder("TILTMETER_FIXTURES", SHARED / "fixtures", "the reference numbers are not here", "their folder")
 
 

@@ -1,4 +1,4 @@
-"""`load_run`, `compare`, `check` and `report`: on folders and on results, with names and rules as the commands have."""
+"""`load_run`, `compare`, `check` and `report` on folders and on results, with the names and rules of the commands."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: saved(folder / name, result) for name, result in made.items()}
 
 
-def test_folders_and_results_compare_alike(runs: dict[str, str]) -> None:
+def test_folders_and_results_give_the_same_comparison(runs: dict[str, str]) -> None:
     loaded = {name: tiltmeter.load_run(path) for name, path in runs.items()}
     expected = [one.to_dict() for one in tiltmeter.compare(list(runs.values())).differences]
     assert len(expected) > 3
@@ -45,7 +45,7 @@ def test_one_run_twice_is_refused(runs: dict[str, str]) -> None:
         tiltmeter.compare(runs["one"])
 
 
-def test_names_tell_runs_apart(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_names_distinguish_runs(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(Path(runs["one"]).parent)
     twin = saved(tmp_path / "one", tiltmeter.load_run(runs["two"]))
     assert [name for name, _ in named_runs(["one", twin, "two"])] == ["one", twin, "two"]
@@ -69,7 +69,7 @@ def test_rules_of_all_kinds(runs: dict[str, str]) -> None:
     assert tiltmeter.check(runs["one"], rules=rules) == verdicts[:1]
 
 
-def test_a_baseline_wants_a_rule(runs: dict[str, str]) -> None:
+def test_a_baseline_needs_a_rule(runs: dict[str, str]) -> None:
     with pytest.raises(tiltmeter.UsageError, match="without a rule for it"):
         tiltmeter.check(runs["one"], max="stereoset.SS 90", baseline=runs["two"])
 

@@ -1,4 +1,4 @@
-"""The SQLite files that several runs use at once."""
+"""SQLite files that several runs use at once."""
 
 import sqlite3
 import threading
@@ -17,7 +17,7 @@ def _open(path: Path) -> Database:
     return Database(str(path), _SCHEMA, synchronous="NORMAL", contents="counts", remedy="delete it")
 
 
-def test_a_new_file_opened_by_many_at_once(tmp_path: Path) -> None:
+def test_many_threads_open_a_new_file_at_once(tmp_path: Path) -> None:
     failed: list[Exception] = []
 
     def write(path: Path, thread: int, start: threading.Barrier) -> None:
@@ -28,7 +28,7 @@ def test_a_new_file_opened_by_many_at_once(tmp_path: Path) -> None:
         except TiltmeterError as error:
             failed.append(error)
 
-    # Without patience some ten rounds of these fail.
+    # Without waiting for locks, about ten of these rounds fail.
     for round_ in range(200):
         path, start = tmp_path / f"{round_}.sqlite", threading.Barrier(4)
         threads = [threading.Thread(target=write, args=[path, number, start]) for number in range(4)]
@@ -41,7 +41,7 @@ def test_a_new_file_opened_by_many_at_once(tmp_path: Path) -> None:
     assert not failed
 
 
-def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_lock_ends_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_LOCK_TIMEOUT", 0.05)
     path = tmp_path / "held.sqlite"
     holder = sqlite3.connect(path, isolation_level=None)

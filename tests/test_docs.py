@@ -1,4 +1,4 @@
-"""The docs: every link leads somewhere, every command and option exists, and the site builds without a warning."""
+"""The docs: every link is valid, every command and option exists, and the site builds without a warning."""
 
 import re
 import shlex
@@ -30,12 +30,12 @@ _CODE = re.compile(r"(`+)(.+?)\1")
 
 
 def prose(text: str) -> str:
-    """The text without code, in which brackets are not links."""
+    """The text without code, where brackets are not links."""
     return _CODE.sub("", _INDENTED.sub("", _FENCE.sub("", text)))
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as GitHub and the site make it."""
+    """The anchor of a heading, as on GitHub and in the site."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
     return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
 
@@ -53,7 +53,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def broken(page: Path, text: str) -> Iterator[str]:
-    """The relative links of a page that lead nowhere."""
+    """The broken relative links of a page."""
     for target in _LINK.findall(prose(text)):
         path, _, anchor = target.partition("#")
         if re.match(r"[a-z]+:", path):
@@ -64,7 +64,7 @@ def broken(page: Path, text: str) -> Iterator[str]:
 
 
 def code(text: str) -> Iterator[str]:
-    """The code of a page: fenced, indented and within lines."""
+    """The code of a page: fenced, indented and inline."""
     for _, _, block in _FENCE.findall(text):
         yield block
     rest = _FENCE.sub("", text)
@@ -82,8 +82,8 @@ def commands(text: str) -> Iterator[str]:
 
 
 def unknown(command: str) -> Iterator[str]:
-    """The words of a command line that the command line does not know."""
-    # What stands after two spaces or a hash says what the command is for.
+    """The commands and options in a command line that do not exist."""
+    # Text after two spaces or a hash explains the command.
     words = shlex.split(re.split(r"\s{2,}|\s#", command)[0].replace("'", " "), comments=True)
     at: click.Command = typer.main.get_command(app)
     while hasattr(at, "commands") and words and re.fullmatch(r"[a-z][a-z-]*", words[0]):
@@ -98,7 +98,7 @@ def unknown(command: str) -> Iterator[str]:
     )
 
 
-def test_the_checks_see_what_is_wrong(tmp_path: Path) -> None:
+def test_the_checks_find_errors(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One `two`\n\n## Three\n## Three\n", encoding="utf-8")
     good = "[a](page.md) [b](#one-two) [c](page.md#three-1) [d](https://example.org/none) `[e](none.md)`\n\n"
@@ -142,7 +142,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert set(tiltmeter.__all__) - {"datasets"} <= described
 
 
-def test_every_page_has_its_place_in_the_site() -> None:
+def test_every_page_is_in_the_table_of_contents() -> None:
     entries = set(re.findall(r"^(?:.*<)?([\w./-]+?)>?$", (ROOT / "docs/index.md").read_text(encoding="utf-8"), re.M))
     for page in PAGES:
         name = page.relative_to(ROOT).with_suffix("").as_posix()
@@ -152,7 +152,7 @@ def test_every_page_has_its_place_in_the_site() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("sphinx") is None, reason="Sphinx is not installed: pip install '.[docs]'")
-def test_the_site_builds_without_warnings_and_loads_nothing(tmp_path: Path) -> None:
+def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     site = tmp_path / "site"
     build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", "docs", ".", str(site)]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)

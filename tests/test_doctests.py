@@ -1,4 +1,4 @@
-"""The examples in the docstrings of all modules give what they say."""
+"""The examples in the docstrings of all modules give the documented output."""
 
 import doctest
 import pkgutil
@@ -11,13 +11,13 @@ import tiltmeter
 from tests.runs.made import chosen_scores, run, saved
 
 MODULES = ["tiltmeter", *(module.name for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."))]
-# Importing it is running the command.
+# Importing it runs the command.
 MODULES.remove("tiltmeter.__main__")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the runs that examples read."""
+    """A folder with the runs that the examples use."""
     folder = tmp_path_factory.mktemp("examples")
     for name, share in {"bert": 62.0, "roberta": 51.0}.items():
         saved(folder / "runs" / name, run(chosen_scores(name, share, n=400, targets=100)))

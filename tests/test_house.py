@@ -1,4 +1,4 @@
-"""The house: which room may import which, and that no name means two things."""
+"""The structure of the package: which room may import which, and that no name has two meanings."""
 
 import ast
 import itertools
@@ -49,7 +49,7 @@ SAME_THING = {
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """Every module with its room; a module beside the rooms is a room of its own."""
+    """Every module with its room; a module outside the rooms counts as a room."""
     for path in sorted(ROOT.rglob("*.py")):
         inside = path.relative_to(ROOT)
         if len(inside.parts) > 1:
@@ -59,7 +59,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 def rooms_imported(source: str) -> set[str]:
-    """The rooms that a module's source imports, also inside functions."""
+    """The rooms that a module's source imports, including imports inside functions."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -73,12 +73,12 @@ def rooms_imported(source: str) -> set[str]:
     return found & set(ROOMS)
 
 
-def test_the_reader_of_imports() -> None:
+def test_rooms_imported() -> None:
     source = "import tiltmeter.cli\nfrom tiltmeter import reports\ndef f():\n    from tiltmeter.runs.result import X\n"
     assert rooms_imported(source) == {"cli", "reports", "runs"}
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_room_is_in_the_order() -> None:
     assert {room for room, _ in modules()} == set(ROOMS)
 
 
@@ -100,7 +100,7 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-def test_a_module_name_means_one_thing() -> None:
+def test_a_module_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for room, path in modules():
         if path.name != "__init__.py":
@@ -114,12 +114,12 @@ def test_a_module_name_means_one_thing() -> None:
 def test_no_two_module_names_differ_by_a_letter() -> None:
     names = {path.stem for room, path in modules() if room != "cli"} | set(ROOMS)
     alike = {(one, other) for one, other in itertools.combinations(sorted(names), 2) if other == f"{one}s"}
-    # What each room is about is defined in the module of that name: `forms/form.py`.
+    # The class that a room is about is in the module of that name: `forms/form.py`.
     assert alike == {("benchmark", "benchmarks"), ("form", "forms"), ("measure", "measures")}
 
 
 def test_no_test_sleeps() -> None:
-    """How long something takes depends on what else the machine does, so tests wait for events."""
+    """Durations depend on the load of the machine, so tests wait for events instead."""
     for path in Path(__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):

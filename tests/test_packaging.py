@@ -1,4 +1,4 @@
-"""pyproject.toml and constraints.txt agree: what is pinned lies inside the bounds, and there are bounds."""
+"""pyproject.toml and constraints.txt agree: dependencies have bounds, and pinned versions are within them."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ EXTRAS = {
     for extra, texts in PROJECT["optional-dependencies"].items()
 }
 DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
-# Not among what tests and docs need, hence not pinned.
+# Not needed by tests and docs, therefore not pinned.
 NOT_PINNED = {"stanza"}
 
 
@@ -28,7 +28,7 @@ def pins() -> dict[str, Version]:
 
 
 @pytest.mark.parametrize("requirement", [*DEPENDENCIES, *chain(*EXTRAS.values())], ids=lambda r: r.name)
-def test_pins_lie_inside_the_bounds(requirement: Requirement) -> None:
+def test_pins_are_within_the_bounds(requirement: Requirement) -> None:
     name = canonicalize_name(requirement.name)
     if name not in NOT_PINNED:
         assert requirement.specifier.contains(pins()[name], prereleases=True)
@@ -39,20 +39,20 @@ def test_pins_lie_inside_the_bounds(requirement: Requirement) -> None:
     [*DEPENDENCIES, *chain(*(found for extra, found in EXTRAS.items() if extra != "dev"))],
     ids=lambda r: r.name,
 )
-def test_what_users_install_has_both_bounds(requirement: Requirement) -> None:
+def test_dependencies_of_users_have_both_bounds(requirement: Requirement) -> None:
     operators = {specifier.operator for specifier in requirement.specifier}
     assert ">=" in operators
     assert operators & {"<", "<="}, f"{requirement} has no upper bound"
 
 
-def test_pins_are_in_order_and_single() -> None:
+def test_pins_are_sorted_and_unique() -> None:
     names = [canonicalize_name(name) for name in pins()]
     assert names == sorted(names)
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert len(names) == len([line for line in lines if not line.startswith("#")])
 
 
-def test_the_workflow_tests_the_pythons_that_are_named() -> None:
+def test_the_workflow_tests_the_documented_python_versions() -> None:
     workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     matrix = re.search(r"python: \[(.*)\]", workflow)
     assert matrix is not None

@@ -1,4 +1,4 @@
-"""The example package of docs/extending.md: read, validated, run, shown, compared, gated and exported as it is."""
+"""The example package of docs/extending.md is read, validated, run, shown, compared, gated and exported unchanged."""
 
 import json
 import os
@@ -20,7 +20,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "tiltmeter-blanks"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as pip would install it, and two tiny models beside it."""
+    """A folder with the package as pip would install it, and two tiny models."""
     folder = tmp_path_factory.mktemp("plugin")
     shutil.copytree(EXAMPLE / "src" / "tiltmeter_blanks", folder / "tiltmeter_blanks")
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]

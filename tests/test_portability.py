@@ -1,4 +1,4 @@
-"""Nothing is used that only Linux has, outside `engine` and `models`, which have tests of their own for it."""
+"""No function that exists only on Linux is used outside `engine` and `models`, which have their own tests."""
 
 import ast
 import subprocess
@@ -47,7 +47,7 @@ def only_on_some_systems(source: str) -> set[str]:
     return found
 
 
-def test_the_reader_sees_them() -> None:
+def test_only_on_some_systems() -> None:
     source = "import fcntl\nfrom os import sysconf\nimport os\nos.sched_getaffinity(0)\nopen('/proc/meminfo')\n"
     assert only_on_some_systems(source) == {"fcntl", "sysconf", "os.sched_getaffinity", "/proc/meminfo"}
 
@@ -61,7 +61,7 @@ def test_no_module_outside_engine_and_models_uses_them() -> None:
 
 SCRIPT = f"""
 import os, pkgutil, signal, sys
-# What other packages do on such a system is their affair: they are imported first.
+# Other packages are imported first: what they use is not tested here.
 import altair, filelock, numpy, pandas, pyarrow.parquet, scipy.stats, torch, transformers, typer, vl_convert
 import transformers.modeling_utils
 for name in {MODULES!r}:
@@ -90,8 +90,8 @@ with TranslationStore(sys.argv[2] + "/t.sqlite") as store, store.lock("system", 
 
 
 @pytest.mark.slow
-def test_without_what_only_some_systems_have(tmp_path: Path) -> None:
-    """Modules import, and runs, reports, data sets and stores work, where the functions of Linux are taken away."""
+def test_without_functions_that_only_some_systems_have(tmp_path: Path) -> None:
+    """Modules can be imported, and runs, reports, data sets and stores work, without the functions of Linux."""
     folder = saved(tmp_path / "run", run(association_scores(seed=1)))
     words = [sys.executable, "-c", SCRIPT, folder, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -101,7 +101,7 @@ def test_without_what_only_some_systems_have(tmp_path: Path) -> None:
 
 
 def test_a_lock_without_the_functions_of_unix(tmp_path: Path) -> None:
-    """Where a system can lock no files, filelock makes a file whose presence is the lock."""
+    """If a system cannot lock files, filelock uses the existence of a file as the lock."""
     script = (
         "import sys; sys.modules['fcntl'] = None\n"
         "from tiltmeter.translators.translation_store import TranslationStore\n"

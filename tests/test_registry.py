@@ -1,4 +1,4 @@
-"""Plug-ins: a package that brings a form, a benchmark and a data set, and packages that bring something wrong."""
+"""Plug-ins: a package with a form, a benchmark and a data set, and packages with errors."""
 
 import ast
 import os
@@ -67,7 +67,7 @@ main()
 
 
 def install(folder: Path, name: str, source: str, *entry_points: str) -> None:
-    """Put a module and what pip would write about it into a folder."""
+    """Write a module and the metadata that pip would write into a folder."""
     (folder / f"{name}.py").write_text(source, encoding="utf-8")
     about = folder / f"{name}-1.0.dist-info"
     about.mkdir()
@@ -83,7 +83,7 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def bring_riddles(folder: Path) -> None:
+def install_riddles(folder: Path) -> None:
     (folder / "riddles.jsonl").write_text(LINES, encoding="utf-8")
     install(
         folder,
@@ -95,8 +95,8 @@ def bring_riddles(folder: Path) -> None:
     )
 
 
-def test_a_package_brings_a_form_a_benchmark_and_a_data_set(tmp_path: Path) -> None:
-    bring_riddles(tmp_path)
+def test_a_package_provides_a_form_a_benchmark_and_a_data_set(tmp_path: Path) -> None:
+    install_riddles(tmp_path)
     checked = python(tmp_path, "-c", USE, "data", "validate", "riddles")
     assert "1 items, 1 errors, 0 warnings" in checked.stdout, checked.stderr
     assert "line 2, riddle, item s: should end in a question mark" in checked.stdout
@@ -106,14 +106,14 @@ def test_a_package_brings_a_form_a_benchmark_and_a_data_set(tmp_path: Path) -> N
     assert "en · 8 letters · r\n  What has keys and no door?\n    answer  A piano.\n" in shown.stdout, shown.stderr
 
 
-def test_a_plug_in_that_cannot_be_loaded_is_named_with_the_way_out(tmp_path: Path) -> None:
+def test_the_error_for_a_broken_plug_in_names_it_and_the_remedy(tmp_path: Path) -> None:
     install(tmp_path, "broken", "import nowhere", "[tiltmeter.forms]\nx = broken:FORM")
     done = python(tmp_path, "-c", USE, "data", "list")
     assert "The plug-in 'x' (tiltmeter.forms) of broken cannot be loaded: ModuleNotFoundError" in done.stderr
     assert "Repair or uninstall broken." in done.stderr
 
 
-def test_a_plug_in_of_another_type_and_one_whose_name_is_taken(tmp_path: Path) -> None:
+def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path) -> None:
     install(tmp_path, "wrong", "FORM = 3", "[tiltmeter.forms]\nx = wrong:FORM")
     assert "'x' (tiltmeter.forms) is int; it should be Form" in python(tmp_path, "-c", USE).stderr
     other = tmp_path / "other"
@@ -122,11 +122,11 @@ def test_a_plug_in_of_another_type_and_one_whose_name_is_taken(tmp_path: Path) -
     assert "'x' (tiltmeter.forms) is for 'pairs', which is there already" in python(other, "-c", USE).stderr
 
 
-def test_no_module_outside_forms_tells_item_classes_apart() -> None:
-    """To do one thing for this form and another for that takes two item classes."""
+def test_no_module_outside_forms_distinguishes_item_classes() -> None:
+    """A module that imports two item classes could treat forms differently."""
     source = Path(tiltmeter.__file__).parent
     classes = {"AssociationItem", "PairItem", "GestItem", "GenderedPairItem", "WinoBiasItem"}
-    building = {source / "datasets/build_pairs.py"}  # which makes pairs of sentences
+    building = {source / "datasets/build_pairs.py"}  # makes pairs from sentences
     for path in set(source.rglob("*.py")) - building:
         if path.parent.name != "forms":
             tree = ast.parse(path.read_text(encoding="utf-8"))

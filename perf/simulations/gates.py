@@ -12,13 +12,14 @@ from perf.simulations.populations import SKEWED, AssociationTruth, Shape, term_r
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from perf.simulations.verdicts import BIAS_TYPES, LANGUAGES, PARTS, Case, Row, record
 from tiltmeter.comparing import check, parse_rule
-from tiltmeter.comparing.gate_rules import Kind
+from tiltmeter.comparing.gate_rules import RuleKind
 from tiltmeter.comparing.rule_power import Room
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.contrasts import contrast
 from tiltmeter.measures.estimates import Mean, Share
-from tiltmeter.measures.gest import G_S, STEREOTYPES
+from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.pairs import S_JSD
 from tiltmeter.measures.records import OVERALL, Record, estimated
 from tiltmeter.measures.rule import assign_verdicts
@@ -139,7 +140,7 @@ def _ratios(rng: Rng) -> list[Record]:
     return [estimated(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
 
 
-def documented(kind: Kind, texts: Sequence[str], draw: Callable[[Rng], list[Record]]) -> Simulate:
+def documented(kind: RuleKind, texts: Sequence[str], draw: Callable[[Rng], list[Record]]) -> Simulate:
     """How often an even model passes all of these rules at once, and the probability that `check` prints."""
     rules = [parse_rule(kind, text) for text in texts]
 
@@ -186,7 +187,7 @@ def no_worse_sense(margin: float) -> Simulate:
 
 TYPES = tuple(BIAS_TYPES)
 # The rules in docs/gates.md and README.md, and the records they are applied to.
-EXAMPLES: tuple[tuple[Kind, tuple[str, ...], Callable[[Rng], list[Record]]], ...] = (
+EXAMPLES: tuple[tuple[RuleKind, tuple[str, ...], Callable[[Rng], list[Record]]], ...] = (
     ("max", ("stereoset.SS distance 5",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
     ("max", ("stereoset.SS distance 8",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
     ("min", ("stereoset.LMS 70",), _sense),

@@ -234,6 +234,8 @@ def test_only_the_group_that_contradicts_itself_is_taken_apart() -> None:
         len(check(contradictory, [rule("no-worse-than", "stereoset.SS[bias_type=gender] 99")], baseline=contradictory))
         == 2
     )
+    other = rule("no-worse-than", "stereoset.SS[bias_type=profession] 99")
+    assert [v.location for v in check(contradictory, [other], baseline=contradictory)] == ["stereoset/overall:en"]
 
 
 def test_a_baseline_that_contradicts_itself_is_compared_part_by_part() -> None:

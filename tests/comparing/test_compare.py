@@ -1,10 +1,11 @@
+import math
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.runs.made import association_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.comparing.cells import cells_of, restrict
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import DataError, UsageError
@@ -51,6 +52,30 @@ def test_the_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
         assert {d.tests for d in family} == {tests}
         assert [d.p_holm for d in family] == holm([d.contrast.p_value for d in family])
         assert [d.p_equivalence for d in family] == holm([d.contrast.p_equivalence for d in family])
+
+
+def test_p_values_at_the_level_are_not_significant() -> None:
+    (first, *_) = compare([("a", ONE), ("b", TWO)], measures=["SS"]).differences
+    assert not replace(first, p_holm=0.05).significant
+    assert replace(first, p_holm=math.nextafter(0.05, 0)).verdict == "significant"
+    assert replace(first, p_holm=0.05, p_equivalence=0.025).verdict == "inconclusive"
+    assert replace(first, p_holm=0.05, p_equivalence=math.nextafter(0.025, 0)).verdict == "no difference"
+
+
+def test_only_the_pair_whose_parts_differ_in_both_directions_is_contradictory() -> None:
+    """Equal percentages are equal answers; between 35 and 38%, two of sixty items differ, which is not significant."""
+    shares = {"one": (65.0, 35.0), "two": (35.0, 65.0), "near": (35.0, 38.0)}
+    tables = {
+        name: chosen_scores(name, {"intrasentence": intra, "intersentence": inter}, n=60)
+        for name, (intra, inter) in shares.items()
+    }
+    differences = compare([(name, run(table)) for name, table in tables.items()], measures=["SS", "LMS"]).differences
+    contradictions = {
+        (d.quantity.name, d.part, d.left.label, d.right.label): d.contradiction for d in differences if d.contradiction
+    }
+    assert contradictions == {
+        ("SS", "overall", "one", "two"): "one is higher in intrasentence, two is higher in intersentence"
+    }
 
 
 def test_languages_of_one_model() -> None:
@@ -156,6 +181,7 @@ def test_translations_without_a_gender_are_left_out() -> None:
     [
         ([("a", ONE)], {}, "made/one on stereoset:en, and nothing to compare it with; give a second run"),
         ([("a", ONE), ("b", TWO)], {"by": "language"}, "no two of them are a pair for --by language; use --by model"),
+        ([("a", ONE), ("b", ONE)], {"by": "language"}, "no two of them are a pair for --by language; use --by model"),
         ([("a", ONE), ("b", TWO)], {"measures": ["SSS"]}, r"no measure 'SSS' to compare in \(did you mean SS\?\)"),
         ([("a", ONE), ("b", TWO)], {"measures": ["CPS"]}, "cannot be compared in CPS; they can be in LMS, SS, ICAT"),
         (
@@ -174,10 +200,14 @@ def test_what_cannot_be_compared_is_told(runs: list, options: dict, message: str
 
 
 def test_runs_that_share_nothing() -> None:
-    with pytest.raises(UsageError, match="share no items, so there is nothing to pair; run both on the same items"):
+    first = r"^made/one on stereoset/intrasentence:en \(in a\) and made/two on stereoset/intrasentence:en \(in b\) "
+    with pytest.raises(UsageError, match=f"{first}share no items, so there is nothing to pair; run both on the same"):
         compare([("a", ONE), ("b", run(association_scores("made/two", first=500)))])
     with pytest.raises(UsageError, match="no two of them on the same benchmark and part"):
         compare([("a", ONE), ("b", run(pair_scores(), family="pairs"))])
+    both = run(association_scores(n=5), pair_scores(), family={"stereoset": "association", "gender-pairs": "pairs"})
+    with pytest.raises(UsageError, match="no two of them on the same benchmark and part"):
+        compare([("a", both)])
     other = pair_scores("made/two").assign(benchmark="stereoset", part="intrasentence", item="intra-001")
     other = other.drop_duplicates("role")
     with pytest.raises(UsageError, match="have no measure in common: one has scores for anti-stereotype"):

@@ -40,6 +40,16 @@ def test_the_items_needed_are_the_fewest_that_do(limit: float, lenient: bool) ->
 def test_no_number_of_items_helps_where_there_is_no_room() -> None:
     assert Room(None, 0.0, 1.0, 100).needed(1000, False) is None
     assert Room(-1.0, None, 1.0, 100).needed(1000, False) is None
+    # Leniently a few items would pass, but the more there are, the less often.
+    assert Room(-1.0, None, 1.0, 100).needed(1000, True) is None
+    assert Room(-0.1, 5.0, 1.0, 100).needed(1000, True) is None
+
+
+@pytest.mark.parametrize("room", [(None, 0.0), (0.0, None), (0.0, 0.0)])
+def test_at_the_ideal_any_number_of_items_passes_leniently(room: tuple[float | None, float | None]) -> None:
+    assert all(Room(*room, 1.0, count).passes(True) >= WANTED for count in (1, 10, 1000))
+    assert Room(*room, 1.0, 100).needed(1000, True) == 1
+    assert Room(*room, 0.0, 100).needed(1000, False) == 1  # the two gave the same answers
 
 
 def test_without_any_error_it_is_certain() -> None:
@@ -59,8 +69,14 @@ def test_the_room_that_rules_leave() -> None:
     assert room("max", "gest.g_s 1.5", ideal=1.0, ratio=True) == (None, pytest.approx(math.log(1.5)))
     below, above = room("max", "gest.g_s distance 0.5", ideal=1.0, ratio=True)
     assert (below, above) == (pytest.approx(math.log(2)), pytest.approx(math.log(1.5)))
+    # No ratio is below 0.
+    assert room("max", "gest.g_s 0", ideal=1.0, ratio=True) == (None, -math.inf)
+    assert room("min", "gest.g_s -1", ideal=1.0, ratio=True) == (math.inf, None)
+    assert Room(None, -math.inf, 0.1, 100).passes(False) == 0.0
+    assert Room(math.inf, None, 0.1, 100).passes(False) == 1.0
     # Nothing is farther below 1 than 1.
-    assert room("max", "gest.g_s distance 1.5", ideal=1.0, ratio=True) == (None, pytest.approx(math.log(2.5)))
+    assert room("max", "gest.g_s distance 1.5", ideal=1.0, ratio=True) == (math.inf, pytest.approx(math.log(2.5)))
+    assert room("max", "gest.g_s distance 1", ideal=1.0, ratio=True) == (math.inf, pytest.approx(math.log(2)))
 
 
 def test_the_error_of_an_even_model() -> None:

@@ -14,7 +14,7 @@ from tiltmeter.datasets.build_pairs import (
     quoted_speech,
     read_translations,
 )
-from tiltmeter.datasets.readers.gest_pairs_csv import read_gest_pairs_csv
+from tiltmeter.datasets.readers import examine_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem, rejection_reason
@@ -30,14 +30,14 @@ DeepL,cs,I was at home.,4,Byl jsem doma.,Byla jsem doma.
 def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     path = tmp_path / "gender_variants.csv"
     path.write_text(RELEASED, encoding="utf-8")
-    slovak = read_gest_pairs_csv(path, "sk")
+    slovak = examine_file(path, "gest-pairs-csv", "sk").accept()
     assert slovak == [
         GenderedPairItem("0", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"),
         GenderedPairItem("2", "sk", 5, "Spieval som, tiež.", "Spievala som, tiež.", "I sang, too."),
     ]
-    assert [item.id for item in read_gest_pairs_csv(path, "cs")] == ["1"]
+    assert [item.id for item in examine_file(path, "gest-pairs-csv", "cs").accept()] == ["1"]
     with pytest.raises(DataError, match="not a single item"):
-        read_gest_pairs_csv(path, "pl")
+        examine_file(path, "gest-pairs-csv", "pl").accept()
     write_jsonl(slovak, tmp_path / "sk.jsonl")
     assert load_file(tmp_path / "sk.jsonl") == slovak
 
@@ -149,10 +149,10 @@ def test_translations_are_read_from_two_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("system", "pairs"), [("deepl", 1_420), ("google_translate", 1_238)])
 def test_slovak_pairs_from_the_released_translations(system: str, pairs: int, mirror: Path) -> None:
     """Table 7 of the paper has these counts, with the prompts *He/She said*; the released ones have *man/woman*."""
-    from tiltmeter.datasets.readers.gest_csv import read_gest_csv
-
     folder = mirror / "kinit-sk/gest/data"
-    sentences = [item for item in read_gest_csv(folder / "gest.csv", "en") if isinstance(item, GestItem)]
+    sentences = [
+        item for item in examine_file(folder / "gest.csv", "gest-csv", "en").accept() if isinstance(item, GestItem)
+    ]
     built = build_pairs(read_translations(folder / f"translations/{system}/sk/translations.csv"), sentences, "sk")
     assert len(built.pairs) == pytest.approx(pairs, rel=0.1)
     assert built.rejected[NOT_TRANSLATED] == 0

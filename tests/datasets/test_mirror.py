@@ -10,7 +10,7 @@ from tiltmeter.benchmarks.winobias import pronouns
 from tiltmeter.datasets import DATASETS, load
 from tiltmeter.datasets.description import Source
 from tiltmeter.datasets.fetch import fetch
-from tiltmeter.datasets.readers.stereoset_json import read_stereoset_json
+from tiltmeter.datasets.readers import examine_file
 from tiltmeter.datasets.upstream import repositories
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.winobias import WinoBiasItem
@@ -152,7 +152,7 @@ def test_words_derived_from_sentences_are_those_of_the_released_frame(tmp_path: 
     ]
     path = tmp_path / "dev.json"
     path.write_text(json.dumps({"data": {"intrasentence": examples}}), encoding="utf-8")
-    derived = read_stereoset_json(path, "en")
+    derived = examine_file(path, "stereoset-json", "en").accept()
     # In four items letters are attached to BLANK, and the released rule includes them in the word.
     different = {item.id[:8] for item, other in zip(items, derived, strict=True) if item != other}
     assert different == {"6bdda34d", "c1a16945", "192dbaee", "1c8fa086"}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.readers.stereoset_json import read_stereoset_json
+from tiltmeter.datasets.readers import examine_file
 from tiltmeter.errors import DataError
 from tiltmeter.forms import Item
 from tiltmeter.forms.association import AssociationItem, Candidate
@@ -29,7 +29,7 @@ def example(part: str, **changes: object) -> dict[str, object]:
 
 def read(path: Path, **data: object) -> list[Item]:
     path.write_text(json.dumps({"version": "1.0", "data": data}), encoding="utf-8")
-    return read_stereoset_json(path, "en")
+    return examine_file(path, "stereoset-json", "en").accept()
 
 
 def test_both_parts(tmp_path: Path) -> None:

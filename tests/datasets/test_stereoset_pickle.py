@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from tiltmeter.datasets.raw_records import BrokenFileError
+from tiltmeter.datasets.readers import examine_file
 from tiltmeter.datasets.readers.frame_pickle import read_columns
-from tiltmeter.datasets.readers.stereoset_pickle import read_stereoset_pickle
 from tiltmeter.errors import DataError
 from tiltmeter.forms.association import Candidate
 
@@ -37,7 +37,7 @@ def frame(part: str = "intrasentence") -> pd.DataFrame:
 def test_a_frame_of_words(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().to_pickle(path)
-    first, second = read_stereoset_pickle(path, "de")
+    first, second = examine_file(path, "stereoset-pickle", "de").accept()
     assert (first.id, first.part, first.language) == ("i0", "intrasentence", "de")
     assert (second.target, second.target_term) == ("gardener", "Gärtner")
     assert first.candidates == (
@@ -50,7 +50,7 @@ def test_a_frame_of_words(tmp_path: Path) -> None:
 def test_a_frame_of_sentences(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame("intersentence").drop(columns="target_original").to_pickle(path)
-    first, _ = read_stereoset_pickle(path, "de")
+    first, _ = examine_file(path, "stereoset-pickle", "de").accept()
     assert first.part == "intersentence"
     assert first.target == first.target_term == "Bäcker"
     assert first.candidates[1] == Candidate("i0-2", "stereotype", "Der Bäcker ist ruhig.", "")
@@ -90,7 +90,7 @@ def test_a_malicious_pickle_is_refused_before_it_can_act(tmp_path: Path) -> None
     content = pickle.dumps({"frame": frame(), "trap": Malicious(trace)})
     path.write_bytes(content)
     with pytest.raises(DataError, match="is refused, since it names"):
-        read_stereoset_pickle(path, "de")
+        examine_file(path, "stereoset-pickle", "de").accept()
     assert not trace.exists()
     # The ordinary unpickler does call it.
     pickle.loads(content)
@@ -103,7 +103,7 @@ def test_a_malicious_cell_is_refused_too(tmp_path: Path) -> None:
     data.loc[0, "c1_labels"] = Malicious(trace)
     data.to_pickle(path)
     with pytest.raises(DataError, match="is refused"):
-        read_stereoset_pickle(path, "de")
+        examine_file(path, "stereoset-pickle", "de").accept()
     assert not trace.exists()
 
 
@@ -147,7 +147,7 @@ def test_a_column_that_is_missing(column: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().drop(columns=column).to_pickle(path)
     with pytest.raises(DataError, match=f"has no column {column}"):
-        read_stereoset_pickle(path, "de")
+        examine_file(path, "stereoset-pickle", "de").accept()
 
 
 def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
     data.loc[1, "c2_word"] = ""
     data.to_pickle(path)
     with pytest.raises(DataError, match=r"frame\.pkl, row 1, c2_word: the text is empty"):
-        read_stereoset_pickle(path, "de")
+        examine_file(path, "stereoset-pickle", "de").accept()

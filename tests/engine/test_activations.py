@@ -1,4 +1,4 @@
-"""A fused activation gives what the spelled-out one gives, and stands wherever a model had that."""
+"""The fused activation equals the one it replaces, and replaces it throughout a model."""
 
 import torch
 from transformers.activations import NewGELUActivation
@@ -7,7 +7,7 @@ from tests.models.tiny import CAUSAL, made
 from tiltmeter.engine.speedups.activations import fuse_activations
 
 
-def test_gpt2_says_the_same_with_its_activation_fused() -> None:
+def test_logits_of_gpt2_are_the_same_with_fused_activations() -> None:
     model = made(CAUSAL["gpt2"])
     ids = torch.tensor([[5, 17, 30, 8, 41]])
     with torch.inference_mode():
@@ -18,7 +18,7 @@ def test_gpt2_says_the_same_with_its_activation_fused() -> None:
         torch.testing.assert_close(model(ids).logits, before, rtol=1e-5, atol=1e-5)
 
 
-def test_the_activation_far_from_zero_and_in_half_precision() -> None:
+def test_large_inputs_and_half_precision() -> None:
     states = torch.cat([torch.linspace(-60, 60, 5001), torch.tensor([0.0, -0.0, 1e-30, 3e4])])
     layer = torch.nn.Sequential(NewGELUActivation())
     expected = NewGELUActivation()(states.double())

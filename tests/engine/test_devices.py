@@ -1,21 +1,21 @@
-"""Several devices: the same bytes as one, and a clear word when a worker fails."""
+"""Several devices: the same bytes as with one, and a clear error if a worker fails."""
 
-import os
-from collections.abc import Callable
+import multiprocessing
+import pickle
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from tests.engine.workers import Telling, Worker
 from tests.models.tiny import CAUSAL, MASKED, made
 from tests.models.tiny_tokenizers import word_level, word_piece
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.devices import answer_on_devices
-from tiltmeter.engine.rows import Asks, Batch
+from tiltmeter.engine.devices import _Share, answer_on_devices
+from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.plan import plan
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.questions import Question
+from tiltmeter.questions import Question, Want
 from tiltmeter.runs import evaluate
 
 
@@ -34,32 +34,11 @@ def test_two_devices_write_the_bytes_of_one(kind: str, tmp_path: Path, monkeypat
     assert written[0] == written[1] == written[2]
 
 
-class Worker:
-    """A model in a process of its own that answers, dies or complains."""
-
-    batch_tokens = 8
-    batches_ahead = 0
-    shares_prefixes = False
-    pack = 0
-
-    def __init__(self, ending: str) -> None:
-        self._ending = ending
-
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        if self._ending == "dies":
-            os._exit(9)
-        if self._ending == "complains":
-            raise UsageError("This worker has had enough.")
-        tokens = Asks.of(batch).tokens
-        numbers = np.float32([-tokens, 0 * tokens])
-        return lambda: numbers
-
-
 QUESTIONS = [Question((1, i, 2), ((1, i),)) for i in range(40)]
 
 
 @pytest.mark.parametrize(("ending", "error"), [("dies", r"exit code 9.*same command goes on"), ("complains", "enough")])
-def test_a_worker_that_fails_stops_the_run_and_what_was_answered_stays(ending: str, error: str, tmp_path: Path) -> None:
+def test_a_failing_worker_stops_the_run_and_answers_are_kept(ending: str, error: str, tmp_path: Path) -> None:
     def ask(*endings: str) -> dict[bytes, float]:
         with AnswerStore(tmp_path / "a.sqlite") as store:
             found = answer_on_devices(
@@ -74,3 +53,59 @@ def test_a_worker_that_fails_stops_the_run_and_what_was_answered_stays(ending: s
     with pytest.raises((ModelError, UsageError), match=error):
         ask("answers", ending)
     assert ask("answers", "answers") == {q.digest: -float(q.wanted[0][1]) for q in QUESTIONS}
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_every_batch_is_answered_by_one_worker_and_none_is_idle(workers: int) -> None:
+    shares = [_Share(8, False, 0, rank, workers) for rank in range(workers)]
+    batches = plan(QUESTIONS, "masked", 8)
+    taken = [[share.takes(batch) for share in shares] for batch in batches]
+    assert all(sum(by) == 1 for by in taken)
+    assert all(any(by[rank] for by in taken) for rank in range(workers))
+
+
+@pytest.mark.parametrize(("other", "batch_tokens"), [((24, False, 7), None), ((40, True, 16), 30)])
+def test_all_workers_use_the_plan_that_suits_all_of_them(
+    other: tuple[int, bool, int], batch_tokens: int | None, tmp_path: Path
+) -> None:
+    asked = [Question((1, 2, i, 3), ((2, i), (3, i)), want=Want.LOG_PROB_AND_TOP) for i in range(30)]
+    told: list[Progress] = []
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        found = answer_on_devices(
+            asked,
+            kind="causal",
+            fingerprint="f",
+            loads=[partial(Telling, 40, True, 16), partial(Telling, *other)],
+            store=store,
+            batch_tokens=batch_tokens,
+            report=told.append,
+        )
+        again = answer_on_devices(asked[:3], kind="causal", fingerprint="f", loads=[], store=store, report=told.append)
+    assert again.keys() == {q.digest for q in asked[:3]}
+    assert told.pop() == Progress(3, 3, 0.0)
+    alone: list[Progress] = []
+    expected = answer_all(
+        asked,
+        kind="causal",
+        fingerprint="f",
+        load=lambda: Telling(*other),
+        store=AnswerStore(":memory:"),
+        batch_tokens=batch_tokens,
+        report=alone.append,
+    )
+    assert {key: answer.tolist() for key, answer in found.items()} == {k: a.tolist() for k, a in expected.items()}
+    assert told[0] == Progress(0, 30, 0.0)
+    assert told[-1] == alone[-1]
+    assert len(told) == len(alone)
+
+
+def test_if_one_worker_cannot_be_started_all_are_stopped(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store, pytest.raises((AttributeError, pickle.PicklingError)):
+        answer_on_devices(
+            QUESTIONS,
+            kind="masked",
+            fingerprint="f",
+            loads=[partial(Worker, "answers"), lambda: Worker("answers")],
+            store=store,
+        )
+    assert multiprocessing.active_children() == []

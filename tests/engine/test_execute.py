@@ -1,4 +1,4 @@
-"""Answering: nothing twice, nothing lost, whatever the memory."""
+"""Answering: nothing is asked twice and nothing is lost, also if memory runs out."""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tiltmeter.questions import Question, Want
 
 
 class Fake:
-    """A model whose answer is minus (the token plus its position), and which remembers what it was asked."""
+    """A model whose answer is minus (the token plus its position); it records the sizes of its batches."""
 
     batch_tokens = 30
     batches_ahead = 0
@@ -57,7 +57,7 @@ def test_answers_belong_to_their_questions() -> None:
     assert ask(Fake(), AnswerStore(":memory:"), questions()) == expected(questions())
 
 
-def test_what_is_stored_is_not_asked_again_and_the_model_is_not_even_loaded() -> None:
+def test_stored_answers_are_not_asked_again_and_the_model_is_not_loaded() -> None:
     store, first, second = AnswerStore(":memory:"), Fake(), Fake()
     ask(first, store, questions(10))
     assert ask(second, store, questions(20)) == expected(questions(20))
@@ -69,7 +69,7 @@ def test_what_is_stored_is_not_asked_again_and_the_model_is_not_even_loaded() ->
     answer_all(questions(20), kind="masked", fingerprint="f", load=never, store=store)
 
 
-def test_a_row_that_is_answered_in_part_keeps_the_answer_that_is_there() -> None:
+def test_a_partly_answered_row_keeps_the_existing_answer() -> None:
     first, second = Question((1, 2), ((0, 4),)), Question((1, 2), ((0, 5),))
     store = AnswerStore(":memory:")
     store.put("f", {first.digest: np.float32([-0.5])})
@@ -78,7 +78,7 @@ def test_a_row_that_is_answered_in_part_keeps_the_answer_that_is_there() -> None
     assert ask(Fake(), store, [first, second]) == both
 
 
-def test_a_run_that_was_stopped_sends_the_batches_it_would_have_sent() -> None:
+def test_a_resumed_run_sends_the_same_batches() -> None:
     whole = Fake()
     ask(whole, AnswerStore(":memory:"), questions())
 
@@ -96,25 +96,25 @@ def test_a_run_that_was_stopped_sends_the_batches_it_would_have_sent() -> None:
 
 
 @pytest.mark.parametrize("model", [Fake(fail=3), Fake(rows_that_fit=1), Fake(rows_that_fit=3)])
-def test_out_of_memory_halves_the_batch_and_goes_on(model: Fake, caplog: pytest.LogCaptureFixture) -> None:
+def test_out_of_memory_halves_the_batch(model: Fake, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert ask(model, AnswerStore(":memory:"), questions()) == expected(questions())
     assert "half as many" in caplog.text
 
 
-def test_memory_that_does_not_suffice_for_one_row_is_an_error() -> None:
+def test_too_little_memory_for_one_row_is_an_error() -> None:
     with pytest.raises(torch.OutOfMemoryError):
         ask(Fake(rows_that_fit=0), AnswerStore(":memory:"), questions())
 
 
-def test_an_answer_that_is_no_number_names_its_item_and_is_not_stored() -> None:
+def test_a_non_finite_answer_is_not_stored_and_the_error_names_its_item() -> None:
     store = AnswerStore(":memory:")
     with pytest.raises(ModelError, match=r"item nurse-7 .*float32"):
         ask(Fake(answer=float("nan")), store, questions(1), names={questions(1)[0].digest: "nurse-7"})
     assert store.get("f", [questions(1)[0].digest]) == {}
 
 
-def test_the_most_probable_token_is_told_where_it_is_asked_for() -> None:
+def test_the_most_probable_token_is_reported_if_requested() -> None:
     question = Question((1, 2), ((0, 4), (1, 5)), want=Want.LOG_PROB_AND_TOP)
     assert ask(Fake(), AnswerStore(":memory:"), [question]) == {question.digest: [-4.0, -6.0, 0.0, 1.0]}
 
@@ -122,5 +122,77 @@ def test_the_most_probable_token_is_told_where_it_is_asked_for() -> None:
 def test_progress_ends_with_all_questions_answered() -> None:
     told: list[Progress] = []
     ask(Fake(), AnswerStore(":memory:"), questions(), report=told.append)
+    assert told[0] == Progress(0, 20, 0.0)  # before anything is planned
     assert [p.answered for p in told] == sorted(p.answered for p in told)
     assert (told[-1].answered, told[-1].questions) == (20, 20)
+
+
+def test_progress_has_the_share_of_padding() -> None:
+    told: list[Progress] = []
+    asked = [Question((1,), ((0, 1),)), Question((2, 3), ((0, 2),))]
+
+    class Wide(Fake):
+        batch_tokens = 1000
+
+    ask(Wide(), AnswerStore(":memory:"), asked, report=told.append)
+    assert (told[-1].answered, told[-1].padding) == (2, 0.25)
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_batches_are_started_ahead(ahead: int) -> None:
+    started, done, behind = [], [], []
+
+    class Counting(Fake):
+        batches_ahead = ahead
+
+        def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+            started.append(batch)
+            numbers = self.answer(batch)
+
+            def wait() -> NDArray[np.float32]:
+                behind.append(len(started) - len(done))
+                done.append(batch)
+                return numbers
+
+            return wait
+
+    assert ask(Counting(), AnswerStore(":memory:"), questions(30)) == expected(questions(30))
+    assert len(started) == 5
+    assert behind == [ahead + 1] * (5 - ahead) + list(range(ahead, 0, -1))
+
+
+def test_other_errors_do_not_count_as_out_of_memory() -> None:
+    class Broken(Fake):
+        def answer(self, _batch: Batch) -> NDArray[np.float32]:
+            raise RuntimeError("index out of range")
+
+    with pytest.raises(RuntimeError, match="index out of range"):
+        ask(Broken(), AnswerStore(":memory:"), questions())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), torch.OutOfMemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")],
+    ids=repr,
+)
+def test_errors_that_count_as_out_of_memory(error: Exception) -> None:
+    class Short(Fake):
+        def answer(self, batch: Batch) -> NDArray[np.float32]:
+            if len(batch) > 2:
+                raise error
+            return super().answer(batch)
+
+    assert ask(Short(), AnswerStore(":memory:"), questions(9)) == expected(questions(9))
+
+
+def test_the_error_for_an_unnamed_question_has_its_digest() -> None:
+    (question,) = questions(1)
+    with pytest.raises(ModelError, match=question.digest.hex()):
+        ask(Fake(answer=float("inf")), AnswerStore(":memory:"), [question])
+
+
+def test_the_batch_size_of_a_model_can_be_overridden() -> None:
+    model = Fake()
+    ask(model, AnswerStore(":memory:"), questions(), batch_tokens=8)
+    assert model.batch_tokens == 8
+    assert model.batches == [2] * 10

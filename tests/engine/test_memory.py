@@ -1,4 +1,4 @@
-"""How many tokens go at once: what fits, but no more than serves the device."""
+"""Tokens per batch: what fits into memory, up to a maximum for the kind of model and device."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.models.tiny import CAUSAL, SEQ2SEQ, made
 from tiltmeter.engine import memory
 from tiltmeter.questions import KINDS, Kind
 
-_PLENTY = 1 << 40
+_PLENTY = 1 << 40  # bytes
 
 
 def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str) -> int:
@@ -19,20 +19,20 @@ def _tokens(monkeypatch: pytest.MonkeyPatch, free: int, kind: Kind, device: str)
     return memory.batch_tokens(model, kind, torch.device(device))
 
 
-def test_with_plenty_of_memory_kind_and_device_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_enough_memory_the_maximum_depends_on_kind_and_device(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {kind: [_tokens(monkeypatch, _PLENTY, kind, device) for device in ("cpu", "cuda")] for kind in KINDS}
     assert all(on_processor < elsewhere for on_processor, elsewhere in found.values())
     assert len({on_processor for on_processor, _ in found.values()}) == 1
-    # A decision is little to make ready, and an encoder-decoder has two stacks to send its tokens through.
+    # A next-sentence batch is quick to prepare, and an encoder-decoder has two stacks.
     assert found["seq2seq"][1] == 2 * found["next-sentence"][1] == 4 * found["causal"][1] == 4 * found["masked"][1]
 
 
-def test_less_memory_means_fewer_tokens_but_some(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_less_memory_means_fewer_tokens_down_to_a_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [_tokens(monkeypatch, free, "seq2seq", "cuda") for free in (_PLENTY, 1 << 28, 1 << 25, 1 << 22, 0)]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[2] > found[-1] == 128
     assert all(tokens & (tokens - 1) == 0 for tokens in found)
-    # A little less free memory changes no batch.
+    # A small change of free memory changes no batch.
     assert _tokens(monkeypatch, (1 << 25) - (1 << 20), "seq2seq", "cuda") == found[2]
 
 
@@ -41,19 +41,19 @@ def _without_sysconf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sysconf_names")
 
 
-def _that_knows_no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_page_names(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(_name: str) -> int:
         raise ValueError("unrecognized configuration name")
 
     monkeypatch.setattr(os, "sysconf", unknown)
 
 
-def _that_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_page_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sysconf", lambda _name: -1 if "PAGES" in _name else 4096)
 
 
-@pytest.mark.parametrize("system", [_without_sysconf, _that_knows_no_pages, _that_does_not_tell])
-def test_a_system_that_does_not_tell_its_memory(
+@pytest.mark.parametrize("system", [_without_sysconf, _without_page_names, _without_page_counts])
+def test_a_system_that_does_not_report_free_memory(
     system: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system(monkeypatch)
@@ -67,3 +67,42 @@ def test_logits_at_all_positions_take_memory(monkeypatch: pytest.MonkeyPatch) ->
         memory.batch_tokens(model, "causal", torch.device("cpu"), logits_everywhere=whole) for whole in (False, True)
     )
     assert everywhere < sliced
+
+
+def test_the_bytes_of_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made(SEQ2SEQ["t5"])
+    widths = [sum(part.weight.shape) for part in model.modules() if isinstance(part, torch.nn.Linear)]
+    inner = max(width for width in widths if width != sum(model.lm_head.weight.shape))
+    for dtype, size in ((torch.float32, 4), (torch.bfloat16, 2)):
+        for everywhere in (False, True):
+            each = 6 * inner * size + (8 * len(model.lm_head.weight) if everywhere else 0)
+            for tokens in (256, 1000, 1024):
+                # A quarter of what is free holds so many tokens, or one less.
+                for free, expected in ((tokens * each * 4, tokens), (tokens * each * 4 - 4, tokens - 1)):
+                    monkeypatch.setattr(memory, "_free_memory", lambda _device, free=free: free)
+                    found = memory.batch_tokens(
+                        model.to(dtype), "seq2seq", torch.device("cpu"), logits_everywhere=everywhere
+                    )
+                    assert found == max(2**power for power in range(12) if 2**power <= expected)
+
+
+def test_a_model_without_linear_layers_or_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_free_memory", lambda _device: 1024 * 4 * 6 * 4)
+    assert memory.batch_tokens(torch.nn.Embedding(3, 2), "masked", torch.device("cpu")) == 1024
+
+
+@pytest.mark.parametrize("names", [{"SC_AVPHYS_PAGES": 86, "SC_PHYS_PAGES": 85}, {"SC_PHYS_PAGES": 85}])
+@pytest.mark.parametrize(("page", "free", "all_pages"), [(4096, 500, 1000), (1, 1, 3), (4096, 0, 0)])
+def test_free_memory_is_that_of_the_free_pages_if_they_are_told(
+    names: dict[str, int], page: int, free: int, all_pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"SC_PAGE_SIZE": page, "SC_AVPHYS_PAGES": free, "SC_PHYS_PAGES": all_pages}
+    monkeypatch.setattr(os, "sysconf_names", names)
+    monkeypatch.setattr(os, "sysconf", told.__getitem__)
+    pages = free if "SC_AVPHYS_PAGES" in names else all_pages
+    assert memory._free_memory(torch.device("cpu")) == (page * pages or memory._ASSUMED_FREE)
+
+
+def test_free_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (123, 456))
+    assert memory._free_memory(torch.device("cuda")) == 123

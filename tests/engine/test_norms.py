@@ -1,4 +1,4 @@
-"""A fused norm gives what the spelled-out one gives, and stands only where it does."""
+"""A fused norm equals the one it replaces, and replaces only RMS norms."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from tiltmeter.engine.speedups.norms import fuse_norms
 
 
 class _Norm(nn.Module):
-    """What the norms below share."""
+    """Base class of the norms below."""
 
     def __init__(self, width: int = 8) -> None:
         super().__init__()
@@ -27,42 +27,42 @@ class _Norm(nn.Module):
 
 
 class _Gated(_Norm):
-    """As in Mamba: the states may come with a gate."""
+    """With an optional gate, as in Mamba."""
 
     def forward(self, states: Tensor, gate: Tensor | None = None) -> Tensor:
         return self.weight * self.scaled(states if gate is None else states * gate)
 
 
 class _NeedsGate(_Norm):
-    """Says that it can do without a gate, but cannot."""
+    """The gate is optional by its signature, but needed."""
 
     def forward(self, states: Tensor, gate: Any = None) -> Tensor:
         return self.weight * self.scaled(states * gate.to(states.dtype))
 
 
 class _AroundOne(_Norm):
-    """As in Gemma: a weight of 0 leaves the states as they are."""
+    """With a weight relative to 1, as in Gemma."""
 
     def forward(self, states: Tensor) -> Tensor:
         return (1 + self.weight) * self.scaled(states)
 
 
 class _OutsideTheRoot(_Norm):
-    """Differs where states are small."""
+    """Epsilon outside the root: differs for small states."""
 
     def forward(self, states: Tensor) -> Tensor:
         return self.weight * states / (states.pow(2).mean(-1, keepdim=True).sqrt() + self.variance_epsilon)
 
 
 class _NarrowOnTheWay(_Norm):
-    """Squares in the precision of the states: differs in float16 where these are large."""
+    """Squares in the precision of the states: overflows in float16 for large ones."""
 
     def forward(self, states: Tensor) -> Tensor:
         return self.weight * states * torch.rsqrt(states.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
 
 
 class _AroundTheMean(_Norm):
-    """As in Cohere's models."""
+    """Subtracts the mean, as in Cohere's models."""
 
     def forward(self, states: Tensor) -> Tensor:
         return self.weight * self.scaled(states - states.mean(-1, keepdim=True))
@@ -75,11 +75,11 @@ def _is_fused(norm: nn.Module) -> bool:
 @pytest.mark.parametrize(
     ("make", "more"), [(CAUSAL["llama"], {}), (SEQ2SEQ["t5"], {"decoder_input_ids": [[0, 3]]})], ids=["llama", "t5"]
 )
-def test_a_model_says_the_same_with_its_norms_fused(make: Callable[[], Any], more: dict[str, list[list[int]]]) -> None:
+def test_logits_are_the_same_with_fused_norms(make: Callable[[], Any], more: dict[str, list[list[int]]]) -> None:
     model = made(make)
     norms = [module for module in model.modules() if isinstance(module, LlamaRMSNorm | T5LayerNorm)]
     with torch.no_grad():
-        for norm in norms:  # a weight of 1 everywhere would hide that it is left out
+        for norm in norms:  # weights of 1 would hide that they are ignored
             norm.weight.uniform_(0.5, 2)
     inputs = {name: torch.tensor(ids) for name, ids in {"input_ids": [[5, 17, 30, 8, 41]], **more}.items()}
     with torch.inference_mode():
@@ -93,7 +93,7 @@ def test_a_model_says_the_same_with_its_norms_fused(make: Callable[[], Any], mor
 
 @pytest.mark.parametrize("norm", [_AroundOne, _AroundTheMean, _OutsideTheRoot, _NeedsGate], ids=lambda n: n.__name__)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_what_is_another_norm_stays_even_if_a_large_weight_would_hide_it(norm: type[_Norm], dtype: torch.dtype) -> None:
+def test_other_norms_are_not_replaced_even_if_a_large_weight_hides_them(norm: type[_Norm], dtype: torch.dtype) -> None:
     other = norm().to(dtype)
     with torch.no_grad():
         other.weight[-1] = 64
@@ -101,14 +101,14 @@ def test_what_is_another_norm_stays_even_if_a_large_weight_would_hide_it(norm: t
     assert not _is_fused(other)
 
 
-def test_a_norm_that_overflows_in_its_precision_stays() -> None:
+def test_a_norm_that_overflows_in_its_precision_is_not_replaced() -> None:
     whole, half = _NarrowOnTheWay(), _NarrowOnTheWay().half()
     fuse_norms(nn.ModuleList([whole, half]))
     assert _is_fused(whole)
     assert not _is_fused(half)
 
 
-def test_a_gate_is_not_lost() -> None:
+def test_a_gate_is_applied() -> None:
     plain, fused = _Gated(), _Gated()
     fuse_norms(fused)
     assert _is_fused(fused)
@@ -119,7 +119,7 @@ def test_a_gate_is_not_lost() -> None:
         torch.testing.assert_close(fused(states, gate=gate), plain(states, gate))
 
 
-def test_states_in_another_precision_than_the_weight_come_out_as_the_model_has_it() -> None:
+def test_states_in_another_precision_than_the_weight_use_the_original_norm() -> None:
     plain, fused = (T5LayerNorm(8).to(torch.bfloat16) for _ in range(2))
     fuse_norms(fused)
     assert _is_fused(fused)

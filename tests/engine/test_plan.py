@@ -1,5 +1,6 @@
-"""Plans: every question once, nothing lost, little padding, and no dependence on order."""
+"""Plans: every question once, little padding, and independence of order."""
 
+import math
 import random
 
 import numpy as np
@@ -7,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.engine.plan import LARGEST_TREE, padding_share, plan
+from tiltmeter.engine import plan as module
+from tiltmeter.engine.plan import LARGEST_TREE, SHORTEST_SHARED_PREFIX, padding_share, plan
 from tiltmeter.engine.rows import Asks, Row, by_question
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Kind, Question, Want
 
 ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
 
 
-# How many numbers answer each pair.
+# How many numbers are requested for each pair.
 WANTS = {Want.LOG_PROB: 1, Want.LOG_PROB_AND_TOP: 2, Want.LOGIT: 1}
 
 
@@ -30,13 +32,13 @@ questions = st.lists(question(), min_size=1, max_size=30)
 
 
 def seen_by(row: Row, place: int) -> tuple[int, ...]:
-    """The tokens a causal model has read at a place of a row, found the slow way."""
+    """The tokens that a causal model attends to at an index of a row, found the slow way."""
     ends = row.ends or (len(row.ids),) * len(row.ids)
     return tuple(row.ids[i] for i in range(place + 1) if place < ends[i])
 
 
 def own_input(row: Row, place: int) -> tuple[tuple[int, ...], int]:
-    """The input that a place of a masked model's row belongs to, and the place in it."""
+    """The input that an index of a masked model's row belongs to, and the position in it."""
     start = 0
     for length in row.lengths or (len(row.ids),):
         if place < start + length:
@@ -47,7 +49,7 @@ def own_input(row: Row, place: int) -> tuple[tuple[int, ...], int]:
 
 @pytest.mark.parametrize("pack", [0, 5, 20])
 @given(questions)
-def test_every_question_is_asked_once_after_the_tokens_it_belongs_to(pack: int, asked: list[Question]) -> None:
+def test_every_question_is_asked_once_and_attends_to_its_own_tokens(pack: int, asked: list[Question]) -> None:
     by_digest = {q.digest: q for q in asked}
     found = []
     for batch in plan(asked, "causal", 64, pack=pack):
@@ -62,7 +64,7 @@ def test_every_question_is_asked_once_after_the_tokens_it_belongs_to(pack: int, 
 
 
 @given(questions)
-def test_inputs_of_a_masked_model_that_share_a_row_keep_their_tokens_and_positions(asked: list[Question]) -> None:
+def test_packed_inputs_of_a_masked_model_keep_their_tokens_and_positions(asked: list[Question]) -> None:
     found = []
     for batch in plan(asked, "masked", 64, pack=16):
         for row in batch:
@@ -74,14 +76,14 @@ def test_inputs_of_a_masked_model_that_share_a_row_keep_their_tokens_and_positio
     assert sorted(found) == sorted({q.digest for q in asked})
 
 
-def test_packing_leaves_no_gaps_to_speak_of() -> None:
+def test_packed_rows_have_almost_no_padding() -> None:
     rng = random.Random(1)
     asked = [Question(tuple(rng.choices(range(50), k=rng.randint(6, 30))), ((0, 1),)) for _ in range(2000)]
     assert padding_share(plan(asked, "masked", 65536, pack=128), 65536) < 0.01
 
 
 @given(questions)
-def test_the_asks_of_a_batch_are_its_pairs_in_order_and_their_numbers_become_answers(asked: list[Question]) -> None:
+def test_asks_are_the_pairs_of_a_batch_in_order_and_their_numbers_become_answers(asked: list[Question]) -> None:
     for batch in plan(asked, "masked", 64):
         asks = Asks.of(batch)
         expected = [
@@ -99,7 +101,7 @@ def test_the_asks_of_a_batch_are_its_pairs_in_order_and_their_numbers_become_ans
 
 
 @given(questions, st.randoms(use_true_random=False))
-def test_the_order_of_the_questions_changes_nothing(asked: list[Question], rng: random.Random) -> None:
+def test_plans_do_not_depend_on_the_order_of_questions(asked: list[Question], rng: random.Random) -> None:
     shuffled = list(asked)
     rng.shuffle(shuffled)
     for kind in ("masked", "causal"):
@@ -107,7 +109,7 @@ def test_the_order_of_the_questions_changes_nothing(asked: list[Question], rng: 
 
 
 @given(questions, st.integers(1, 60))
-def test_no_batch_of_several_rows_exceeds_the_budget(asked: list[Question], budget: int) -> None:
+def test_no_batch_of_several_rows_exceeds_the_limit(asked: list[Question], budget: int) -> None:
     for batch in plan(asked, "masked", budget):
         assert len(batch) == 1 or len(batch) * max(len(row.ids) for row in batch) <= budget
 
@@ -119,7 +121,7 @@ def test_one_input_with_three_candidates_is_one_row() -> None:
     assert set(Asks.of(batch).tokens.tolist()) == {7, 8, 9}
 
 
-def test_a_shared_prefix_is_sent_once_and_what_is_not_read_is_not_sent() -> None:
+def test_a_shared_prefix_is_sent_once_and_unread_tokens_are_not_sent() -> None:
     prefix = (1, 2, 3, 4)
     asked = [Question((*prefix, a, 9), ((3, a), (4, 9))) for a in (5, 6, 7)]
     ((tree,),) = plan(asked, "causal", 100)
@@ -128,26 +130,164 @@ def test_a_shared_prefix_is_sent_once_and_what_is_not_read_is_not_sent() -> None
     assert [row.ids for row in rows] == [(*prefix, 5), (*prefix, 6), (*prefix, 7)]
 
 
-def test_a_long_prefix_is_shared_even_in_a_row_that_is_wider_than_others() -> None:
+def test_a_long_prefix_is_shared_even_in_a_wider_row() -> None:
     context = tuple(range(50))
     asked = [Question((*context, a, a, a), ((50, a), (51, a))) for a in (5, 6, 7)]
     ((tree,),) = plan(asked, "causal", 100, pack=54)
     assert len(tree.ids) == 50 + 3 * 2
-    # Two tokens of eight are not worth a wider row.
+    # Sharing two tokens of eight does not justify a wider row.
     short = [Question((1, 2, *[a] * 6), ((7, a),)) for a in range(10, 15)]
     assert max(len(row.ids) for batch in plan(short, "causal", 100, pack=16) for row in batch) <= 16
 
 
-def test_short_targets_share_a_row_as_far_as_their_sources_go_together() -> None:
+def test_short_targets_are_packed_as_far_as_their_sources_allow() -> None:
     asked = [Question((0, 1, n), ((2, n),), source=(n,) * 40) for n in range(100)]
     rows = [row for batch in plan(asked, "seq2seq", 4096, pack=64) for row in batch]
     assert sorted(source for row in rows for source in row.sources) == sorted(q.source for q in asked)
-    # Eight tokens of sources for each that a row may have itself: twelve sources, where 21 targets would fit.
+    # Eight tokens of sources per token of the row's width: twelve sources, although 21 targets would fit.
     assert {len(row.sources) for row in rows} == {12, 100 % 12}
 
 
-def test_padding_is_under_three_percent_for_lengths_as_they_occur() -> None:
+def test_padding_is_below_three_percent_for_realistic_lengths() -> None:
     rng = random.Random(1)
     lengths = [max(5, round(rng.gauss(14, 4))) for _ in range(4000)]
     asked = [Question(tuple(rng.randrange(9) for _ in range(n)), ((0, 1),)) for n in lengths]
     assert padding_share(plan(asked, "masked", 1024), 1024) < 0.03
+
+
+def rows_of(asked: list[Question], kind: Kind = "causal", pack: int = 0) -> int:
+    return sum(map(len, plan(asked, kind, 1000, pack=pack)))
+
+
+def test_the_shortest_prefix_that_is_shared() -> None:
+    for shared, rows in ((SHORTEST_SHARED_PREFIX, 1), (SHORTEST_SHARED_PREFIX - 1, 2)):
+        assert rows_of([Question((*[1] * shared, a), ((shared, a),)) for a in (5, 6)]) == rows
+
+
+def branches(shared: int, *own: int) -> list[Question]:
+    """Inputs with `shared` common tokens, and these numbers of own tokens."""
+    return [
+        Question((*range(100, 100 + shared), *[a] * tokens), ((shared + tokens - 1, a),))
+        for a, tokens in enumerate(own)
+    ]
+
+
+def test_the_largest_tree() -> None:
+    shared = LARGEST_TREE - 10
+    assert [rows_of(branches(shared, 5, more)) for more in (5, 6)] == [1, 2]
+
+
+def test_a_tree_within_the_width_of_packed_rows_may_share_little() -> None:
+    assert rows_of(branches(4, 8, 8), pack=20) == 1
+    # Here the first is a row of its own, and the other two do not fit into one row either.
+    assert rows_of(branches(4, 8, 9), pack=20) == 2
+
+
+def test_a_wider_tree_must_share_half_of_an_input() -> None:
+    assert [rows_of(branches(10, own, own), pack=12) for own in (10, 11)] == [1, 2]
+
+
+@given(questions, st.data())
+def test_tokens_keep_their_segments_in_packed_rows(asked: list[Question], data: st.DataObject) -> None:
+    segments = [data.draw(st.sampled_from([(), (1,) * len(q.ids), (0, *[1] * (len(q.ids) - 1))])) for q in asked]
+    paired = [Question(q.ids, q.wanted, segments=own) for q, own in zip(asked, segments, strict=True)]
+    for batch in plan(paired, "masked", 64, pack=24):
+        for row in batch:
+            everywhere = row.segments or (0,) * len(row.ids)
+            assert len(everywhere) == len(row.ids)
+            for q, places in row.reads:
+                assert tuple(everywhere[place] for place in places) == (q.segments or (0,) * len(q.ids))
+
+
+@pytest.mark.parametrize("pack", [0, 16])
+@given(questions, st.data())
+def test_inputs_keep_their_sources(pack: int, asked: list[Question], data: st.DataObject) -> None:
+    sources = [(7,), (7, 8, 9), (1, 2, 3, 4, 5)]
+    translated = [Question(q.ids, q.wanted, source=data.draw(st.sampled_from(sources))) for q in asked]
+    found = []
+    for batch in plan(translated, "seq2seq", 64, pack=pack):
+        for row in batch:
+            assert len(row.sources) == max(1, len(row.lengths))
+            starts = [sum(row.lengths[:number]) for number in range(len(row.sources))]
+            for q, places in row.reads:
+                own = max(number for number, start in enumerate(starts) if start <= places[0])
+                assert row.sources[own] == q.source
+                for place, _ in q.wanted:
+                    assert seen_by(row, places[place]) == q.ids[: place + 1]
+                found.append(q.digest)
+    assert sorted(found) == sorted({q.digest for q in translated})
+
+
+def translated(source: int, target: int, n: int = 30) -> list[Question]:
+    """Two targets for each source; sources have up to two tokens more."""
+    return [
+        Question((number, *[t] * target), ((target, t),), source=(number,) * (source + number % 3))
+        for number in range(n)
+        for t in (1, 2)
+    ]
+
+
+def test_long_sources_are_batched_by_length() -> None:
+    batches = plan(translated(20, 3), "seq2seq", 100, share_prefixes=False)
+    for batch in batches:
+        sources = {row.sources[0] for row in batch}
+        assert len({len(source) for source in sources}) == 1
+        assert len(batch) == 2 * len(sources)  # the targets of a source are together
+        assert sum(map(len, sources)) <= 4 * 100  # it is encoded in four steps
+    assert len(batches) == 3
+
+
+def test_sources_of_long_targets_are_batched_in_order() -> None:
+    batches = plan(translated(3, 20), "seq2seq", 10, share_prefixes=False)
+    sizes = [sum(len(source) for source in {row.sources[0] for row in batch}) for batch in batches]
+    assert sum(sizes) == sum(3 + n % 3 for n in range(30))
+    assert all(36 <= size <= 4 * 10 for size in sizes[:-1])
+    lengths = [len(row.sources[0]) for batch in batches for row in batch]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_the_batch_of_an_encoder_decoder_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [Question((n,), ((0, n),), source=(n,) * 5) for n in range(30)]
+    monkeypatch.setattr(module, "_MOST_TOKENS", 50)
+    assert [len(batch) for batch in plan(asked, "seq2seq", 1000)] == [10, 10, 10]
+    assert [len(batch) for batch in plan(asked, "seq2seq", 5)] == [4] * 7 + [2]
+
+
+@pytest.mark.parametrize(("source", "target"), [(30, 2), (2, 12)])
+def test_batches_of_packed_sources_are_limited_by_their_larger_side(source: int, target: int) -> None:
+    batches = plan(translated(source, target, 200), "seq2seq", 200, share_prefixes=False, pack=32)
+    rows = [[max(sum(map(len, row.sources)), len(row.ids)) for row in batch] for batch in batches]
+    assert all(sum(sides) <= 4 * 200 for sides in rows)
+    total, widest = sum(map(sum, rows)), max(map(max, rows))
+    assert 1 < len(batches) <= math.ceil(total / (4 * 200 - widest))
+
+
+def test_attention_is_measured_in_unpacked_rows() -> None:
+    asked = [Question((n, 2), ((0, 1),)) for n in range(4)]
+    assert rows_of(asked, "masked", pack=8) == 1
+    asked.append(Question((9, 2), ((0, 1),), want=Want.LOG_PROB_AND_ATTENTION))
+    assert rows_of(asked, "masked", pack=8) == 5
+
+
+@given(questions, st.integers(1, 60))
+def test_the_share_of_padding(asked: list[Question], budget: int) -> None:
+    batches = plan(asked, "masked", budget)
+    useful = sum(len(row.ids) for batch in batches for row in batch)
+    sent = sum(len(batch) * max(len(row.ids) for row in batch) for batch in batches)
+    assert padding_share(batches, budget) == pytest.approx(1 - useful / sent)
+
+
+def test_the_share_of_padding_of_no_batches() -> None:
+    assert padding_share([], 10) == 0
+
+
+@pytest.mark.parametrize("pack", [0, 12])
+def test_plans_with_segments_and_sources_do_not_depend_on_order(pack: int) -> None:
+    rng = random.Random(1)
+    asked = [Question(tuple(rng.choices(range(5), k=rng.randint(1, 9))), ((0, 1),)) for _ in range(60)]
+    paired = [Question(q.ids, q.wanted, segments=(n % 2,) * len(q.ids)) for n, q in enumerate(asked)]
+    of_sources = [Question(q.ids, ((len(q.ids) - 1, 3),), source=(n % 7,) * (1 + n % 3)) for n, q in enumerate(asked)]
+    cases: list[tuple[Kind, list[Question]]] = [("masked", paired), ("causal", asked), ("seq2seq", of_sources)]
+    for kind, given_questions in cases:
+        shuffled = rng.sample(given_questions, len(given_questions))
+        assert plan(given_questions, kind, 40, pack=pack) == plan(shuffled, kind, 40, pack=pack)

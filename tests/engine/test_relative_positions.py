@@ -1,4 +1,4 @@
-"""Places told to a stack that takes none: what they cost."""
+"""Overriding T5's relative position bias."""
 
 from typing import Any
 
@@ -35,12 +35,12 @@ def test_a_mask_is_added_to_the_bias_once_for_all_layers() -> None:
     first, second, *others = given
     assert first["mask"] is not None
     assert second["mask"] is None
-    assert all(one["position_bias"] is second["position_bias"] and one["mask"] is None for one in others)
+    assert all(other["position_bias"] is second["position_bias"] and other["mask"] is None for other in others)
     assert len(others) == 2
 
 
 @torch.no_grad()
-def test_a_stack_is_as_it_was_afterwards() -> None:
+def test_the_encoder_is_restored_afterwards() -> None:
     stack = encoder()
     ids, positions = torch.tensor([[3, 4, 5]]), RelativePositions(stack)
     before = stack(input_ids=ids).last_hidden_state

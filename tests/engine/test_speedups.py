@@ -1,4 +1,4 @@
-"""Speed-ups: all of them can be left out, and none that gives other numbers is used."""
+"""Speed-ups: all of them can be left out, and none that changes numbers is used."""
 
 import gc
 import logging
@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from tests.models.test_answers import ANSWERERS, MODELS, kind_of, plain, random_questions
+from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of, plain, random_questions
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine import speedups
 from tiltmeter.engine.answer_store import AnswerStore
@@ -25,8 +25,6 @@ from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import activations, last_layer, norms, packing, wanted_positions
 from tiltmeter.engine.speedups.speedup import SpeedUp
 from tiltmeter.questions import Answer, Question, Want
-
-CPU = torch.device("cpu")
 
 
 def answers(answerer: Answerer, questions: list[Question]) -> dict[bytes, Answer]:
@@ -42,33 +40,33 @@ def answers(answerer: Answerer, questions: list[Question]) -> dict[bytes, Answer
     )
 
 
-def assert_right(answerer: Answerer, make: Callable[[], Any], questions: list[Question]) -> None:
-    """The answers are those of a plain forward pass of an untouched model."""
+def assert_equals_forward_pass(answerer: Answerer, make: Callable[[], Any], questions: list[Question]) -> None:
+    """The answers equal a plain forward pass of an unchanged model."""
     model, found = made(make), answers(answerer, questions)
     for question in questions:
         expected = plain(model, question)[[p for p, _ in question.wanted], [t for _, t in question.wanted]]
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
 
 
-def test_names_are_those_of_the_files_and_each_file_says_what_it_does() -> None:
+def test_names_are_those_of_the_files_and_docstrings_have_all_headings() -> None:
     folder = Path(speedups.__file__).parent
     assert {path.stem for path in folder.glob("*.py")} == {"__init__", "speedup", *speedups.NAMES}
     for name in speedups.NAMES:
         assert speedups.speedup_named(name).name == name
-        said = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1]
-        assert all(word in said for word in ("Saves:", "Relies on:", "Trial:"))
-        assert ("fails:" in said) or name == "gc_pause"
+        docstring = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1]
+        assert all(heading in docstring for heading in ("Saves:", "Relies on:", "Check:"))
+        assert ("fails:" in docstring) or name == "gc_pause"
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_plain_answers_are_those_of_a_forward_pass_and_of_the_fast_path(name: str) -> None:
+def test_plain_and_fast_answers_equal_a_forward_pass(name: str) -> None:
     kind = kind_of(name)
     questions = random_questions(kind, 8)
     model = made(MODELS[name])
     bare = ANSWERERS[kind](model, CPU, speedups.ALL)
     assert (bare.speedups, bare.pack, bare.shares_prefixes) == ((), 0, False)
     assert not any("forward" in vars(part) or part._forward_hooks for part in model.modules())
-    assert_right(bare, MODELS[name], questions)
+    assert_equals_forward_pass(bare, MODELS[name], questions)
     found, fast = answers(bare, questions), answers(ANSWERERS[kind](made(MODELS[name]), CPU), questions)
     for digest, answer in found.items():
         np.testing.assert_allclose(answer, fast[digest], atol=1e-5, rtol=1e-5)
@@ -84,7 +82,7 @@ def test_plain_answers_of_other_wants(name: str, want: Want) -> None:
         np.testing.assert_allclose(answer, found[1][digest], atol=1e-5, rtol=1e-5)
 
 
-def test_a_plain_next_sentence_head() -> None:
+def test_the_plain_next_sentence_head() -> None:
     config = transformers.BertConfig(
         vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
     )
@@ -103,14 +101,14 @@ def test_a_plain_next_sentence_head() -> None:
 
 @pytest.mark.parametrize("left_out", speedups.OF_A_MODEL)
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
-def test_each_can_be_left_out_by_itself(name: str, left_out: str) -> None:
+def test_each_can_be_left_out_alone(name: str, left_out: str) -> None:
     kind = kind_of(name)
     answerer = ANSWERERS[kind](made(MODELS[name]), CPU, {left_out})
     assert left_out not in answerer.speedups
-    assert_right(answerer, MODELS[name], random_questions(kind, 5, n=15))
+    assert_equals_forward_pass(answerer, MODELS[name], random_questions(kind, 5, n=15))
 
 
-def test_a_name_that_is_none() -> None:
+def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(ValueError, match="haste is no speed-up; there are activations, norms"):
         MaskedAnswerer(made(MASKED["bert"]), CPU, {"haste"})
 
@@ -123,11 +121,11 @@ class _Relu(nn.Module):
 def test_a_wrong_activation_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(activations, "TanhGelu", _Relu)
     questions = random_questions("causal", 4)
-    # It differs from the module that it is to replace,
+    # It differs from the module that it would replace,
     answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
     assert "activations" not in answerer.speedups
-    assert_right(answerer, CAUSAL["gpt2"], questions)
-    # and the trial on the whole model finds it out as well.
+    assert_equals_forward_pass(answerer, CAUSAL["gpt2"], questions)
+    # and so does the check of the whole model, which the log reports.
     monkeypatch.setattr(activations, "_agrees", lambda *_: True)
     with caplog.at_level(logging.WARNING):
         answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
@@ -135,7 +133,7 @@ def test_a_wrong_activation_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog:
     assert "packing" in answerer.speedups
     assert "The speed-up activations gives other numbers on GPT2LMHeadModel and is not used" in caplog.text
     assert not any(isinstance(module, _Relu) for module in answerer.model.modules())
-    assert_right(answerer, CAUSAL["gpt2"], questions)
+    assert_equals_forward_pass(answerer, CAUSAL["gpt2"], questions)
 
 
 @pytest.mark.parametrize("name", ["llama", "t5"])
@@ -153,7 +151,7 @@ def test_a_wrong_norm_is_not_used(name: str, monkeypatch: pytest.MonkeyPatch, ca
     assert "norms" not in answerer.speedups
     assert "The speed-up norms gives other numbers" in caplog.text
     assert not any("forward" in vars(module) for module in answerer.model.modules())
-    assert_right(answerer, MODELS[name], questions)
+    assert_equals_forward_pass(answerer, MODELS[name], questions)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
@@ -163,7 +161,7 @@ def test_a_wrong_last_layer_is_not_used(
     kind = kind_of(name)
 
     class Wrong(last_layer.LastLayer):
-        """Takes every matrix of the layer for one that can be narrowed: keys and values cannot."""
+        """Restricts every matrix of the layer to read positions, also keys and values."""
 
         def __init__(self, model: nn.Module) -> None:
             super().__init__(model)
@@ -174,7 +172,7 @@ def test_a_wrong_last_layer_is_not_used(
         answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
     assert "last_layer" not in answerer.speedups
     assert "The speed-up last_layer gives other numbers" in caplog.text
-    assert_right(answerer, MODELS[name], random_questions(kind, 4))
+    assert_equals_forward_pass(answerer, MODELS[name], random_questions(kind, 4))
 
 
 def test_a_wrong_projection_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -187,7 +185,7 @@ def test_a_wrong_projection_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog:
         answerer = MaskedAnswerer(made(MASKED["bert"]), CPU)
     assert "wanted_positions" not in answerer.speedups
     assert "The speed-up wanted_positions gives other numbers" in caplog.text
-    assert_right(answerer, MASKED["bert"], random_questions("masked", 4))
+    assert_equals_forward_pass(answerer, MASKED["bert"], random_questions("masked", 4))
 
 
 def test_a_speed_up_that_raises_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -201,19 +199,19 @@ def test_a_speed_up_that_raises_is_not_used(monkeypatch: pytest.MonkeyPatch, cap
         answerer = CausalAnswerer(model, CPU)
     assert not {"packing", "prefixes"} & set(answerer.speedups)
     assert caplog.text.count("is not used") == 2
-    assert_right(answerer, CAUSAL["gpt2"], random_questions("causal", 4))
+    assert_equals_forward_pass(answerer, CAUSAL["gpt2"], random_questions("causal", 4))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
-def test_other_precisions_pass_the_trials_too(name: str, dtype: torch.dtype) -> None:
+def test_other_precisions_pass_the_checks_too(name: str, dtype: torch.dtype) -> None:
     used = ANSWERERS[kind_of(name)](made(MODELS[name]).to(dtype), CPU).speedups
     assert set(used) == set(ANSWERERS[kind_of(name)](made(MODELS[name]), CPU).speedups)
 
 
-def test_large_logits_in_half_precision_may_be_rounded_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_half_precision_logits_may_be_rounded_less(monkeypatch: pytest.MonkeyPatch) -> None:
     def in_float32(self: Any, states: Tensor, start: int, end: int) -> Tensor:
-        """As a GPU projects half-precision states."""
+        """The projection of half-precision states as on a GPU."""
         return nn.functional.linear(states.float(), self._projection.weight[start:end].float())
 
     monkeypatch.setattr(wanted_positions.ProjectingHead, "slice", in_float32)
@@ -223,7 +221,7 @@ def test_large_logits_in_half_precision_may_be_rounded_less(monkeypatch: pytest.
     assert "wanted_positions" in CausalAnswerer(model.to(torch.bfloat16), CPU).speedups
 
 
-def test_leaving_out_relative_positions_leaves_no_packed_rows() -> None:
+def test_without_relative_positions_t5_has_no_packed_rows() -> None:
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, {"relative_positions"})
     assert set(answerer.speedups) == {"norms", "wanted_positions", "last_layer", "encode_once"}
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, {"encode_once"})
@@ -231,7 +229,7 @@ def test_leaving_out_relative_positions_leaves_no_packed_rows() -> None:
 
 
 @pytest.mark.parametrize("was_on", [True, False])
-def test_the_collector_is_as_it_was_after_a_run(was_on: bool) -> None:
+def test_the_garbage_collector_is_restored_after_a_run(was_on: bool) -> None:
     before = gc.isenabled()
     (gc.enable if was_on else gc.disable)()
     try:
@@ -247,6 +245,74 @@ def test_the_collector_is_as_it_was_after_a_run(was_on: bool) -> None:
         (gc.enable if before else gc.disable)()
 
 
-def test_a_speed_up_that_does_not_apply_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_speed_up_that_does_not_apply_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "SPEEDUP", SpeedUp(name="packing"))
     assert "packing" not in MaskedAnswerer(made(MASKED["bert"]), CPU).speedups
+
+
+def _state(answerer: Any) -> dict[str, Any]:
+    """All that a speed-up may change."""
+    names = ("pack", "shares_prefixes", "only_at", "head", "encodes_once", "encoder_at", "decoder_at")
+    found = {name: getattr(answerer, name) for name in names if hasattr(answerer, name)}
+    parts = {name: (type(part), "forward" in vars(part)) for name, part in answerer.model.named_modules()}
+    return {**found, "parts": parts}
+
+
+@pytest.mark.parametrize(
+    ("name", "applicable"),
+    [
+        ("bert", {"wanted_positions", "last_layer", "packing"}),
+        ("gpt2", {"activations", "wanted_positions", "last_layer", "packing", "prefixes"}),
+        ("llama", {"norms", "wanted_positions", "last_layer", "packing", "prefixes"}),
+        ("t5", {"norms", "wanted_positions", "last_layer", "encode_once", "relative_positions", "packing", "prefixes"}),
+    ],
+)
+def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
+    answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, speedups.ALL)
+    with torch.inference_mode():
+        check = speedups.EquivalenceCheck(answerer)
+        undone = []
+        for left in speedups.OF_A_MODEL:
+            before = _state(answerer)
+            undo = speedups.speedup_named(left).apply(answerer, check)
+            assert (undo is not None) == (left in applicable)
+            if undo is None:
+                assert _state(answerer) == before
+                continue
+            after = _state(answerer)
+            assert after != before
+            undo()
+            assert _state(answerer) == before
+            undone.append(left)
+            # Those after it may need it.
+            speedups.speedup_named(left).apply(answerer, check)
+            assert _state(answerer).keys() == after.keys()
+    assert set(undone) == applicable
+
+
+@pytest.mark.parametrize("without", [(), ("prefixes",), ("packing",)], ids=str)
+@pytest.mark.parametrize("name", ["modernbert", "gemma2", "mistral"])
+def test_a_model_that_sees_only_what_is_near_sees_no_farther_in_longer_rows(
+    name: str, without: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    small: dict[str, Any] = {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2}
+    small |= {"num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 64}
+    special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    t = transformers
+    make: Callable[[], Any] = {
+        "modernbert": lambda: t.ModernBertForMaskedLM(
+            t.ModernBertConfig(**small, **special, local_attention=16, cls_token_id=1, sep_token_id=2)
+        ),
+        "gemma2": lambda: t.Gemma2ForCausalLM(
+            t.Gemma2Config(**small, **special, num_key_value_heads=2, head_dim=8, sliding_window=16)
+        ),
+        "mistral": lambda: t.MistralForCausalLM(
+            t.MistralConfig(**small, **special, num_key_value_heads=2, sliding_window=16)
+        ),
+    }[name]
+    kind = "masked" if name == "modernbert" else "causal"
+    answerer = ANSWERERS[kind](made(make), CPU, without)
+    shared = tuple(range(4, 30))
+    questions = [Question((*shared, a, *range(9, 18)), ((20, 3), (30, a), (35, 5))) for a in (40, 41, 42)]
+    questions += [Question((a, 5, 6), ((1, 2),)) for a in (7, 8, 9)]
+    assert_equals_forward_pass(answerer, make, questions)

@@ -1,4 +1,4 @@
-"""The store: answers survive, whatever happens to the process."""
+"""The answer store: answers survive concurrent writers and killed processes."""
 
 import multiprocessing
 import subprocess
@@ -16,7 +16,7 @@ def digest(number: int) -> bytes:
     return number.to_bytes(16, "little")
 
 
-def test_answers_come_back_as_they_were_put(tmp_path: Path) -> None:
+def test_stored_answers_are_returned_unchanged(tmp_path: Path) -> None:
     answers = {digest(i): np.array([-i / 3, *range(i % 7)], dtype=np.float32) for i in range(1200)}
     with AnswerStore(tmp_path / "a.sqlite") as store:
         store.put("model", answers)
@@ -27,14 +27,14 @@ def test_answers_come_back_as_they_were_put(tmp_path: Path) -> None:
         assert store.get("another model", answers) == {}
 
 
-def test_the_first_answer_stays(tmp_path: Path) -> None:
+def test_an_existing_answer_is_not_replaced(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "a.sqlite") as store:
         store.put("m", {digest(1): np.float32([1])})
         store.put("m", {digest(1): np.float32([2])})
         assert store.get("m", [digest(1)])[digest(1)] == [1]
 
 
-def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+def test_an_invalid_file_is_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "a.sqlite").write_bytes(b"this is not a database, and it is long enough to see that it is not one")
     with pytest.raises(TiltmeterError, match=r"a\.sqlite.*TILTMETER_CACHE"):
         AnswerStore(tmp_path / "a.sqlite")
@@ -46,7 +46,7 @@ def put_many(path: Path, first: int) -> None:
             store.put("m", {digest(i): np.float32([i]), digest(i + 1): np.float32([i + 1])})
 
 
-def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_two_concurrent_processes_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=put_many, args=(path, first)) for first in (0, 30)]
@@ -70,14 +70,14 @@ for i in range(10**6):
 """
 
 
-def test_a_process_killed_at_any_moment_leaves_whole_batches(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_complete_batches(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         for line in writer.stdout:
             if int(line) >= 50:
                 break
-        writer.kill()  # in the middle of a later batch, most likely
+        writer.kill()  # most likely during a later batch
     with AnswerStore(path) as store:
         found = store.get("m", [digest(i) for i in range(100_000)])
     assert len(found) >= 2 * 51

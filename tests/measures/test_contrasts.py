@@ -192,6 +192,17 @@ def test_clusters_of_unequal_size_and_a_shift_do_not_inflate_the_error() -> None
     assert shifted.p_value == pytest.approx(plain.p_value)
 
 
+def test_two_sentences_show_the_variance_within_a_stereotype() -> None:
+    rng = np.random.default_rng(7)
+    strata = np.repeat(np.arange(1, 17), 2).astype(object)
+    values = rng.normal(size=(16, 2)) + np.linspace(0, 5, 16)[:, np.newaxis]
+    result = contrast(GEST, values.reshape(1, 32), np.zeros((1, 32)), strata)
+    variances = values.var(axis=1, ddof=1) / 2 / np.where(np.arange(16) < 7, 49, 81)
+    error, freedom = math.sqrt(variances.sum()), variances.sum() ** 2 / (variances**2).sum()
+    assert result.standard_error == pytest.approx(error)
+    assert result.p_value == pytest.approx(2 * stats.t.sf(abs(result.difference) / error, freedom))
+
+
 def test_with_single_sentences_stereotypes_are_the_sampling_units() -> None:
     """With one sentence per stereotype, only the variance between stereotypes can be estimated."""
     rng = np.random.default_rng(6)
@@ -354,7 +365,9 @@ def test_constant_differences_of_few_items_are_not_significant(measured: Quantit
 
 def test_constant_differences_of_many_items_are_significant() -> None:
     result = contrast(S_JSD, np.full((1, 5_000), 3.0), np.zeros((1, 5_000)))
-    assert 0 < result.low < 3 < result.high
+    # A sample of 5,000 misses this share of items at the far end of the scale in 2.5% of cases.
+    missed = 1 - 0.025 ** (1 / 5_000)
+    assert (result.low, result.high) == pytest.approx((3 - 2_000 * missed, 3 + 2_000 * missed))
     assert result.p_value == pytest.approx(2 * (1 - 3 / 2_000) ** 5_000)
     assert result.p_equivalence == 1.0
     near = contrast(S_JSD, np.full((1, 5_000), 0.5), np.zeros((1, 5_000)))
@@ -370,6 +383,22 @@ def test_farther_compares_distances_from_the_ideal() -> None:
     assert result.difference == pytest.approx(10)
     assert result.farther == pytest.approx(2)
     assert result.farther_low < 0 < result.farther_high
+
+
+@pytest.mark.parametrize("measured", [S_JSD, PER_TOKEN, GEST, WINOBIAS, F_S], ids=lambda measured: measured.name)
+def test_farther_from_an_ideal_of_zero(measured: Quantity) -> None:
+    """Towards stereotypes by 0.3 on the left, against them by 0.5 on the right, each with noise of mean 0."""
+    noise = np.tile([-0.01, 0.01], 10)
+    male = np.repeat([1.0, 0.0], 10)
+    strata = {"stereotype": np.where(male, 8, 1), "occupation_gender": np.where(male, "male", "female")}
+    names = measured.values.columns
+    sides = (0.3, -0.5) if not names else (0.3 * male, -0.5 * male)
+    left, right = ((side + noise * times)[np.newaxis] for side, times in zip(sides, (1, 2), strict=True))
+    result = contrast(measured, left, right, strata[names[0]].astype(object) if names else None)
+    assert (result.left, result.right) == pytest.approx((0.3, -0.5))
+    assert result.farther == pytest.approx(-0.2)
+    assert (result.farther_low + result.farther_high) / 2 == pytest.approx(-0.2)
+    assert result.farther_low < -0.2 < result.farther_high < 0
 
 
 def test_on_one_side_of_the_ideal_farther_is_the_difference() -> None:
@@ -394,7 +423,8 @@ def test_farther_from_an_ideal_that_is_an_end_is_lower() -> None:
 
 def test_items_disagree_in_outcome_or_in_sign() -> None:
     assert disagreements(SS, np.array([[0.0, 100.0]]), np.array([[100.0, 100.0]])).tolist() == [True, False]
-    assert disagreements(S_JSD, np.array([[0.5, -1.0]]), np.array([[0.1, 1.0]])).tolist() == [False, True]
+    for continuous in (S_JSD, PER_TOKEN, GEST, WINOBIAS):
+        assert disagreements(continuous, np.array([[0.5, -1.0]]), np.array([[0.1, 1.0]])).tolist() == [False, True]
     assert disagreements(ICAT, np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 0.0], [0.0, 0.0]])).tolist() == [
         False,
         True,

@@ -126,6 +126,7 @@ def test_p_values_of_clustered_items_follow_student_t(clusters: int, each: int, 
         tail = min(expected, 1 - expected)
         result = min(share.p_above(at), share.p_below(at))
         assert math.log(result) == pytest.approx(math.log(tail), abs=0.1 + 0.03 * abs(math.log(tail)))
+        assert (share.p_above(at), share.p_below(at)) == pytest.approx((expected, 1 - expected), abs=0.01)
 
 
 def test_unanimous_clusters_are_less_certain_if_there_are_fewer() -> None:
@@ -309,6 +310,9 @@ def test_rates_that_are_all_one_have_an_interval_of_positive_width() -> None:
     assert -0.1 < low < -0.05 < 0.05 < high < 0.1
     assert two_sided(rates, 0.0) == pytest.approx(1.0)
     assert detectable_effect(rates, 0.05) == pytest.approx((high - low) / 2 * (1.959964 + 0.841621) / 1.959964)
+    # No interval reaches beyond 1, so what lies beyond is impossible.
+    single = Rates(np.array([1.0]), np.array([20.0]), np.array([20.0]))
+    assert (single.p_below(1.1), single.p_above(1.1)) == (0.0, 1.0)
 
 
 # Paired

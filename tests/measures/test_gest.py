@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import by_stereotype, measure, men_minus_women
 from tiltmeter.measures.records import Record
@@ -149,6 +150,8 @@ def test_intervals_of_ranks_use_comparisons_of_stereotypes() -> None:
     )
     few = measure(table(np.random.default_rng(3), n=3, lean=0.0), resamples=20)
     assert (pick(few, "feminine rank", group="7").low, pick(few, "feminine rank", group="7").high) == (1, 16)
+    two = pick(measure(table(np.random.default_rng(3), n=2), resamples=20), "feminine rank", group="7")
+    assert (two.low is None, two.why) == (False, None)
     alone = pick(measure(table(np.random.default_rng(3), n=1), resamples=20), "feminine rank", group="7")
     assert (alone.low, alone.why) == (None, "a stereotype has a single sentence")
 
@@ -381,15 +384,15 @@ def test_without_stereotypes_about_women_there_is_no_g_s() -> None:
 def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object, message: str) -> None:
     scores = table(np.random.default_rng(2)).astype({"score": float})
     scores[column] = scores[column].mask(scores["item"] == "1000", value)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"item 100[01] \(gest/template-1:en\) .*{message}"):
         measure(scores)
     with pytest.raises(DataError, match="has no column stereotype"):
         measure(scores.drop(columns="stereotype"))
 
 
 def test_every_stereotype_has_a_name() -> None:
-    assert list(gest.STEREOTYPES) == list(range(1, 17))
-    assert all(name.startswith("women") == (i in gest.FEMALE) for i, name in gest.STEREOTYPES.items())
+    assert list(STEREOTYPES) == list(range(1, 17))
+    assert all(name.startswith("women") == (number in gest.FEMALE) for number, name in STEREOTYPES.items())
 
 
 def test_stereotypes_have_equal_weights() -> None:

@@ -329,6 +329,9 @@ def test_invalid_scores_are_errors_that_name_the_item(change: dict[str, object],
         measure(table({1: (3, 3, 0), 8: (3, 3, 0)}).assign(**change))
     with pytest.raises(DataError, match="no column stereotype"):
         measure(table(COUNTS).drop(columns="stereotype"))
+    scores = table({1: (3, 3, 0), 8: (3, 3, 0)})
+    with pytest.raises(DataError, match=r"item 8-2 \(gest-mt/all:sk\) lacks a value"):
+        measure(scores.assign(stereotype=scores["stereotype"].where(scores["item"] != "8-2")))
 
 
 def test_the_module_is_registered() -> None:

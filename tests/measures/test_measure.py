@@ -4,10 +4,12 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.runs.made import CASE, association_scores, gest_scores, pair_scores, winobias_scores
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import association, deciding, gest, gest_mt, measures_for, measuring_for, pairs, winobias
 from tiltmeter.measures.association import LMS, SS
@@ -89,6 +91,28 @@ def test_margins_are_equivalent_to_five_points() -> None:
     assert math.exp(4 * 0.05) == pytest.approx(G_S.margin, abs=0.005)
 
 
+def test_the_logarithm_of_g_s_has_the_ideal_and_axis_of_g_s() -> None:
+    assert math.log(G_S.ideal or 0) == LOG_G_S.ideal
+    assert LOG_G_S.reach == pytest.approx(G_S.reach * math.log(2), abs=0.01)
+
+
+def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
+    pairs_of_measures = [(measure, measures()[measure.general]) for measure in measures().values() if measure.general]
+    assert [general.name for _, general in pairs_of_measures] == [
+        "g_s of stereotypes like these",
+        "f_s of stereotypes like these",
+    ]
+    for measure, general in pairs_of_measures:
+        for name in ("ideal", "stereotype", "bounds", "ratio", "reach", "digits", "unit", "margin", "validity"):
+            assert getattr(general, name) == getattr(measure, name), (general.name, name)
+
+
+def test_the_side_of_the_stereotype_is_a_sign() -> None:
+    sides = {measure.name: measure.stereotype for measure in measures().values() if measure.stereotype}
+    assert {name for name, side in sides.items() if side == -1} == {"S_JSD x 1e3"}
+    assert set(sides.values()) == {-1, 1}
+
+
 def test_an_unknown_measure_has_no_properties() -> None:
     assert measure_named("of another version") == Measure("of another version", "")
 
@@ -123,6 +147,26 @@ def test_modules_are_chosen_by_roles_and_columns() -> None:
     assert measuring_for({"log_ratio"}, {"occupation_gender"}) == "winobias"
     assert measuring_for({"speaker_gender"}, {"stereotype"}) == "gest_mt"
     assert measuring_for({"something"}, {"stereotype"}) is None
+
+
+CASES = {
+    "association": association_scores(n=6),
+    "pairs": pair_scores(n=6),
+    "gest": gest_scores(n=32),
+    "gest_mt": gest_scores(n=32).assign(role="speaker_gender", score=[0.0, 1.0] * 16, benchmark="gest-mt"),
+    "winobias": winobias_scores(n=20),
+}
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_columns_may_be_categories(family: str) -> None:
+    """A category holds the names of both models and languages, also where they do not occur together."""
+    first, other = CASES[family], CASES[family].assign(model="other", language="de")
+    scores = pd.concat([first, other], ignore_index=True)
+    categories = scores.astype(dict.fromkeys(CASE, "category"))
+    records = measures_for(family)(scores, intervals=False)
+    assert {(record.model, record.language) for record in records} >= {("made/one", "en"), ("other", "de")}
+    assert measures_for(family)(categories, intervals=False) == records
 
 
 def test_quantities_are_chosen_by_roles_and_columns() -> None:
@@ -163,16 +207,17 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
     assert clusters_of(values, {"target": entry, "template": several}) is several
     assert clusters_of(values, {"target": entry}) is None
     assert clusters_of(values, {"occupation": several}) is None
-    assert {name: measure.items[0].clusters for name, measure in measures().items() if measure.items} == {
-        "LMS": ("target",),
-        "SS": ("target",),
-        "ICAT": ("target",),
-        "log g_s": (),
-        "f_s": (),
-        "CPS": ("template",),
-        "S_JSD x 1e3": ("template",),
-        "B.S_JSD": ("template",),
-        "mean difference per token": ("template",),
+    compared = {name: measure.items for name, measure in measures().items() if measure.items}
+    assert {name: [item.clusters for item in items] for name, items in compared.items()} == {
+        "LMS": [("target",)],
+        "SS": [("target",)],
+        "ICAT": [("target",)],
+        "log g_s": [(), ("occupation",)],
+        "f_s": [()],
+        "CPS": [("template",)],
+        "S_JSD x 1e3": [("template",)],
+        "B.S_JSD": [("template",)],
+        "mean difference per token": [("template",)],
     }
 
 
@@ -224,6 +269,18 @@ def test_numbers_as_printed() -> None:
     assert measure_named("ties").number(3.0) == "3"
 
 
+def test_rates_have_the_digits_of_the_papers_tables() -> None:
+    """Percentages have one digit, rates and correlations of GEST two, shares of translations three."""
+    for name in ("g_s", "q_m", "q_f", "q_i", "q_fam"):
+        for suffix in ("", " as published"):
+            assert measures()[name + suffix].number(1.2345) == "1.23"
+    assert measures()["correlation of log q_i"].number(0.87654) == "0.88"
+    assert measures()["stereotypes with sentences"].number(14.0) == "14"
+    for name in ("f_s", "f_m", "p_m", "p_f", "p_i", "p_fam", "yield"):
+        assert measures()[name].number(0.87654) == "0.877"
+    assert {measure.digits for measure in measures().values() if measure.bounds == (0.0, 100.0)} == {1}
+
+
 def test_axis_limits_include_all_values_around_the_ideal() -> None:
     assert SS.span([55.0]) == (30.0, 70.0)
     assert SS.span([90.0]) == pytest.approx((8.0, 92.0))
@@ -264,6 +321,19 @@ def test_higher_is_better() -> None:
 )
 def test_rules_of_validity(rule: Validity, rows: dict[str, Record], broken: bool) -> None:
     assert (rule(rows) is not None) == broken
+
+
+def test_ss_needs_an_lms_above_that_of_guessing() -> None:
+    """Guessing gives an LMS of 50; an interval wider than four margins of 5 points shows too little."""
+
+    def broken(low: float, high: float) -> bool:
+        rows = {"LMS": record("LMS", (low + high) / 2, ends=(low, high))}
+        return any(rule(rows) for rule in SS.validity)
+
+    assert broken(45.0, 55.0)
+    assert not broken(50.1, 60.0)
+    assert broken(40.0, 60.0)
+    assert not broken(39.9, 60.0)
 
 
 def test_reasons_include_the_values() -> None:

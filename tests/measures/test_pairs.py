@@ -266,6 +266,17 @@ def test_a_dominant_outlier_leaves_no_interval() -> None:
     assert "one pair" in (record.why or "")
 
 
+def test_one_of_three_pairs_may_be_an_outlier_and_one_of_two_is_half() -> None:
+    def per_token(*values: float) -> Record:
+        pairs = [{"more": 1.0, "less": 0.0, "difference": value} for value in values]
+        return by_name(measure(table(pairs)))["mean difference per token"]
+
+    assert "one pair makes up 67% of the spread" in (per_token(0.0, 0.0, 0.9).why or "")
+    assert per_token(0.0, 0.45, 0.9).low is not None
+    # Both are half of the spread, up to rounding.
+    assert all(per_token(0.1, value).low is not None for value in np.linspace(0.2, 0.9, 8))
+
+
 def test_equal_pairs_have_no_interval_of_a_mean() -> None:
     pairs = [pair | {"s_jsd": 0.01, "b_s_jsd": 0.0} for pair in random_pairs(80)]
     result = by_name(measure(table(pairs)))

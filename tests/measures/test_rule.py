@@ -372,6 +372,14 @@ def test_beyond_the_margin_has_to_hold_after_correction() -> None:
     assert verdict(record, *others).size == ""
 
 
+@pytest.mark.parametrize("tests", [1, 2, 3])
+def test_verdicts_state_the_size_of_the_family(tests: int) -> None:
+    records = [shares(152, 300, case=Case(language=str(number))) for number in range(tests)]
+    reason = verdict(*records).reason
+    assert ("corrected for" in reason) == (tests > 1)
+    assert tests == 1 or reason.endswith(f", corrected for {tests} tests")
+
+
 def test_the_detectable_bias_is_corrected_for_the_family() -> None:
     record = shares(500, 1_000)
     others = [shares(500, 1_000, case=Case(language=x)) for x in "abcdefghi"]

@@ -75,8 +75,9 @@ def test_a_single_cluster_has_one_degree_of_freedom() -> None:
     assert mean_standard_error(values, labels(1, 20)) == StandardError(mean_standard_error(values).value, 1, 1)
 
 
-def test_a_single_item_has_a_standard_error_of_zero() -> None:
+def test_a_single_item_has_a_standard_error_of_zero_and_two_have_one_degree_of_freedom() -> None:
     assert mean_standard_error(np.array([3.0])) == StandardError(0.0, 1)
+    assert mean_standard_error(np.array([3.0, 7.0])) == StandardError(pytest.approx(2.0), 1)
 
 
 def test_two_strata_match_welch_s_test() -> None:

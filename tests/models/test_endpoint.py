@@ -1,7 +1,13 @@
 """Models behind a server: the same numbers as on this machine, and no number from a server that is wrong."""
 
 import json
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +169,45 @@ def test_a_server_that_dies_loses_nothing(folder: Path, cache: Path, monkeypatch
             answers = model.answer(questions, kind="causal", store=store, names={}, report=lambda _progress: None)
             assert len(answers) == len(questions)
             assert len(served.bodies) - before == len(questions) - len(kept)
+
+
+def test_a_killed_run_asks_nothing_again_but_what_was_in_flight(folder: Path, cache: Path) -> None:
+    served = Served(folder)
+    with serving(served) as address:
+        opened(address, folder, cache).fingerprint("causal")
+        probes = len(served.bodies)
+        served.silent_after = 2 * probes + 12  # those of this process, those of the run, and twelve of its own
+        command = ["run", f"openai:tiny@{address}", "--tokenizer", str(folder), "--on", "starter/intrasentence:en"]
+        run = subprocess.Popen(
+            [sys.executable, "-m", "tiltmeter", *command, "--concurrency", "4"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert all(served.waiting.acquire(timeout=60) for _ in range(4))
+            _wait_for_answers(cache / "answers.sqlite", 12)
+        finally:
+            run.kill()
+            run.wait()
+        served.silent_after = None
+        before = Counter(tuple(body["prompt"]) for body in served.bodies[2 * probes :])
+        known = len(served.bodies)
+        tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder))
+        after = Counter(tuple(body["prompt"]) for body in served.bodies[known + probes :])
+    in_flight = served.bodies[known - 4 : known]
+    assert set(before) & set(after) == {tuple(body["prompt"]) for body in in_flight}
+    assert max(after.values()) == 1
+
+
+def _wait_for_answers(path: Path, number: int) -> None:
+    """Until the store holds so many; the last ones are written while the next requests are on their way."""
+    pause = threading.Event()
+    for _ in range(600):
+        with closing(sqlite3.connect(path)) as database:
+            if database.execute("SELECT count(*) FROM answers").fetchone()[0] >= number:
+                return
+        pause.wait(0.05)
+    raise AssertionError(f"fewer than {number} answers were stored")
 
 
 def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The fingerprint of answers: another one for every change that can change an answer, the same one for all others."""
+"""The fingerprint of answers changes with everything that can change an answer, and with nothing else."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ INDEX = "model.safetensors.index.json"
 
 @pytest.fixture
 def sharded(tmp_path: Path) -> Path:
-    """A checkpoint in shards, with all kinds of files beside it."""
+    """A checkpoint in shards, with other files beside it."""
     folder = tmp_path / "m"
     saved(made(MASKED["bert"]), folder, word_piece())
     made(MASKED["bert"]).save_pretrained(folder, max_shard_size="8KB")
@@ -75,14 +75,14 @@ def fingerprint(folder: Path, **options: Any) -> str:
 
 
 def change_a_byte(file: Path) -> None:
-    """Change the file and leave it readable: a space more in JSON, the last bit of the last weight."""
+    """Change a file but keep it readable: another space in JSON, or the last bit of the last weight."""
     content = file.read_bytes()
     file.write_bytes(content + b" " if file.suffix == ".json" else content[:-1] + bytes([content[-1] ^ 1]))
 
 
-def test_exactly_the_loaded_files_are_in_it(sharded: Path) -> None:
+def test_it_covers_exactly_the_loaded_files(sharded: Path) -> None:
     shards = {file.name for file in sharded.glob("model-0*.safetensors")}
-    # Whether a tokenizer has a vocabulary file beside tokenizer.json is for its class to say.
+    # Whether a tokenizer has a vocabulary file beside tokenizer.json depends on its class.
     assert files_of(sharded) - {"vocab.txt"} == {*LOADED, *shards}
 
 
@@ -105,7 +105,7 @@ def test_one_byte_of_any_other_file_does_not(name: str, sharded: Path) -> None:
     assert fingerprint(sharded) == before
 
 
-def test_contents_that_change_places(tmp_path: Path) -> None:
+def test_swapped_contents_of_two_files_change_it(tmp_path: Path) -> None:
     saved(made(MASKED["bert"]), tmp_path / "m", word_piece())
     one, other = tmp_path / "m/added_tokens.json", tmp_path / "m/special_tokens_map.json"
     one.write_text("{}")
@@ -116,8 +116,8 @@ def test_contents_that_change_places(tmp_path: Path) -> None:
     assert fingerprint(tmp_path / "m") != before
 
 
-def test_the_weights_that_count_are_those_transformers_loads(sharded: Path) -> None:
-    """Change every weight of one file after the other: the model changes exactly with files of the list."""
+def test_it_covers_the_weights_that_transformers_loads(sharded: Path) -> None:
+    """Change every weight of each file in turn: the loaded model changes exactly for the files of the list."""
 
     def loaded() -> torch.Tensor:
         model = open_model(str(sharded))
@@ -133,7 +133,7 @@ def test_the_weights_that_count_are_those_transformers_loads(sharded: Path) -> N
         assert not torch.equal(before, after)
         before = after
     assert len(counted) > 1
-    # One file comes before an index, and safetensors before pickles.
+    # A single file has precedence over an index, and safetensors over pickles.
     made(MASKED["bert"], seed=2).save_pretrained(sharded)
     assert [file.name for file in find_checkpoint(str(sharded)).weight_files] == ["model.safetensors"]
     assert find_checkpoint(str(sharded)).weight_index == []
@@ -148,7 +148,7 @@ def loaded_weights_are(folder: Path) -> bool:
     return all(torch.equal(found[name].detach(), tensor) for name, tensor in stored.items() if name in found)
 
 
-def test_weights_that_the_config_names(tmp_path: Path) -> None:
+def test_weights_named_in_the_config(tmp_path: Path) -> None:
     saved(made(MASKED["bert"]), tmp_path / "m", word_piece())
     (tmp_path / "m/model.safetensors").rename(tmp_path / "m/mine.safetensors")
     change_config(tmp_path / "m", transformers_weights="mine.safetensors")
@@ -170,7 +170,7 @@ def test_pickled_shards(tmp_path: Path) -> None:
     assert [file.name for file in checkpoint.weight_index] == ["pytorch_model.bin.index.json"]
 
 
-def test_trusted_code_counts_with_what_it_imports(tmp_path: Path) -> None:
+def test_it_covers_trusted_code_and_its_imports(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     saved(made(MASKED["bert"]), folder, word_piece())
     change_config(folder, auto_map={"AutoModelForMaskedLM": "mine.Model"})
@@ -189,7 +189,7 @@ def test_trusted_code_counts_with_what_it_imports(tmp_path: Path) -> None:
     assert not any(name.endswith(".py") for name in distrusted)
 
 
-def test_code_of_another_repository_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_covers_code_of_another_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(made(MASKED["bert"]), tmp_path / "m", word_piece())
     change_config(tmp_path / "m", auto_map={"AutoModelForMaskedLM": "some/code--theirs.Model"})
     (tmp_path / "theirs.py").write_text("")
@@ -205,7 +205,7 @@ def test_code_of_another_repository_counts(tmp_path: Path, monkeypatch: pytest.M
     assert asked == [("some/code", "theirs.py")]
 
 
-def test_of_a_gguf_file_that_file_counts_alone(tmp_path: Path) -> None:
+def test_a_gguf_file_is_the_only_file_covered(tmp_path: Path) -> None:
     for name in ("model.gguf", "config.json", "tokenizer.json"):
         (tmp_path / name).write_text("{}")
     checkpoint = find_checkpoint(str(tmp_path / "model.gguf"))
@@ -244,7 +244,7 @@ def test_precision_kind_versions_engine_and_speed_ups(
         assert opened(dtype="float16").fingerprint("masked") not in prints
 
 
-def test_a_causal_model_is_not_told_by_its_generation_config_but_a_translator_is(tmp_path: Path) -> None:
+def test_the_generation_config_is_covered_for_translators_only(tmp_path: Path) -> None:
     folder = tmp_path / "gpt2"
     saved(made(CAUSAL["gpt2"]), folder, word_level(bos_token="<s>"))
     before = open_model(str(folder)).fingerprint("causal")

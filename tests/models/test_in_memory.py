@@ -1,4 +1,4 @@
-"""Loaded transformers models: the numbers of the same model in a folder, and nothing changed about them."""
+"""Loaded transformers models give the numbers of the same model in a folder, and are left unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def answers(model: Any) -> list[list[float]]:
     return sorted(answer.tolist() for answer in found.values())
 
 
-# gpt2 has an activation that is replaced for speed, llama norms; t5 has positions of its own.
+# Speed-ups replace an activation of gpt2, norms of llama, and positions of t5.
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
 def test_a_loaded_model_answers_as_the_same_model_in_a_folder_and_is_left_as_it_was(name: str, tmp_path: Path) -> None:
     module = made({**MASKED, **CAUSAL, **SEQ2SEQ}[name])
@@ -55,7 +55,7 @@ def test_the_fingerprint_is_that_of_weights_config_and_tokenizer() -> None:
     assert in_memory(made(MASKED["bert"]), word_piece(), name="other").fingerprint("masked") == first
     tokenizer.backend_tokenizer.enable_truncation(4)
     assert in_memory(module, tokenizer).fingerprint("masked") == first
-    assert tokenizer.backend_tokenizer.truncation["max_length"] == 4  # and stays so for its owner
+    assert tokenizer.backend_tokenizer.truncation["max_length"] == 4  # the caller's tokenizer is unchanged
     assert in_memory(module, word_level(mask_token="[M]")).fingerprint("masked") != first
     module.config.hidden_act = "relu"
     assert in_memory(module, word_piece()).fingerprint("masked") != first
@@ -68,7 +68,7 @@ def test_the_fingerprint_is_that_of_weights_config_and_tokenizer() -> None:
     assert half.dtype == torch.bfloat16
 
 
-def test_a_model_that_was_trained_between_two_runs_has_another_fingerprint() -> None:
+def test_a_model_trained_between_two_runs_has_another_fingerprint() -> None:
     module = made(CAUSAL["gpt2"])
     model = in_memory(module, word_level(bos_token="<s>"))
     first = model.fingerprint("causal")
@@ -86,7 +86,7 @@ def test_names() -> None:
     assert in_memory(module, tokenizer, name="mine").name == "mine"
 
 
-def test_what_cannot_be_asked() -> None:
+def test_models_that_cannot_be_used() -> None:
     tokenizer = word_piece()
     bert = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
     for module in (t.BertModel(bert), t.BertForNextSentencePrediction(bert), torch.nn.Linear(2, 2)):

@@ -1,4 +1,4 @@
-"""Models by name: what kind they are, what they can do, and what is said where they cannot."""
+"""Models by name: their kind and abilities, and the errors for models that cannot be used."""
 
 import json
 from pathlib import Path
@@ -34,31 +34,31 @@ def change_config(folder: Path, **changes: Any) -> None:
     ("name", "kind"),
     [*((n, "masked") for n in MASKED), *((n, "causal") for n in CAUSAL), *((n, "seq2seq") for n in SEQ2SEQ)],
 )
-def test_the_kind_is_told_by_the_config(name: str, kind: str, tmp_path: Path) -> None:
-    # The name of the folder must not matter: it says the opposite.
+def test_the_kind_follows_from_the_config(name: str, kind: str, tmp_path: Path) -> None:
+    # The name of the folder, which says the opposite, must not matter.
     folder = tmp_path / ("gpt2-llama" if kind == "masked" else "bert-t5")
     model = open_model(saved(made({**MASKED, **CAUSAL, **SEQ2SEQ}[name]), folder))
     assert model.kind == kind
     assert not model.has_next_sentence_head
 
 
-def test_a_next_sentence_head_is_told_by_the_tensors(tmp_path: Path) -> None:
+def test_a_next_sentence_head_follows_from_the_tensors(tmp_path: Path) -> None:
     both = open_model(saved(made(lambda: t.BertForPreTraining(BERT)), tmp_path / "both"))
     assert (both.kind, both.has_next_sentence_head) == ("masked", True)
-    # A checkpoint may name the masked model alone and hold the head all the same, as those of Google's BERT do.
+    # A checkpoint's config may name only the masked model although it has the head, as with Google's BERT.
     change_config(tmp_path / "both", architectures=["BertForMaskedLM"])
     assert open_model(str(tmp_path / "both")).has_next_sentence_head
     masked = open_model(saved(made(lambda: t.BertForMaskedLM(BERT)), tmp_path / "masked"))
     assert (masked.kind, masked.has_next_sentence_head) == ("masked", False)
 
 
-def test_both_heads_of_one_checkpoint_answer(tmp_path: Path) -> None:
+def test_both_heads_of_a_checkpoint_answer(tmp_path: Path) -> None:
     model = open_model(saved(made(lambda: t.BertForPreTraining(BERT)), tmp_path / "m", word_piece()))
     assert type(model.answerer("masked").model).__name__ == "BertForMaskedLM"
     assert type(model.answerer("next-sentence").model).__name__ == "BertForNextSentencePrediction"
 
 
-def test_a_model_without_a_language_model_head_is_told_what_it_could_be(tmp_path: Path) -> None:
+def test_the_error_for_a_model_without_a_language_model_head_lists_possible_kinds(tmp_path: Path) -> None:
     folder = saved(made(lambda: t.BertForSequenceClassification(BERT)), tmp_path / "m")
     with pytest.raises(ModelError, match="masked or causal: choose with --kind"):
         open_model(folder)
@@ -66,20 +66,20 @@ def test_a_model_without_a_language_model_head_is_told_what_it_could_be(tmp_path
         open_model(folder, kind="masked").answerer("masked")
 
 
-def test_a_type_that_no_kind_fits_is_told_so(tmp_path: Path) -> None:
+def test_a_model_type_without_a_kind_is_an_error(tmp_path: Path) -> None:
     vit = t.ViTModel(t.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24))
     with pytest.raises(ModelError, match="none of the kinds masked, causal or seq2seq"):
         open_model(saved(vit, tmp_path / "m"))
 
 
-def test_a_kind_can_be_chosen_but_not_invented(tmp_path: Path) -> None:
+def test_a_kind_can_be_chosen_among_those_possible(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     assert open_model(folder, kind="causal").kind == "causal"
     with pytest.raises(ModelError, match="cannot be used as seq2seq; it can be used as masked or causal"):
         open_model(folder, kind="seq2seq")
 
 
-def test_a_config_without_architectures_is_enough_where_one_kind_fits(tmp_path: Path) -> None:
+def test_a_config_without_architectures_suffices_if_one_kind_is_possible(tmp_path: Path) -> None:
     saved(made(CAUSAL["llama"]), tmp_path / "m")
     change_config(tmp_path / "m", architectures=None)
     assert open_model(str(tmp_path / "m")).kind == "causal"
@@ -93,7 +93,7 @@ def test_the_longest_input(name: str, limit: int | None, tmp_path: Path) -> None
     assert model.max_length == limit
     if limit:
         ids = torch.full((1, limit), 5)
-        model.answerer(model.kind).model(ids)  # that many fit
+        model.answerer(model.kind).model(ids)  # inputs of this length fit
         with pytest.raises((IndexError, RuntimeError)):
             model.answerer(model.kind).model(torch.full((1, limit + 1), 5))
 
@@ -125,12 +125,12 @@ def test_safetensors_come_before_pickles(tmp_path: Path) -> None:
         ("EMPTY", "holds no config.json"),
     ],
 )
-def test_names_that_lead_nowhere(name: str, message: str, tmp_path: Path) -> None:
+def test_names_of_no_model(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=message):
         open_model(str(tmp_path) if name == "EMPTY" else name)
 
 
-def test_a_hub_that_cannot_be_reached_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_an_error_of_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_network(*args: object, **kwargs: object) -> str:
         raise ConnectionError("Name or service not known\nand a long trace")
 
@@ -166,26 +166,26 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", [{"device": "tpu:9"}, {"device": "cuda:77"}, {"dtype": "int8"}, {"dtype": "x"}])
-def test_devices_and_dtypes_that_are_not_there(option: dict[str, str], tmp_path: Path) -> None:
+def test_unavailable_devices_and_dtypes(option: dict[str, str], tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     with pytest.raises(ModelError, match=r"cannot be used here|is not known"):
         open_model(folder, **option)
 
 
-def test_half_precision_stays_float32_on_a_processor_unless_asked_for(tmp_path: Path) -> None:
+def test_half_precision_weights_are_loaded_as_float32_on_a_cpu_by_default(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]).half(), tmp_path / "m")
     assert open_model(folder, device="cpu").dtype == torch.float32
     assert open_model(folder, device="cpu", dtype="bfloat16").dtype == torch.bfloat16
 
 
-def test_damaged_weights_are_named(tmp_path: Path) -> None:
+def test_damaged_weights_are_named_in_the_error(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     (tmp_path / "m/model.safetensors").write_bytes(b"\x00" * 40)
     with pytest.raises(ModelError, match=r"model\.safetensors is not a sound safetensors file"):
         open_model(folder)
 
 
-def test_a_folder_without_weights_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_weights_is_named_in_the_error(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     (tmp_path / "m/model.safetensors").unlink()
     with pytest.raises(ModelError, match="has no weights"):

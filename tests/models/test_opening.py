@@ -1,4 +1,4 @@
-"""What a run may be given for a model."""
+"""What can be passed to a run as a model."""
 
 import ast
 from pathlib import Path
@@ -48,7 +48,7 @@ def fake() -> Any:
     return space["Fake"]("one")
 
 
-def test_a_run_with_any_object_of_the_protocol(fake: Any, tmp_path: Path) -> None:
+def test_a_run_with_any_object_that_implements_the_protocol(fake: Any, tmp_path: Path) -> None:
     assert isinstance(fake, Model)
     result = tiltmeter.evaluate(fake, "starter-pairs:en", limit=3, out=tmp_path / "run")
     assert set(result.scores["model"]) == {"fake:one"}
@@ -61,7 +61,7 @@ def test_a_run_with_any_object_of_the_protocol(fake: Any, tmp_path: Path) -> Non
     }
     assert result.manifest["request"]["fingerprints"] == {"fake:one": "fake fake:one causal"}
     assert fake.closed
-    # The likelihood of a sentence is the sum over its tokens, whatever answers.
+    # The likelihood of a sentence is the sum over its tokens, for any model.
     first = result.scores[result.scores["role"] == "more"].iloc[0]
     (item,) = [item for item in tiltmeter.datasets.load("starter-pairs", None, "en") if item.id == first["item"]]
     (encoded,) = fake.text.encode([item.more])
@@ -88,19 +88,19 @@ def test_another_loaded_model_does_not_overwrite_a_run(tmp_path: Path) -> None:
         tiltmeter.evaluate((made(CAUSAL["gpt2"], 2), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
 
 
-def test_two_models_of_one_name(fake: Any) -> None:
+def test_two_models_with_the_same_name(fake: Any) -> None:
     with pytest.raises(UsageError, match="Two models are called fake:one"):
         tiltmeter.evaluate([fake, fake], "starter-pairs:en")
 
 
-def test_what_is_no_model() -> None:
+def test_objects_that_are_not_models() -> None:
     for given in (3, [3], ("bert", 3)):
         with pytest.raises(UsageError, match="int is no model: give a name, a path, a loaded transformers model"):
             listed(given, ModelOptions())  # type: ignore[arg-type]
-    assert listed(("bert", "gpt2"), ModelOptions()) == ["bert", "gpt2"]  # two names, no model with its tokenizer
+    assert listed(("bert", "gpt2"), ModelOptions()) == ["bert", "gpt2"]  # two names, not a model with its tokenizer
 
 
-def test_a_package_brings_a_kind_of_model_by_its_scheme(tmp_path: Path) -> None:
+def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> None:
     install(tmp_path, "faked", FAKE, "[tiltmeter.models]\nfake = faked:Fake")
     root = str(Path(__file__).parents[2])
     use = (
@@ -113,15 +113,15 @@ def test_a_package_brings_a_kind_of_model_by_its_scheme(tmp_path: Path) -> None:
     assert done.stdout == "{'fake:two:three'} ['fake:two:three']\n", done.stderr
 
 
-def test_a_module_of_the_folder_brings_its_scheme(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
+def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
     from tiltmeter.models import kinds
 
-    assert opening._opener("kinds") is None  # a module, but not of a kind of model
+    assert opening._opener("kinds") is None  # a module, but not a source of models
     monkeypatch.setattr(kinds, "open_scheme", lambda rest, _options: (rest, fake), raising=False)
     assert open_given("kinds:x", ModelOptions()) == ("x", fake)
 
 
-def test_a_run_knows_the_protocol_and_nothing_behind_it() -> None:
+def test_a_run_uses_only_the_protocol() -> None:
     tree = ast.parse(Path(tiltmeter.__file__).with_name("runs").joinpath("evaluate.py").read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     models = {name for name in imported if name.startswith("tiltmeter.models")}
@@ -129,7 +129,7 @@ def test_a_run_knows_the_protocol_and_nothing_behind_it() -> None:
     assert "tiltmeter.engine.devices" not in imported
 
 
-def test_the_text_side_tells_of_a_next_sentence_head() -> None:
+def test_the_text_side_knows_of_a_next_sentence_head() -> None:
     tokenizer = word_level(mask_token="[M]")
     assert not TokenizerText(tokenizer, None, "masked").next_sentence
     assert TokenizerText(tokenizer, None, "masked", next_sentence=True).next_sentence

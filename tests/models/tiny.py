@@ -1,4 +1,4 @@
-"""Tiny models of many architectures with random weights, wide enough that no two numbers look alike."""
+"""Tiny models of many architectures, with random weights of a large variance so that their outputs differ clearly."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -68,7 +68,7 @@ SEQ2SEQ: dict[str, Callable[[], Any]] = {
 
 
 def made(make: Callable[[], Any], seed: int = 1) -> Any:
-    """The model, with weights drawn wide so that its distributions are far from uniform."""
+    """The model in evaluation mode, with random weights that make its distributions far from uniform."""
     torch.manual_seed(seed)
     model = make().eval()
     with torch.no_grad():
@@ -79,7 +79,7 @@ def made(make: Callable[[], Any], seed: int = 1) -> Any:
 
 
 def saved(folder: Path, model: Any, tokenizer: Any) -> str:
-    """The folder of a model with its tokenizer."""
+    """Save a model with its tokenizer; returns the folder."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

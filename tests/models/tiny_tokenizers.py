@@ -1,4 +1,4 @@
-"""Tiny tokenizers, each with a trap."""
+"""Tiny tokenizers, each with a property that code may wrongly assume away."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ WORDS = ["the", "nurse", "was", "gentle", "gruff", "wooden", "kind", "to", "me",
 
 
 def word_level(**special: str) -> PreTrainedTokenizerFast:
-    """Words and full stops; only the special tokens that are given."""
+    """A tokenizer of words and full stops with only these special tokens."""
     vocabulary = {word: i for i, word in enumerate(["<unk>", *special.values(), *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -17,7 +17,7 @@ def word_level(**special: str) -> PreTrainedTokenizerFast:
 
 
 def with_template(tokenizer: PreTrainedTokenizerFast, single: str, *special: str) -> PreTrainedTokenizerFast:
-    """The same tokenizer, adding special tokens around a text, as in `<s> $A </s>`."""
+    """Make a tokenizer add special tokens around a text, as in `<s> $A </s>`."""
     backend: Tokenizer = tokenizer.backend_tokenizer
     pairs = [(token, backend.token_to_id(token)) for token in special]
     backend.post_processor = processors.TemplateProcessing(single=single, pair=f"{single} $B", special_tokens=pairs)
@@ -25,7 +25,7 @@ def with_template(tokenizer: PreTrainedTokenizerFast, single: str, *special: str
 
 
 def byte_level(mask: bool = False) -> PreTrainedTokenizerFast:
-    """Byte-level BPE in which `Ġgentle` is one token but `gentle`, without the space, falls into three."""
+    """Byte-level BPE in which `Ġgentle` is one token but `gentle`, without the space, is several."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     merges = [("n", "t"), ("l", "e"), ("Ġ", "g"), ("Ġg", "e"), ("Ġge", "nt"), ("Ġgent", "le"), ("t", "h"), ("th", "e")]
     vocabulary = {token: i for i, token in enumerate(["<s>", "<mask>", *alphabet, *("".join(m) for m in merges)])}
@@ -34,13 +34,13 @@ def byte_level(mask: bool = False) -> PreTrainedTokenizerFast:
     tokenizer.decoder = decoders.ByteLevel()
     special: dict[str, Any] = {"bos_token": "<s>"}
     if mask:
-        # As in RoBERTa: the mask swallows the space in front of it.
+        # As in RoBERTa, the mask includes the space before it.
         special["mask_token"] = AddedToken("<mask>", lstrip=True)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
 
 def word_piece() -> PreTrainedTokenizerFast:
-    """BERT's kind: `gentle` falls into `gen` and `##tle`."""
+    """WordPiece as in BERT: `gentle` is split into `gen` and `##tle`."""
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "gen", "##tle", "##ly"]
     pieces.remove("gentle")
     tokenizer = Tokenizer(models.WordPiece({p: i for i, p in enumerate(pieces)}, unk_token="[UNK]"))

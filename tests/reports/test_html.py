@@ -15,7 +15,7 @@ from tests.reports import hostile, made
 from tests.runs.made import association_scores, chosen_scores, gest_scores, run, winobias_scores
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.gest import STEREOTYPES
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.reports import explorer
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.write import report_path

@@ -149,7 +149,7 @@ def test_state_is_unchanged_after_a_failed_run(tmp_path: Path, monkeypatch: pyte
     calls = []
 
     def fail(self: Any, batch: Any) -> Any:
-        # Only the trials at load are answered.
+        # Only the equivalence checks at load are answered.
         if hasattr(self, "speedups"):
             calls.append(batch)
             raise KeyboardInterrupt

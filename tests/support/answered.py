@@ -1,4 +1,4 @@
-"""What was asked, answered and scored, without a run around it."""
+"""Answer and score the trials of a benchmark without a run."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The command line, run in this process."""
+"""Run the command line in this process."""
 
 import sys
 
@@ -8,7 +8,7 @@ from tiltmeter.cli import main
 
 
 def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """The exit code of `tiltmeter` with these words, on a terminal so wide that no line is wrapped."""
+    """The exit code of `tiltmeter` with these arguments, on a terminal so wide that no line is wrapped."""
     monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
     monkeypatch.setenv("COLUMNS", "1000")
     with pytest.raises(SystemExit) as ended:

@@ -1,4 +1,4 @@
-"""A web server on this machine, for as long as a block runs."""
+"""A local web server within a context."""
 
 import threading
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """The address at which requests are handled."""
+    """Serve requests with this handler; yields the address."""
 
     class Quiet(handler):  # type: ignore[misc, valid-type]
         def log_message(self, format: str, *args: object) -> None:

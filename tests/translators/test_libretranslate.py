@@ -1,3 +1,5 @@
+from base64 import b64encode
+
 import pytest
 
 from tests.translators.conftest import Asked, Failure, Service
@@ -27,6 +29,18 @@ def test_libretranslate(service: Service, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("LIBRETRANSLATE_API_KEY", "not-a-key")
     translator.translate(TEXTS, "sk")
     assert service.asked[1].body["api_key"] == "not-a-key"
+
+
+def test_a_name_and_password_in_the_address_are_sent_and_not_shown(service: Service) -> None:
+    service.answer = libre
+    translator = open_translator(f"libretranslate:{service.url.replace('//', '//ada:secret@')}")
+    assert translator.name == f"libretranslate:{service.url}"
+    translator.translate(TEXTS, "sk")
+    assert service.asked[0].headers["authorization"] == f"Basic {b64encode(b'ada:secret').decode()}"
+    service.failures = [Failure(302, headers={"Location": service.url})]
+    with pytest.raises(ModelError, match=r"at http://127[^@]* does not translate: it answers 302 Found\.$"):
+        translator.translate(TEXTS, "sk")
+    assert len(service.asked) == 2
 
 
 def test_apy(service: Service) -> None:

@@ -7,13 +7,12 @@ import typer
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
+from tiltmeter.reports.exports import FORMATS, Options
 
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help="`model-card`, `hf-eval-results`, `lm-eval` or `jsonl`.")
-    ],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to export, if the run has several.")] = None,
     dataset_id: Annotated[
@@ -23,8 +22,8 @@ def export(
 ) -> None:
     """Write the results of a run in the format of another tool.
 
-    `model-card` is the model-index of a model card, `hf-eval-results` a file for the hub's `.eval_results` folder,
-    `lm-eval` a results file of the Language Model Evaluation Harness, `jsonl` every record, one per line.
+    For example `model-card`, the model-index of a model card, or `lm-eval`, a results file of the Language Model
+    Evaluation Harness. docs/exports.md describes all formats.
 
     **Examples**
 
@@ -35,7 +34,6 @@ def export(
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """
     from tiltmeter.files import write_text
-    from tiltmeter.reports.exports import FORMATS, Options
     from tiltmeter.runs import Result
 
     if to not in FORMATS:

@@ -4,14 +4,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tiltmeter.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from tiltmeter.gender import SpeakerGender
+from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
 
 SOURCES = ("rules", "stanza", "conllu")
 
@@ -20,11 +18,9 @@ def gender(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="One sentence per line, or CoNLL-U; - is standard input.")
     ],
-    language: Annotated[
-        str | None, typer.Option("--language", "-l", help="be, cs, hr, pl, ru, sk, sl, sr or uk.")
-    ] = None,
+    language: Annotated[str | None, typer.Option("--language", "-l", help=f"One of {', '.join(LANGUAGES)}.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also print the deciding words and the rule.")] = False,
-    gender_from: Annotated[str, typer.Option("--gender-from", help="rules, stanza or conllu.")] = "rules",
+    gender_from: Annotated[str, typer.Option("--gender-from", help=f"One of {', '.join(SOURCES)}.")] = "rules",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sentence.")] = False,
 ) -> None:
     """Print the gender of the first-person speaker of every sentence: masculine, feminine or none.
@@ -46,7 +42,7 @@ def gender(
             print(result.gender or "none", *why, text, sep="\t")
 
 
-def _results(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, "SpeakerGender"]]:
+def _results(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, SpeakerGender]]:
     """Every sentence of the file with the gender of its speaker."""
     if gender_from not in SOURCES:
         raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
@@ -65,8 +61,6 @@ def _results(file: str, language: str | None, gender_from: str) -> Iterator[tupl
         for text in _lines(file):
             yield text, speaker.speaker_gender(text)
         return
-    from tiltmeter.gender import speaker_gender
-
     for text in _lines(file):
         yield text, speaker_gender(text, language, explain=True)
 

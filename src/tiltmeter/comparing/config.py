@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.comparing.gate_rules import Kind, Rule, parse_rule
+from tiltmeter.comparing.gate_rules import Rule, RuleKind, parse_rule
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 
 NAME = "tiltmeter.toml"
-_KINDS: tuple[Kind, ...] = ("max", "min", "no-worse-than")
+_KINDS: tuple[RuleKind, ...] = ("max", "min", "no-worse-than")
 _KEYS = (*_KINDS, "baseline", "lenient")
 
 

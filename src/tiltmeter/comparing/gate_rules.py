@@ -16,7 +16,7 @@ from typing import Literal
 
 from tiltmeter.errors import UsageError
 
-Kind = Literal["max", "min", "no-worse-than"]
+RuleKind = Literal["max", "min", "no-worse-than"]
 
 GRAMMAR = "BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER, as in: stereoset.SS distance 5"
 EVERY = "*"
@@ -36,7 +36,7 @@ _RULE = re.compile(
 class Rule:
     """A limit on a measure; without a measure, on every percentage of preferences."""
 
-    kind: Kind
+    kind: RuleKind
     text: str
     limit: float
     benchmark: str = ""
@@ -51,7 +51,7 @@ class Rule:
         return f"{self.kind} {self.text}"
 
 
-def parse_rule(kind: Kind, text: str) -> Rule:
+def parse_rule(kind: RuleKind, text: str) -> Rule:
     """Parse a rule.
 
     >>> rule = parse_rule("max", "stereoset/intrasentence:de.SS[bias_type=gender] distance 5")
@@ -96,7 +96,7 @@ def _location(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
     return before + dot + name, part or None, languages
 
 
-def _limit(kind: Kind, text: str, rule: str) -> float:
+def _limit(kind: RuleKind, text: str, rule: str) -> float:
     try:
         limit = float(text)
     except ValueError:

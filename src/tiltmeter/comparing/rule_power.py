@@ -38,12 +38,13 @@ class Room:
         return max(0.0, float(ndtr(high) - ndtr(low)))
 
     def needed(self, n: int, lenient: bool) -> int | None:
-        """The number of items with which an even model passes with probability 0.95; None if no number is enough.
+        """The number of items from which an even model passes with probability 0.95; None if no number is enough.
 
         >>> Room(5.0, 5.0, 1.8, 400).needed(1000, False)
         1995
         """
-        if min(side for side in (self.below, self.above, math.inf) if side is not None) <= 0:
+        # Where the ideal breaks the rule, only too few items let an even model pass.
+        if min(side for side in (self.below, self.above, math.inf) if side is not None) < 0:
             return None
 
         def with_items(count: int) -> "Room":
@@ -76,11 +77,13 @@ def room_of(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bo
     """The room that a rule leaves around the ideal; for a ratio, on the log scale."""
 
     def position(value: float) -> float:
-        return math.log(max(value, 1e-300)) if ratio else value
+        if not ratio:
+            return value
+        return math.log(value) if value > 0 else -math.inf
 
     if rule.distance:
         above = position(ideal + rule.limit) - position(ideal)
-        below = position(ideal) - position(ideal - rule.limit) if not ratio or rule.limit < ideal else None
+        below = position(ideal) - position(ideal - rule.limit)
         return Room(below, above, error, freedom)
     gap = position(rule.limit) - position(ideal)
     return Room(None, gap, error, freedom) if rule.kind == "max" else Room(-gap, None, error, freedom)

@@ -1,4 +1,4 @@
-"""What all kinds of model share in answering: a batch of rows in, numbers for each ask out."""
+"""Base classes of the answerers: they turn a batch of rows into the requested numbers."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -19,50 +19,54 @@ from tiltmeter.engine.rows import Asks, Batch, Row
 from tiltmeter.engine.speedups import speed_up
 from tiltmeter.questions import Kind, Want
 
-# The width of packed rows on a GPU: wide enough that hardly any room is left in them.
-_WIDTH_OF_PACKS = 128
+# The width of packed rows on a GPU. Wider rows are filled better but cost more attention; with this width, padding is
+# at most 3% (docs/performance.md).
+_PACK_WIDTH_ON_GPU = 128
+# While a GPU computes one batch, the next ones are prepared; on a CPU this would only compete with the computation.
+_BATCHES_AHEAD = 2
 
 
 class Answerer(ABC):
     """A loaded model that answers batches.
 
-    As it is made it is plain: one input in a row, whole forward passes. Speed-ups, except those named in `without`,
-    then change the attributes below; `speedups` names those that are in use.
+    At first it is plain: one input per row, complete forward passes. The constructor then applies the speed-ups, except
+    those named in `without`, which change the attributes below; `speedups` names those in use.
     """
 
     kind: Kind
     # Whether inputs with a common prefix may share a row.
     shares_prefixes = False
-    # How many tokens a row of several inputs is to have; 0 where each input has a row of its own.
+    # The width of packed rows in tokens; 0 if each input has a row of its own.
     pack = 0
-    # The width of packed rows on a CPU: attention is over the whole row, and costs it more than a GPU.
-    width_on_processor = 64
+    # The width of packed rows on a CPU. Narrower than on a GPU, because attention is over the whole row and is a larger
+    # part of the time there. Together with larger batches, T5 took 7 to 12% less time than with unpacked rows
+    # (docs/performance.md).
+    pack_width_on_cpu = 64
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         self.model = model
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
-        # While a GPU works on one batch, the next is prepared; a CPU would only compete with itself.
-        self.batches_ahead = 0 if device.type == "cpu" else 2
-        # Any id serves as padding: it is masked, or stands after everything that is read.
+        self.batches_ahead = 0 if device.type == "cpu" else _BATCHES_AHEAD
+        # Any id serves as padding: it is masked, or comes after every position that is read.
         self.pad = 0
-        # A context in which the last layer may be left out at all but some positions.
+        # A context in which the last layer need be computed at the given positions only.
         self.only_at: OnlyAt = lambda _rows: nullcontext()
         self.batch_tokens = batch_tokens(model, self.kind, device)
         self.prepare()
         self.speedups = speed_up(self, without)
 
     def prepare(self) -> None:
-        """What a kind of model needs before it can answer."""
+        """Look up what a kind of model needs to answer; called before speed-ups are applied."""
         return
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
-        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+        """The numbers requested of a batch, in the order of `Asks`, as the first row; the second numbers below it."""
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        """Begin to answer a batch; what is returned waits for the numbers."""
+        """Start the computation of a batch; the returned function waits for the numbers."""
         numbers = self.numbers(batch)
         if self.device.type == "cpu":
             return numbers.numpy
@@ -75,7 +79,7 @@ class Answerer(ABC):
 
         def wait() -> NDArray[np.float32]:
             copied.synchronize()
-            array: NDArray[np.float32] = host.numpy().copy()  # pinned memory is dear, and answers are kept
+            array: NDArray[np.float32] = host.numpy().copy()  # answers are kept, and pinned memory is scarce
             return array
 
         return wait
@@ -85,73 +89,74 @@ class Answerer(ABC):
         return self.start(batch)()
 
     def width_of_packs(self) -> int:
-        """How many tokens a row of several inputs has: what suits the device, but no more than the model reads."""
-        width = self.width_on_processor if self.device.type == "cpu" else _WIDTH_OF_PACKS
+        """The width of packed rows: what suits the device, but no more positions than the model has."""
+        width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
         return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
 
     def takes_positions(self) -> bool:
-        """Whether the positions of tokens can be given."""
+        """Whether the model accepts the positions of tokens as an argument."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
     def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Token ids as one rectangle, padded on the right."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+        """Token ids as one tensor, padded on the right."""
+        lengths = np.array([len(row) for row in rows])
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         return self._rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
-        """1 for tokens, 0 for padding; None where there is no padding, which lets attention take its fast path."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        """1 for tokens, 0 for padding; None if there is no padding, which allows faster attention kernels."""
+        lengths = np.array([len(row) for row in rows])
         if lengths.min() == lengths.max():
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Where each token stands in its own input, and where what follows it ends; see `Row`."""
+        """The position of each token in its own input, and the end of its subtree; see `Row`."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.padded(depths), self.padded(ends)
 
     def inputs_of_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Of rows of several inputs with these lengths, for each token: where in its input it stands, and in which.
+        """For each token of packed rows with these input lengths: its position in its input, and the input's number.
 
-        Inputs are numbered through all rows; padding belongs to none, which has the number -1.
+        Inputs are numbered through all rows; the number of padding is -1.
         """
-        each = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
-        of_rows = np.fromiter(map(sum, lengths), dtype=np.int64, count=len(lengths))
-        places = np.arange(each.sum()) - np.repeat(each.cumsum() - each, each)
-        numbers = np.repeat(np.arange(len(each)), each)
-        return self._rectangle(places, of_rows, 0), self._rectangle(numbers, of_rows, -1)
+        of_inputs = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
+        of_rows = np.array([sum(row) for row in lengths])
+        positions = np.arange(of_inputs.sum()) - np.repeat(of_inputs.cumsum() - of_inputs, of_inputs)
+        numbers = np.repeat(np.arange(len(of_inputs)), of_inputs)
+        return self._rectangle(positions, of_rows, 0), self._rectangle(numbers, of_rows, -1)
 
     def _rectangle(self, flat: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Tensor:
-        """What belongs to all rows, one after the other, as a row each."""
+        """Split a flat array into rows of these lengths, padded to one tensor."""
         table = np.full((len(lengths), lengths.max()), padding, dtype=np.int64)
         table[np.arange(table.shape[1]) < lengths[:, None]] = flat
         return self.to_device(table)
 
     def additive(self, seen: Tensor) -> Tensor:
-        """Which tokens each one sees, as a mask to be added: what all kinds of attention in transformers understand."""
+        """An additive attention mask (batch, 1, query, key), which all attention implementations accept."""
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)[:, None]
 
     def tree_mask(self, ends: Tensor) -> Tensor:
-        """A token is seen by itself, even if it is padding, and by those that follow it in its tree."""
-        places = torch.arange(ends.shape[1], device=self.device)
-        follows = (places[:, None] >= places) & (places[:, None] < ends[:, None])
-        return self.additive(follows | (places[:, None] == places))
+        """The mask of prefix trees: a token is attended to by itself, also if it is padding, and by its subtree."""
+        indices = torch.arange(ends.shape[1], device=self.device)
+        follows = (indices[:, None] >= indices) & (indices[:, None] < ends[:, None])
+        return self.additive(follows | (indices[:, None] == indices))
 
     def to_device(self, array: NDArray[np.int64]) -> Tensor:
-        """An array on the model's device, copied while the device goes on working."""
+        """Copy an array to the model's device, asynchronously on a GPU."""
         if self.device.type != "cuda":
             return torch.from_numpy(array).to(self.device)
         pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
-        # Not by torch, which would wake all its threads for it: on a busy host that takes longer than to copy.
+        # Copied by numpy: torch would use all its threads, and on a busy host waking them took up to 80 of 150 ms
+        # (docs/performance.md).
         pinned.numpy()[...] = array
         return pinned.to(self.device, non_blocking=True)
 
 
 class VocabularyAnswerer(Answerer):
-    """Answers from the distribution over the vocabulary: masked, causal and encoder-decoder models."""
+    """Answers from distributions over the vocabulary: masked, causal and encoder-decoder models."""
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         self.head = VocabularyHead(model)
@@ -164,7 +169,7 @@ class VocabularyAnswerer(Answerer):
         """The keyword arguments of the model's forward call for a small input."""
 
     def read(self, inputs: dict[str, Any], width: int, asks: Asks) -> Tensor:
-        """The numbers that are asked of inputs which are so wide."""
+        """The requested numbers from one forward pass; `width` is the (decoder's) padded row length."""
         positions = asks.lines * width + asks.positions
         rows, which = np.unique(positions, return_inverse=True)
         states = self.head.read(inputs, self.to_device(rows), self.only_at)
@@ -173,15 +178,15 @@ class VocabularyAnswerer(Answerer):
         for chosen, normalised in ((~logits, True), (logits, False)):
             if not chosen.any():
                 continue
-            places = (self.to_device(which[chosen]), self.to_device(asks.tokens[chosen]))
+            states_and_tokens = (self.to_device(which[chosen]), self.to_device(asks.tokens[chosen]))
             if normalised:
-                found = torch.stack(self.head.log_probs(states, *places))
+                values = torch.stack(self.head.log_probs(states, *states_and_tokens))
             else:
-                found = self.head.logits(states, *places)[None]
+                values = self.head.logits(states, *states_and_tokens)[None]
             if chosen.all():
-                numbers[: len(found)] = found
+                numbers[: len(values)] = values
             else:
-                numbers[: len(found), self.to_device(np.flatnonzero(chosen))] = found
+                numbers[: len(values), self.to_device(np.flatnonzero(chosen))] = values
         attended = np.flatnonzero(asks.wants == Want.LOG_PROB_AND_ATTENTION)
         if len(attended):
             attention = mean_attention(self.model, inputs).ravel()
@@ -190,7 +195,7 @@ class VocabularyAnswerer(Answerer):
 
 
 class OneStackAnswerer(VocabularyAnswerer):
-    """A model that is all encoder or all decoder: what is asked about goes in, and is read where it comes out."""
+    """Encoder-only and decoder-only models: outputs are read at positions of the input itself."""
 
     @abstractmethod
     def inputs(self, batch: Batch) -> dict[str, Any]:
@@ -201,5 +206,5 @@ class OneStackAnswerer(VocabularyAnswerer):
         return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """For each ask of each row, in order: its number, and the second one where `Want` names two."""
+        """The numbers requested of a batch, in the order of `Asks`, as the first row; the second numbers below it."""
         return self.read(self.inputs(batch), max(len(row.ids) for row in batch), Asks.of(batch))

@@ -1,4 +1,4 @@
-"""Several devices at once: a process for each, one plan, one store, the same answers."""
+"""Answer on several devices: one process per device, one plan, one store, the same answers as on a single device."""
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tiltmeter.questions import Answer, Kind, Question
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What every worker is told."""
+    """The work that all workers share."""
 
     questions: Sequence[Question]
     kind: Kind
@@ -28,7 +28,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A worker's model is loaded."""
+    """Sent by a worker when its model is loaded."""
 
     batch_tokens: int
     shares_prefixes: bool
@@ -37,7 +37,7 @@ class _Ready:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """How the work is planned, and which share of the batches is whose."""
+    """The common plan's parameters, and which part of the batches is this worker's."""
 
     batch_tokens: int
     share_prefixes: bool
@@ -46,7 +46,7 @@ class _Share:
     workers: int
 
     def takes(self, batch: Batch) -> bool:
-        """Whether a batch is this worker's: told by the hash of its questions, so that all shares are alike."""
+        """Whether a batch is this worker's: decided by a question's hash, so that all shares are similar."""
         return int.from_bytes(min(min(row.questions) for row in batch)[:8]) % self.workers == self.rank
 
 
@@ -61,9 +61,9 @@ def answer_on_devices(
     names: Mapping[bytes, str] | None = None,
     report: Report = lambda _progress: None,
 ) -> Mapping[bytes, Answer]:
-    """The answers to all questions, each worked out by one of the models that `loads` load, in processes of their own.
+    """The answers to all questions, computed by one process for each function in `loads`, which loads a model.
 
-    All workers make the same plan and each takes its batches of it, so the answers are those of a single device.
+    All workers make the same plan and answer their own batches of it, so the answers are those of a single device.
     """
     asked = {question.digest: question for question in questions}
     answers = store.get(fingerprint, asked)
@@ -78,24 +78,24 @@ def answer_on_devices(
 def _run_workers(
     loads: Sequence[Callable[[], BatchAnswerer]], work: _Work, batch_tokens: int | None, answered: int, report: Report
 ) -> None:
-    # A forked process cannot use a GPU that its parent has touched.
+    # CUDA cannot be used in a forked process if its parent has initialised it.
     context = multiprocessing.get_context("spawn")
     workers: dict[Connection, BaseProcess] = {}
-    for load in loads:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_worker, args=(load, work, theirs), daemon=True)
-        process.start()
-        theirs.close()
-        workers[ours] = process
     try:
+        for load in loads:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_worker, args=(load, work, theirs))
+            process.start()
+            theirs.close()
+            workers[ours] = process
         ready = [_receive(connection, workers) for connection in workers]
-        at_once = batch_tokens or min(worker.batch_tokens for worker in ready)
+        size = batch_tokens or min(worker.batch_tokens for worker in ready)
         share_prefixes = all(worker.shares_prefixes for worker in ready)
         pack = min(worker.pack for worker in ready)
-        batches = plan(work.questions, work.kind, at_once, share_prefixes=share_prefixes, pack=pack)
-        padding = padding_share(batches, at_once, pack)
+        batches = plan(work.questions, work.kind, size, share_prefixes=share_prefixes, pack=pack)
+        padding = padding_share(batches, size, pack)
         for rank, connection in enumerate(workers):
-            connection.send(_Share(at_once, share_prefixes, pack, rank, len(workers)))
+            connection.send(_Share(size, share_prefixes, pack, rank, len(workers)))
         busy = list(workers)
         while busy:
             for connection in (c for c in wait(busy) if isinstance(c, Connection)):
@@ -112,15 +112,15 @@ def _run_workers(
 
 
 def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
-    """The next message of a worker; its error, if it had one."""
+    """The next message of a worker; raises its error, if it sent one."""
     try:
         message = connection.recv()
     except EOFError:
         workers[connection].join()
         code = workers[connection].exitcode
         raise ModelError(
-            f"A worker process died (exit code {code}), perhaps for lack of memory; what was answered is kept, and the "
-            "same command goes on."
+            f"A worker process died (exit code {code}), perhaps for lack of memory; its answers so far are stored, and "
+            "the same command goes on from there."
         ) from None
     if isinstance(message, TiltmeterError):
         raise message
@@ -132,7 +132,7 @@ def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
         model = load()
         connection.send(_Ready(model.batch_tokens, model.shares_prefixes, model.pack))
         share: _Share = connection.recv()
-        # Some models divide a batch again, by these: all in the same way.
+        # An encoder-decoder divides a batch again by these values, which must be the same on all devices.
         model.batch_tokens, model.pack = share.batch_tokens, share.pack
         batches = plan(
             work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
@@ -140,9 +140,9 @@ def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
         mine = [batch for batch in batches if share.takes(batch)]
         with AnswerStore(work.store) as store:
             answers = store.get(work.fingerprint, (question.digest for question in work.questions))
-            for found in answer_batches(model, mine, answers, work.names):
-                store.put(work.fingerprint, found)
-                connection.send(len(found))
+            for new in answer_batches(model, mine, answers, work.names):
+                store.put(work.fingerprint, new)
+                connection.send(len(new))
         connection.send(None)
     except TiltmeterError as error:
         connection.send(error)

@@ -1,4 +1,4 @@
-"""What an encoder that reads in both directions is given: one input in a row, or several kept apart by a mask."""
+"""The inputs of a bidirectional encoder: rows of one input, or packed rows separated by an attention mask."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from tiltmeter.engine.rows import Batch
 
 
 def encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dict[str, Any]:
-    """The keyword arguments of the forward call; positions are numbered from `first_position`."""
+    """The keyword arguments of the forward call; position ids start at `first_position`."""
     ids = [row.ids for row in batch]
     inputs: dict[str, Any] = {"input_ids": answerer.padded(ids)}
     if any(row.has_several for row in batch):
-        places, numbers = answerer.inputs_of_tokens([row.lengths or (len(row.ids),) for row in batch])
-        inputs["position_ids"] = places + first_position
+        positions, numbers = answerer.inputs_of_tokens([row.lengths or (len(row.ids),) for row in batch])
+        inputs["position_ids"] = positions + first_position
         inputs["attention_mask"] = answerer.additive(numbers[:, :, None] == numbers[:, None])
     else:
         inputs["attention_mask"] = answerer.mask(ids)
@@ -24,7 +24,7 @@ def encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dic
 
 
 def first_position(model: nn.Module) -> int:
-    """The number of the first token: RoBERTa and its kin begin after the index of the padding, all others with 0."""
+    """The position id of the first token: 0, or for RoBERTa and similar models the padding index plus 1."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return module.padding_idx + 1

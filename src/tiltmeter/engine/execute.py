@@ -1,4 +1,4 @@
-"""Questions in, answers out: what is stored is not asked again, and what is asked is stored at once."""
+"""Answer questions: stored answers are reused, and new ones are stored batch by batch."""
 
 import logging
 from collections import deque
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class BatchAnswerer(Protocol):
-    """A loaded model: how much it takes at once, whether inputs may share prefixes or rows, and what it answers."""
+    """A loaded model as the engine uses it: batch size, how rows may be laid out, and how it answers a batch."""
 
     batch_tokens: int
     batches_ahead: int
@@ -28,12 +28,12 @@ class BatchAnswerer(Protocol):
     pack: int
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        """Begin to answer a batch; what is returned waits for the numbers of each ask of each row, in order."""
+        """Start the computation of a batch; the returned function waits for the numbers, in the order of `Asks`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the answering is."""
+    """How many of the questions are answered, and the share of padding."""
 
     answered: int
     questions: int
@@ -56,8 +56,8 @@ def answer_all(
 ) -> Mapping[bytes, Answer]:
     """The answers to all questions, by digest.
 
-    `load` is called only if a question is not stored yet. `batch_tokens` overrides what the model takes at once.
-    `names` tells which item a question belongs to, for errors.
+    `load` is called only if an answer is not stored. `batch_tokens` overrides the model's batch size. `names` maps
+    questions to item ids, for error messages.
     """
     asked = {question.digest: question for question in questions}
     answers = store.get(fingerprint, asked)
@@ -66,9 +66,9 @@ def answer_all(
         return answers
     model = load()
     batches, padding = planned(model, asked.values(), kind, batch_tokens)
-    for found in answer_batches(model, batches, answers, names):
-        store.put(fingerprint, found)
-        answers.update(found)
+    for new in answer_batches(model, batches, answers, names):
+        store.put(fingerprint, new)
+        answers.update(new)
         report(Progress(len(answers), len(asked), padding))
     return answers
 
@@ -76,10 +76,11 @@ def answer_all(
 def planned(
     model: BatchAnswerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
 ) -> tuple[list[Batch], float]:
-    """The batches in which a model is asked, and the share of padding in them."""
-    at_once = model.batch_tokens = batch_tokens or model.batch_tokens  # some models divide a batch again, by this
-    batches = plan(questions, kind, at_once, share_prefixes=model.shares_prefixes, pack=model.pack)
-    return batches, padding_share(batches, at_once, model.pack)
+    """The batches in which a model answers questions, and their share of padding."""
+    # Set on the model too: an encoder-decoder divides a batch again by this size.
+    size = model.batch_tokens = batch_tokens or model.batch_tokens
+    batches = plan(questions, kind, size, share_prefixes=model.shares_prefixes, pack=model.pack)
+    return batches, padding_share(batches, size, model.pack)
 
 
 def answer_batches(
@@ -88,18 +89,18 @@ def answer_batches(
     answers: Mapping[bytes, Answer],
     names: Mapping[bytes, str] | None = None,
 ) -> Iterator[dict[bytes, Answer]]:
-    """The answers of each batch that are not among `answers` yet."""
+    """For each batch, the answers that are not among `answers`."""
     for batch, numbers in _answered(model, _unanswered(batches, answers)):
-        # Of a row that was answered in part, the answers that are there stay.
-        found = {digest: answer for digest, answer in by_question(batch, numbers).items() if digest not in answers}
+        # If only some questions of a row were answered before, their answers are kept.
+        new = {digest: answer for digest, answer in by_question(batch, numbers).items() if digest not in answers}
         if not np.isfinite(numbers).all():
-            _refuse_no_numbers(found, names)
-        yield found
+            _refuse_non_finite(new, names)
+        yield new
 
 
-def _refuse_no_numbers(found: Mapping[bytes, Answer], names: Mapping[bytes, str] | None) -> None:
-    """Name the first item about which an answer is no finite number."""
-    for digest, answer in found.items():
+def _refuse_non_finite(answers: Mapping[bytes, Answer], names: Mapping[bytes, str] | None) -> None:
+    """Raise an error that names the first item with an answer that is not finite."""
+    for digest, answer in answers.items():
         if not np.isfinite(answer).all():
             raise ModelError(
                 f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; if "
@@ -108,7 +109,7 @@ def _refuse_no_numbers(found: Mapping[bytes, Answer], names: Mapping[bytes, str]
 
 
 def _unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
-    """The batches with what is left to answer in them, if anything is."""
+    """The batches without rows that are fully answered; batches left empty are dropped."""
     if not answers:
         yield from batches
         return
@@ -118,7 +119,7 @@ def _unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> It
 
 
 def _answered(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch, NDArray[np.float32]]]:
-    """Each batch with its numbers. Some batches are started before the first is waited for."""
+    """Each batch with its numbers; the next `batches_ahead` batches are started before a batch is waited for."""
     started: deque[tuple[Batch, Callable[[], NDArray[np.float32]]]] = deque()
     for batch in batches:
         started.append((batch, _start_within_memory(model, batch)))
@@ -130,13 +131,13 @@ def _answered(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator[tuple[
 
 
 def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-    """Start a batch; where memory does not suffice, its halves."""
+    """Start a batch; if memory does not suffice, its halves, recursively."""
     try:
         return model.start(batch)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
-        logger.warning("Out of memory with %d rows of text at once; going on with half as many.", len(batch))
+        logger.warning("Out of memory with %d rows in a batch; continuing with half as many.", len(batch))
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     half = len(batch) // 2

@@ -1,8 +1,8 @@
-"""From a model's forward pass to the log-probabilities that are wanted.
+"""From a model's forward pass to the requested log-probabilities.
 
-The model gives logits at all positions, and the wanted positions are picked. A speed-up replaces this head by one that
-computes the vocabulary projection at the wanted positions only (`speedups/wanted_positions.py`). Normalisation over
-the vocabulary is the same for both: in float32, a slice of the vocabulary at a time.
+The model computes logits at all positions, and those at the wanted positions are selected. A speed-up replaces this
+head by one that computes the vocabulary projection only at the wanted positions (`speedups/wanted_positions.py`). Both
+normalise over the vocabulary in the same way: in float32, a slice of the vocabulary at a time.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,25 +14,26 @@ from torch import Tensor, nn
 
 from tiltmeter.engine.tensors import flat
 
-# Within it, positions other than those with these flat indices may be left out of the last layer.
+# A context in which the last layer need be computed only at the positions with these flat indices.
 OnlyAt = Callable[[Tensor], AbstractContextManager[None]]
 
-# Logits held at once. On a CPU a slice should stay in the caches; a GPU wants few and large products.
+# Logits in memory at once. On a CPU a slice should fit into the caches; on a GPU, few large products are faster. No
+# measurement of these values alone is recorded.
 _LOGITS_AT_ONCE = {"cpu": 1024**2}
 _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class VocabularyHead:
-    """Reads logits off a whole forward pass. What `read` returns for a position is called its state."""
+    """Selects from the logits of a complete forward pass. What `read` returns for a position is called its state."""
 
-    # Whether logits of all positions are in memory at once.
+    # Whether the logits of all positions are in memory at once.
     projects_everywhere = True
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: OnlyAt) -> Tensor:
-        """The states at the positions with these flat indices, to be given to the methods below."""
+        """The states at the positions with these flat indices, for the methods below."""
         with only_at(rows):
             logits: Tensor = self._model(**inputs).logits
         return flat(logits)[rows]
@@ -42,7 +43,7 @@ class VocabularyHead:
         return states[which, tokens].float()
 
     def vocabulary(self, states: Tensor) -> int:
-        """How many logits a state has."""
+        """The number of logits of a state."""
         return states.shape[1]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
@@ -50,11 +51,11 @@ class VocabularyHead:
         return states[:, start:end].clone()
 
     def all_logits(self, states: Tensor) -> Tensor:
-        """The logits of half-precision states in float32; there may be more than tokens, which are minus infinity."""
+        """The logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
         return states.float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The log-probability of each token at state `which`, and 1 where no token has a higher one, in float32."""
+        """The log-probability of each token at state `which`, and 1 if no token has a higher one, in float32."""
         if states.device.type == "cuda" and states.dtype != torch.float32:
             return self._quick_log_probs(states, which, tokens)
         return self._careful_log_probs(states, which, tokens)
@@ -62,58 +63,63 @@ class VocabularyHead:
     def _careful_log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Sum the normaliser slice by slice over the vocabulary.
 
-        Its largest term is kept apart from the sum of all others. The logarithm of a probability near 1 is about the
-        size of that sum, which a float32 sum that contains the 1 would lose.
+        The largest term is kept separate from the sum of all others. The logarithm of a probability near 1 is about as
+        large as that sum, which would be lost to rounding in a float32 sum that includes the 1.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
-        size = max(1024, most // max(1, len(states)))
+        size = max(1024, most // len(states))
         largest = torch.full((len(states),), -torch.inf, device=states.device)
-        others = torch.zeros(len(states), device=states.device)  # in units of the largest
+        others = torch.zeros(len(states), device=states.device)  # relative to the largest term
         values = torch.zeros(len(tokens), device=states.device)
         for start in range(0, self.vocabulary(states), size):
             logits = self.slice(states, start, start + size).float()
-            # Tokens outside this slice read some logit of it, and drop it again: no device synchronisation.
+            # Tokens outside this slice read an arbitrary logit, which is discarded: no device synchronisation.
             inside = tokens - start
             here = (inside >= 0) & (inside < logits.shape[1])
             values = torch.where(here, logits[which, inside.clamp(0, logits.shape[1] - 1)], values)
-            top = logits.amax(dim=-1)
+            top = logits.amax(dim=1)
             new_largest = torch.maximum(largest, top)
             terms = logits.sub_(new_largest[:, None]).exp_()
             rest = _sum_without_largest(terms, torch.exp(top - new_largest))
-            # Of the largest terms so far and of this slice, the lesser is now one of the others.
-            lesser = torch.exp(torch.minimum(largest, top) - new_largest)
-            others = others * torch.exp(largest - new_largest) + lesser + rest
+            # Of the largest terms so far and of this slice, the smaller one is now among the others.
+            smaller = torch.exp(torch.minimum(largest, top) - new_largest)
+            others = others * torch.exp(largest - new_largest) + smaller + rest
             largest = new_largest
         return (values - largest[which]) - torch.log1p(others)[which], (values >= largest[which]).float()
 
     def _quick_log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Normalise the whole vocabulary of some states at a time, in float32, by one kernel.
 
-        For half precision on a GPU, where `_careful_log_probs` would be limited by memory bandwidth and rounding is
-        coarser than what it gains.
+        For half precision on a GPU, where `_careful_log_probs` would be limited by memory bandwidth and its precision
+        is lost in the rounding of the states anyway.
         """
         size = max(1, _LOGITS_AT_ONCE_ELSEWHERE // self.vocabulary(states))
         values = torch.zeros(len(tokens), device=states.device)
         tops = torch.zeros(len(tokens), device=states.device)
         for start in range(0, len(states), size):
             logits = self.all_logits(states[start : start + size])
-            # What is asked of other states reads some number here, and drops it again: no device synchronisation.
+            # Requests of other states read an arbitrary number, which is discarded: no device synchronisation.
             inside = which - start
             here = (inside >= 0) & (inside < len(logits))
             inside = inside.clamp(0, len(logits) - 1)
-            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=-1)[inside]).float(), tops)
-            values = torch.where(here, torch.log_softmax(logits, dim=-1)[inside, tokens], values)
+            tops = torch.where(here, (logits[inside, tokens] >= logits.amax(dim=1)[inside]).float(), tops)
+            values = torch.where(here, torch.log_softmax(logits, dim=1)[inside, tokens], values)
         return values, tops
 
 
 def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
-    """The sum of each row of terms, but for its largest one."""
+    """The sum of each row of terms without its largest term."""
     if terms.device.type != "cpu":
-        return terms.scatter_(1, terms.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
-    # A processor is slow to find the place of the largest. To subtract it is as good, unless little is left then.
-    rest = terms.sum(dim=-1) - largest
-    little = torch.nonzero(rest < 0.01 * largest).ravel()
-    if len(little):
-        some = terms[little]
-        rest[little] = some.scatter_(1, some.argmax(dim=-1, keepdim=True), 0.0).sum(dim=-1)
+        return _sum_of_others(terms)
+    # Argmax is slow on a CPU. Subtracting the largest term is as good, unless little remains: a rest below 1% of the
+    # largest would lose two or more of float32's seven digits.
+    rest = terms.sum(dim=1) - largest
+    imprecise = torch.nonzero(rest < 0.01 * largest).ravel()
+    if len(imprecise):
+        rest[imprecise] = _sum_of_others(terms[imprecise])
     return rest
+
+
+def _sum_of_others(terms: Tensor) -> Tensor:
+    """The sum of each row of terms without its largest term, which is overwritten."""
+    return terms.scatter_(1, terms.argmax(dim=1, keepdim=True), 0.0).sum(dim=1)

@@ -1,49 +1,50 @@
-"""Which rows go together, by their lengths alone: into one batch, or into one longer row."""
+"""Group rows by length alone, into batches or into packed rows. Rows are referred to by index."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-# What it costs to begin a batch: so much of a full one.
-_TO_START_A_BATCH = 1 / 32
+# The fixed cost of a batch, as a share of a full one: the higher, the more padding is accepted for fewer batches. With
+# this value padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/performance.md); what other
+# values would cost in time was not recorded.
+_BATCH_OVERHEAD = 1 / 32
 
 
 def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """The rows with these lengths, by number, divided into batches of at most `batch_tokens` tokens each.
+    """Divide rows of these lengths into batches of at most `batch_tokens` tokens each, padding included.
 
-    The longest come first, so that memory is at its peak at once. Rows of different lengths share a batch only where
-    padding them costs less than a batch more.
+    The longest rows come first, so that peak memory is reached by the first batch. Rows of different lengths share a
+    batch only if padding them costs less than another batch.
 
     >>> of_like_length([2, 5, 5, 2, 2], 10)
     [[1, 2], [0, 3, 4]]
     """
     batches: list[list[int]] = []
     by_length = _by_length(lengths)
-    for group in _groups(
-        sorted(((length, len(lines)) for length, lines in by_length.items()), reverse=True), batch_tokens
-    ):
-        lines = [line for length in group for line in by_length[length]]
-        room = max(1, batch_tokens // max(1, group[0]))
-        batches += [lines[start : start + room] for start in range(0, len(lines), room)]
+    counts = sorted(((length, len(indices)) for length, indices in by_length.items()), reverse=True)
+    for group in _groups(counts, batch_tokens):
+        indices = [index for length in group for index in by_length[length]]
+        rows = max(1, batch_tokens // max(1, group[0]))
+        batches += [indices[start : start + rows] for start in range(0, len(indices), rows)]
     return batches
 
 
 def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Which lengths are padded to the same one: the cheapest division of (length, rows) pairs, longest first.
+    """Which lengths are padded to the same one: the cheapest division of (length, number of rows) pairs, longest first.
 
-    The cost of a group is its padding and the start of its batches; the best division up to each length is found from
-    the best ones before it.
+    The cost of a group is its padding and the overhead of its batches. By dynamic programming: the best division up to
+    each length follows from the best divisions up to shorter prefixes of the list.
     """
-    to_start = int(batch_tokens * _TO_START_A_BATCH)
+    overhead = int(batch_tokens * _BATCH_OVERHEAD)
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(counts) + 1):
         cheapest = (float("inf"), 0)
         rows = useful = 0
         for start in range(end - 1, -1, -1):
-            length, number = counts[start]
-            rows += number
-            useful += length * number
+            length, count = counts[start]
+            rows += count
+            useful += length * count
             batches = -(-rows // max(1, batch_tokens // max(1, length)))
-            cost = best[start][0] + rows * length - useful + batches * to_start
+            cost = best[start][0] + rows * length - useful + batches * overhead
             cheapest = min(cheapest, (cost, start))
         best.append(cheapest)
     groups: list[list[int]] = []
@@ -55,72 +56,72 @@ def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[i
     return groups[::-1]
 
 
-def in_order(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Lines one after the other, as many as have so many tokens together."""
-    lines: list[int] = []
+def in_order(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Split rows into order-preserving chunks of at most `limit` tokens."""
+    chunk: list[int] = []
     tokens = 0
-    for line, length in enumerate(lengths):
-        if lines and tokens + length > most:
-            yield lines
-            lines, tokens = [], 0
-        lines.append(line)
+    for index, length in enumerate(lengths):
+        if chunk and tokens + length > limit:
+            yield chunk
+            chunk, tokens = [], 0
+        chunk.append(index)
         tokens += length
-    if lines:
-        yield lines
+    if chunk:
+        yield chunk
 
 
-def evenly(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Lines one after the other, in parts of about the same size, of at most so many tokens.
+def evenly(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Split rows into order-preserving chunks of about equal size, of at most `limit` tokens.
 
-    No line is expected to have nearly as many itself.
+    A single row is expected to be much shorter than `limit`.
 
     >>> list(evenly([2, 2, 2, 2, 2], 8)), list(in_order([2, 2, 2, 2, 2], 8))
     ([[0, 1, 2], [3, 4]], [[0, 1, 2, 3], [4]])
     """
     total, longest = sum(lengths), max(lengths, default=0)
-    number = -(-total // max(1, most - longest))
-    return in_order(lengths, total // max(1, number) + longest)
+    chunks = -(-total // max(1, limit - longest))
+    return in_order(lengths, total // max(1, chunks) + longest)
 
 
 def packs(lengths: Sequence[int], width: int) -> list[list[int]]:
-    """The inputs with these lengths, by number, put together up to so many tokens; each by itself if that is 0.
+    """Pack inputs of these lengths into rows of up to `width` tokens; with width 0, each gets a row of its own.
 
-    The longest come first, and each goes where it leaves the least room.
+    Best-fit decreasing: the longest come first, and each goes into the row where it leaves the least room.
 
     >>> packs([2, 5, 3, 4], 7)
     [[1, 0], [3, 2]]
     """
     if not width:
-        return [[number] for number in range(len(lengths))]
-    found: list[list[int]] = []
+        return [[index] for index in range(len(lengths))]
+    rows: list[list[int]] = []
     by_room: dict[int, list[list[int]]] = {}
-    rooms: list[int] = []  # the keys of `by_room`, in order
-    for length, numbers in sorted(_by_length(lengths).items(), reverse=True):
+    rooms: list[int] = []  # the keys of `by_room`, sorted
+    for length, indices in sorted(_by_length(lengths).items(), reverse=True):
         start = 0
-        while start < len(numbers):
-            place = bisect_left(rooms, length)
-            if place < len(rooms):
-                room = rooms[place]
-                pack = by_room[room].pop()
+        while start < len(indices):
+            best = bisect_left(rooms, length)
+            if best < len(rooms):
+                room = rooms[best]
+                row = by_room[room].pop()
                 if not by_room[room]:
-                    del by_room[room], rooms[place]
+                    del by_room[room], rooms[best]
             else:
-                room, pack = max(width, length), []
-                found.append(pack)
-            # Where one goes, others of this length go, too: there was no pack with less room that is enough.
-            end = min(len(numbers), start + room // max(1, length))
-            pack += numbers[start:end]
+                room, row = max(width, length), []
+                rows.append(row)
+            # As many inputs of this length as fit go into this row: no row with less room would take one.
+            end = min(len(indices), start + room // length)
+            row += indices[start:end]
             left = room - (end - start) * length
             if left not in by_room:
                 insort(rooms, left)
-            by_room.setdefault(left, []).append(pack)
+            by_room.setdefault(left, []).append(row)
             start = end
-    return found
+    return rows
 
 
 def _by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
-    """The numbers of what has each length."""
-    found: dict[int, list[int]] = {}
-    for number, length in enumerate(lengths):
-        found.setdefault(length, []).append(number)
-    return found
+    """The indices of the rows of each length."""
+    indices: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        indices.setdefault(length, []).append(index)
+    return indices

@@ -8,12 +8,12 @@ from tiltmeter.engine.rows import Batch
 
 
 class MaskedAnswerer(OneStackAnswerer):
-    """Reads the distribution at a mask, or at any other position."""
+    """Reads the distribution at masks or at any other position."""
 
     kind = "masked"
 
     def prepare(self) -> None:
-        """Find the number of the first position."""
+        """Look up the position id of the first token."""
         self._first_position = first_position(self.model)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

@@ -8,44 +8,47 @@ from torch import nn
 
 from tiltmeter.questions import Kind
 
-# How many tokens serve at most. With more, a processor takes no less time for each. A GPU wants many, but not so many
-# that it has to wait while they are made ready; more where a token is little work to make ready (one decision is
-# read of a pair of sentences), and of an encoder-decoder, which is two stacks to send them through.
-_MOST_ON_PROCESSOR = 2048
-_MOST_ELSEWHERE: Mapping[Kind, int] = {
+# Maximum tokens per batch. On a CPU, 2,048 tokens instead of 1,024, in wider packed rows, took GPT-2 2 to 7% and T5 7
+# to 12% less time (docs/performance.md); larger batches were not faster per token.
+_MAX_ON_CPU = 2048
+# On a GPU (an H200, `perf.answering`), larger batches use the device better until it has to wait for the host to
+# prepare them. Next-sentence batches are quick to prepare (one number is read per input), and an encoder-decoder sends
+# its tokens through two stacks, so both may be larger.
+_MAX_ON_GPU: Mapping[Kind, int] = {
     "masked": 32_768,
     "next-sentence": 65_536,
     "causal": 32_768,
     "seq2seq": 131_072,
 }
-_LEAST = 128
-# The share of the free memory that the activations of one batch may take.
-_SHARE = 0.25
-# Where the system does not tell how much memory is free.
+# Used even if less seems to fit: a batch that runs out of memory is halved (`execute.py`).
+_MIN_TOKENS = 128
+# The share of free memory that the activations of one batch may take: an estimate with room for what is not counted
+# here, such as attention weights and temporary copies.
+_MEMORY_SHARE = 0.25
+# Assumed if the system does not report free memory.
 _ASSUMED_FREE = 4 << 30
 
 
 def batch_tokens(model: nn.Module, kind: Kind, device: torch.device, *, logits_everywhere: bool = False) -> int:
-    """How many tokens to send at once: a power of two, so that a little less free memory changes no batch.
+    """The maximum number of tokens per batch: a power of two, so that small changes of free memory change no batch.
 
-    `logits_everywhere` tells that the model projects every position onto the vocabulary.
+    `logits_everywhere`: whether the model projects every position onto the vocabulary.
     """
     widest = max((m.out_features + m.in_features for m in _inner_layers(model)), default=1)
-    # A block holds its input, its output, and a few things as wide as its widest layer at the same time.
+    # Held at once in a block: its input, its output, and a few tensors as wide as its widest layer; estimated as six.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
     if logits_everywhere:
         projection = model.get_output_embeddings()  # type: ignore[operator]
-        # The logits as the model gives them, and again in float32 where they are normalised.
+        # The model's logits, and a float32 copy for the normalisation.
         bytes_each += 2 * 4 * len(projection.weight) if hasattr(projection, "weight") else 0
-    fitting = int(_free_memory(device) * _SHARE / bytes_each)
-    most = _MOST_ON_PROCESSOR if device.type == "cpu" else _MOST_ELSEWHERE[kind]
-    return 1 << min(fitting, most).bit_length() - 1 if fitting > _LEAST else _LEAST
+    fitting = int(_free_memory(device) * _MEMORY_SHARE / bytes_each)
+    limit = _MAX_ON_CPU if device.type == "cpu" else _MAX_ON_GPU[kind]
+    return 1 << min(fitting, limit).bit_length() - 1 if fitting > _MIN_TOKENS else _MIN_TOKENS
 
 
 def _inner_layers(model: nn.Module) -> list[nn.Linear]:
-    """All linear layers but the projection onto the vocabulary, which is sliced."""
-    find = getattr(model, "get_output_embeddings", lambda: None)
-    projection = find()
+    """All linear layers except the vocabulary projection."""
+    projection = getattr(model, "get_output_embeddings", lambda: None)()
     return [m for m in model.modules() if isinstance(m, nn.Linear) and m is not projection]
 
 
@@ -55,7 +58,7 @@ def _free_memory(device: torch.device) -> int:
     known = getattr(os, "sysconf_names", {})
     pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in known else "SC_PHYS_PAGES"
     try:
-        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
-    except (AttributeError, ValueError, OSError):  # not on Windows, and not all names on every system
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, and some systems lack these names
         return _ASSUMED_FREE
-    return found if found > 0 else _ASSUMED_FREE
+    return free if free > 0 else _ASSUMED_FREE

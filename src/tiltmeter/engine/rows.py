@@ -1,4 +1,4 @@
-"""What is sent to a model: rows of tokens, and what is read from them."""
+"""The rows of tokens that are sent to a model, and the numbers that are read from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from tiltmeter.questions import NUMBER, Answer, Ids, Question
 
 
 class Read(NamedTuple):
-    """A question that a row answers, and where in the row the tokens of its input stand."""
+    """A question that a row answers; `indices` are those of its input's tokens in the row."""
 
     question: Question
-    places: Sequence[int]
+    indices: Sequence[int]
 
 
 @dataclass(slots=True)
 class Row:
-    """What is sent as one line, and all that is read from it: one input, or several that are kept apart by a mask.
+    """One row of a batch and the questions read from it: one input, or several, separated by an attention mask.
 
-    Where there are several, one after the other, `lengths` tells how many tokens each has; to a model that reads in
-    both directions that is enough. For a causal model inputs with a common prefix stand in the row as a tree, depth
-    first, and such a tree counts as one input: `depths` tells the place of each token in its own input, and `ends`
-    where the tokens end that follow it in any, so that a token is seen by itself and all up to its end.
+    For packed rows, `lengths` are the numbers of tokens of the concatenated inputs; bidirectional models need no more.
+    For causal models, inputs with a common prefix form a prefix tree in depth-first order, which counts as one input:
+    `depths` are the positions of the tokens in their own inputs, `ends` the index after the last token of each token's
+    subtree. A token is attended to by the tokens from its own index up to its end.
 
-    An encoder-decoder reads a source for each of these; the tokens are then the decoder's.
+    For encoder-decoders, `sources` has one source for each input, and `ids` are the decoder's.
     """
 
     ids: Ids
@@ -53,7 +53,7 @@ Batch = list[Row]
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """All numbers that are wanted of a batch: in which of its lines, where, of which token, and what."""
+    """All numbers requested of a batch, as parallel arrays: row, position in the row, token, and `Want`."""
 
     lines: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -62,22 +62,22 @@ class Asks:
 
     @classmethod
     def of(cls, batch: Batch) -> "Asks":
-        """What is asked of the rows, in their order."""
+        """The requested numbers of all rows, in order."""
         reads = [read for row in batch for read in row.reads]
-        numbers = [len(question.wanted) for question, _ in reads]
+        counts = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
-        positions = [places[position] for question, places in reads for position, _ in question.wanted]
+        positions = [indices[position] for question, indices in reads for position, _ in question.wanted]
         tokens = [token for question, _ in reads for _, token in question.wanted]
         wants = np.array([question.want for question, _ in reads], dtype=object)
         return cls(
-            np.repeat(lines, numbers),
+            np.repeat(lines, counts),
             np.array(positions, np.int64),
             np.array(tokens, np.int64),
-            np.repeat(wants, numbers),
+            np.repeat(wants, counts),
         )
 
     def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "Asks"]:
-        """Those of some lines, by number, and as if these lines, in this order, were a batch."""
+        """The requests of some rows: their indices here, and as the requests of a batch of these rows in this order."""
         new_lines = np.full(self.lines.max() + 1, -1)
         new_lines[list(lines)] = np.arange(len(lines))
         chosen = np.flatnonzero(new_lines[self.lines] >= 0)
@@ -90,15 +90,15 @@ class Asks:
 
 
 def by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
-    """The numbers of a batch, in the order of its asks, as the answers to its questions."""
-    found: dict[bytes, Answer] = {}
+    """Split the numbers of a batch, in the order of its `Asks`, into the answers to its questions."""
+    answers: dict[bytes, Answer] = {}
     first, second = (row.astype(NUMBER).tobytes() for row in numbers)
     start = 0
     for row in batch:
         for question, _ in row.reads:
             end = start + 4 * len(question.wanted)
-            # A few bytes of its own, as the store keeps them: part of an array, it would keep all of that.
+            # A copy: a view would keep the array of the whole batch in memory.
             own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
-            found[question.digest] = np.frombuffer(own, NUMBER)
+            answers[question.digest] = np.frombuffer(own, NUMBER)
             start = end
-    return found
+    return answers

@@ -5,13 +5,13 @@ from torch import Tensor
 
 
 def flat(states: Tensor) -> Tensor:
-    """The states of all positions of all rows, as one sequence."""
+    """The states of all positions of all rows as one sequence: (rows × positions, width)."""
     return states.reshape(-1, states.shape[-1])
 
 
-def same(one: Tensor, other: Tensor) -> bool:
+def same(expected: Tensor, actual: Tensor) -> bool:
     """Whether two tensors differ by no more than rounding in their precision."""
-    if one.shape != other.shape:
+    if expected.shape != actual.shape:
         return False
-    error = max(8 * torch.finfo(one.dtype).eps, 1e-5)
-    return bool((one - other).abs().max() <= error * one.abs().max())
+    tolerance = max(8 * torch.finfo(expected.dtype).eps, 1e-5)  # relative to the largest value
+    return bool((expected - actual).abs().max() <= tolerance * expected.abs().max())

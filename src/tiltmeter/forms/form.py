@@ -92,6 +92,8 @@ class Form(Generic[I]):
     attributes: Callable[[I], dict[str, Any]]
     # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.
     numbers: tuple[str, ...] = ()
+    # By attribute, how reports name its values, where a value does not say enough by itself.
+    value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # For display: the item's texts, and the parts of its heading besides part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, ItemText, Unique
-from tiltmeter.forms.gest import BAD_STEREOTYPE, has_family_words, read_stereotype
+from tiltmeter.forms.gest import BAD_STEREOTYPE, STEREOTYPE_NAMES, has_family_words, read_stereotype
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
 
 NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
@@ -101,6 +101,7 @@ FORM = Form(
     # The sentences are translations themselves; another language is translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},
     attributes=attributes,
+    value_names=STEREOTYPE_NAMES,
     shown=lambda item: ItemText(item.original, _sentences(item)),
     heading=lambda item: (f"stereotype {item.stereotype}", item.translator),
     unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],

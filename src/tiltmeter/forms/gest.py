@@ -9,7 +9,26 @@ from typing import Any, Final
 from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, Unique
 
-STEREOTYPES: Final = range(1, 17)
+# The first seven stereotypes are about women, the others about men.
+STEREOTYPES: Final = {
+    1: "women are emotional",
+    2: "women are gentle",
+    3: "women are caring",
+    4: "women are tidy",
+    5: "women are sociable",
+    6: "women are weak",
+    7: "women are beautiful",
+    8: "men are tough",
+    9: "men are self-assured",
+    10: "men are professional",
+    11: "men are rational",
+    12: "men are providers",
+    13: "men are leaders",
+    14: "men are childish",
+    15: "men are sexual",
+    16: "men are strong",
+}
+STEREOTYPE_NAMES = {"stereotype": {str(number): f"{number} {name}" for number, name in STEREOTYPES.items()}}
 BAD_STEREOTYPE = {"bad-stereotype": "a GEST stereotype that is not a number from 1 to 16"}
 
 # The prompt templates of GEST. They are parts of the benchmark, not of the data: every sentence is used in all four.
@@ -74,6 +93,7 @@ FORM = Form(
     texts=lambda item: [("sentence", item.sentence)],
     translatable=lambda item: {"sentence": item.sentence},
     attributes=attributes,
+    value_names=STEREOTYPE_NAMES,
     shown=lambda item: ItemText(item.sentence, {}),
     heading=lambda item: (f"stereotype {item.stereotype}",),
     parts=TEMPLATES,

@@ -1,4 +1,6 @@
-"""Rule-based detection of the speaker's grammatical gender in first-person sentences, for nine Slavic languages.
+"""Rule-based detection of the speaker's grammatical gender in first-person sentences of Slavic languages.
+
+The rules of a language are the module of this package that has the language's code for a name, such as `sk.py`.
 
 >>> speaker_gender("Včera som bola unavená.", "sk")
 'feminine'
@@ -8,9 +10,11 @@ True
 SpeakerGender(gender='masculine', cue=('я', 'втомився'), rule='past tense')
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Literal, overload
 
 from tiltmeter.errors import UsageError
@@ -18,7 +22,8 @@ from tiltmeter.gender.clauses import Gender, Grammar, tokens
 
 __all__ = ["LANGUAGES", "Gender", "SpeakerGender", "speaker_gender"]
 
-LANGUAGES = ("be", "cs", "hr", "pl", "ru", "sk", "sl", "sr", "uk")
+# Modules with an ISO 639 code for a name; all others have longer names.
+LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.fullmatch("[a-z]{2,3}", module.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,5 +56,5 @@ def _grammar(language: str) -> Grammar:
         raise UsageError(
             f"There are no rules for the speaker's gender in {language!r}, only for {', '.join(LANGUAGES)}."
         )
-    grammar: Grammar = import_module(f"tiltmeter.gender.{language}").GRAMMAR
+    grammar: Grammar = import_module(f"{__name__}.{language}").GRAMMAR
     return grammar

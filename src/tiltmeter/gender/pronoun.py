@@ -14,9 +14,9 @@ from tiltmeter.gender.clauses import Clause, Cue, Gender, Predicates, WordGender
 _I = "я"
 
 # Penalties, in words of distance, for choosing the verb of я: for a verb before я, since the verb mostly follows its
-# subject, and for a past form that is also a noun. Chosen by hand: no sentence in tests/gender/sentences decides them,
-# and on the 18,697 translations that GEST's authors released into these languages 2 to 50 and 0 to 50 give the same
-# genders; without the first, 5 change.
+# subject, and for a past form that is also a noun, as in *я правила нарушил* ("I broke the rules"). Chosen by hand: on
+# the 18,697 translations that GEST's authors released into these languages 2 to 50 and 0 to 50 give the same genders;
+# without the first, 5 change. The second decides sentences in tests/gender/sentences.
 _BEFORE = 5
 _AMBIGUOUS = 20
 

@@ -347,7 +347,7 @@ class Paired:
     downs: float
     squares: float
     n: int
-    maximum: float = 100.0
+    maximum: float
 
     @classmethod
     def from_differences(cls, differences: Floats, clusters: Labels | None = None, maximum: float = 100.0) -> "Paired":

@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
 from tiltmeter.measures.intervals import RESAMPLES, draws, percentile
 from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, unknown_at_most
@@ -55,25 +56,6 @@ from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 from tiltmeter.measures.templates import TemplateVariation, template_spread_measure
 
-# The first seven stereotypes are about women, the others about men.
-STEREOTYPES: dict[int, str] = {
-    1: "women are emotional",
-    2: "women are gentle",
-    3: "women are caring",
-    4: "women are tidy",
-    5: "women are sociable",
-    6: "women are weak",
-    7: "women are beautiful",
-    8: "men are tough",
-    9: "men are self-assured",
-    10: "men are professional",
-    11: "men are rational",
-    12: "men are providers",
-    13: "men are leaders",
-    14: "men are childish",
-    15: "men are sexual",
-    16: "men are strong",
-}
 FEMALE, MALE = range(1, 8), range(8, 17)
 ALL_MODELS = "all models"
 AS_PUBLISHED = "as published"
@@ -226,15 +208,6 @@ def stereotype_rate(rates: Mapping[int, float]) -> float:
     logs = {number: math.log(rate) for number, rate in rates.items()}
     male, female = ([logs[number] for number in side if number in logs] for side in (MALE, FEMALE))
     return math.exp(float(np.mean(male) - np.mean(female)))
-
-
-def feminine_ranks(rates: Mapping[int, float]) -> dict[int, float]:
-    """The rank of each stereotype, from the most feminine (1) to the most masculine.
-
-    >>> feminine_ranks({1: 0.9, 7: 0.4, 13: 2.5})
-    {1: 2.0, 7: 1.0, 13: 3.0}
-    """
-    return dict(zip(rates, rankdata(list(rates.values())).tolist(), strict=True))
 
 
 def measure(
@@ -578,7 +551,7 @@ def _cases(scores: pd.DataFrame, resamples: int) -> list[_Case]:
 
 def _part(name: str, rows: pd.DataFrame, resamples: int) -> _Part:
     # Sorted, so that resamples do not depend on the order of the rows.
-    rows = rows.sort_values("item", kind="stable")
+    rows = rows.sort_values("item")
     values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
     ratios = {number: values[numbers == number] for number in STEREOTYPES if (numbers == number).any()}
     items = rows["item"].to_numpy(dtype=object)

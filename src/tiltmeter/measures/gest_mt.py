@@ -30,7 +30,7 @@ Intervals and tests:
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -39,13 +39,13 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import (
     ALL_MODELS,
     FEMALE,
     FEWEST_STEREOTYPES,
     MALE,
-    STEREOTYPES,
     by_stereotype,
 )
 from tiltmeter.measures.intervals import RESAMPLES
@@ -346,22 +346,18 @@ def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
     by_benchmark: dict[str, list[_Case]] = {}
     for case in cases:
         by_benchmark.setdefault(case.benchmark, []).append(case)
-    for benchmark, group in by_benchmark.items():
+    for group in by_benchmark.values():
         first = group[0]
         if len(group) < 2 or any(case.groups.keys() != first.groups.keys() for case in group):
             continue
         models, languages, protocols = (
             list(dict.fromkeys(getattr(case, name) for case in group)) for name in ("model", "language", "protocol")
         )
-        pooled = _Case(
+        pooled = replace(
+            first,
             model=models[0] if len(models) == 1 else ALL_MODELS,
-            benchmark=benchmark,
-            part=first.part,
             language=languages[0] if len(languages) == 1 else ALL_LANGUAGES,
             protocol=" + ".join(protocols),
-            groups={},
-            family=first.family,
-            resamples=0,
         )
         means = np.mean([rankdata(case.rates) for case in group], axis=0)
         ends = _rank_intervals(group)
@@ -397,7 +393,7 @@ def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
     _refuse(scores, ~scores["stereotype"].isin(list(STEREOTYPES)).to_numpy(), "is for no stereotype from 1 to 16")
     _refuse(scores, scores.duplicated([*_CASE, "item"]).to_numpy(), "is the second one for its item")
     for names, rows in scores.groupby(_CASE, observed=True, sort=False):
-        rows = rows.sort_values("item", kind="stable")
+        rows = rows.sort_values("item")
         values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
         family = np.zeros(len(rows), dtype=bool)
         if "family_words" in rows.columns:

@@ -201,7 +201,7 @@ def measure(
     return [record for case in _cases(scores) for record in _records(case, dict(margins or {}), intervals)]
 
 
-def differences(scores: pd.DataFrame) -> pd.DataFrame:
+def pair_differences(scores: pd.DataFrame) -> pd.DataFrame:
     """The score of more minus less for every pair, as in the violin plots of Steinborn et al.'s Figure 2."""
     tables = []
     for case in _cases(scores):

@@ -6,12 +6,19 @@ from typing import Any, Literal
 
 from tiltmeter.errors import DataError
 
-Kind = Literal["significant", "no bias", "inconclusive", "too few", "contradictory", "not interpretable"]
+VerdictKind = Literal["significant", "no bias", "inconclusive", "too few", "contradictory", "not interpretable"]
 Side = Literal["towards", "against", "none"]
 Size = Literal["", "within", "beyond"]
 
 # In order of precedence.
-KINDS: tuple[Kind, ...] = ("not interpretable", "contradictory", "too few", "significant", "no bias", "inconclusive")
+KINDS: tuple[VerdictKind, ...] = (
+    "not interpretable",
+    "contradictory",
+    "too few",
+    "significant",
+    "no bias",
+    "inconclusive",
+)
 _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 
 
@@ -24,7 +31,7 @@ class Verdict:
     contradiction, the broken rule of validity, the missing interval, or the smallest detectable bias.
     """
 
-    kind: Kind
+    kind: VerdictKind
     side: Side = "none"
     size: Size = ""
     margin: str = ""

@@ -6,8 +6,9 @@ import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
@@ -18,7 +19,10 @@ from tiltmeter.errors import ModelError, UsageError
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
 _LONGEST_MESSAGE = 300
+# Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
+_GATHERED = 0.01
 _RETRIED = {408, 409, 425, 429}
+_Entry = TypeVar("_Entry")
 
 
 class PassingError(Exception):
@@ -70,17 +74,17 @@ class Client:
 
     def ask(self, request: Request) -> Any:
         """The reply to one request."""
-        ((_, reply),) = self.replies([request])
+        (((_, reply),),) = self.replies([request])
         return reply
 
-    def replies(self, requests: Iterable[Request]) -> Iterator[tuple[int, Any]]:
-        """The index and reply of each request, in the order in which replies arrive.
+    def replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
+        """The index and reply of each request, in lists of all replies that arrived since the list before.
 
         Requests are sent from a separate thread, so that this also works inside a running event loop (a notebook). A
         failure is raised after all replies that arrived before it.
         """
         done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
-        stopped = threading.Event()
+        stopped, all_sent = threading.Event(), threading.Event()
 
         def work() -> None:
             try:
@@ -89,14 +93,21 @@ class Client:
                 done.put(_first_error(error))
             else:
                 done.put(None)
+            all_sent.set()
 
         thread = threading.Thread(target=work, name="tiltmeter-requests", daemon=True)
         thread.start()
         try:
-            while (reply := done.get()) is not None:
-                if isinstance(reply, BaseException):
-                    raise reply
-                yield reply
+            ended = False
+            while not ended:
+                first = done.get()
+                all_sent.wait(_GATHERED)
+                waiting = [first, *_all_in(done)]
+                ended = not isinstance(waiting[-1], tuple)
+                if replies := [reply for reply in waiting if isinstance(reply, tuple)]:
+                    yield replies
+            if isinstance(waiting[-1], BaseException):
+                raise waiting[-1]
         finally:
             stopped.set()
             thread.join()
@@ -127,6 +138,19 @@ class Client:
                 group.create_task(worker(http))
 
     async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+        try:
+            return await self._send_once(http, request, pace)
+        except PassingError as error:
+            failed: PassingError | None = error
+
+        async def attempt() -> Any:
+            # The first failure counts as the first attempt; nothing is sent for it again.
+            nonlocal failed
+            if failed is not None:
+                failure, failed = failed, None
+                raise failure
+            return await self._send_once(http, request, pace)
+
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(PassingError),
             stop=tenacity.stop_after_attempt(ATTEMPTS),
@@ -134,18 +158,15 @@ class Client:
             reraise=True,
         )
         try:
-            async for attempt in retrying:
-                with attempt:
-                    await pace.turn()
-                    return await self._send_once(http, request)
+            return await retrying(attempt)
         except PassingError as error:
             raise ModelError(
                 f"The server at {self.public_address} failed {ATTEMPTS} times in a row: {self._public(str(error))}. "
                 "Answers that came before are kept; run the same command again to go on."
             ) from None
-        raise AssertionError("a retry either returns or raises")
 
-    async def _send_once(self, http: httpx2.AsyncClient, request: Request) -> Any:
+    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+        await pace.turn()
         url = f"{self.address}{request.path}"
         try:
             if request.body is None:
@@ -196,6 +217,13 @@ class Client:
             if secret:
                 text = text.replace(secret, "***")
         return text
+
+
+def _all_in(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
+    """What a queue holds now, without waiting."""
+    with suppress(queue.Empty):
+        while True:
+            yield line.get_nowait()
 
 
 class _Pace:

@@ -125,15 +125,19 @@ class EndpointModel:
             "requests": self.requests_sent,
         }
 
-    def entries(self, texts: Iterable[Ids]) -> Iterator[tuple[int, list[Entry]]]:
-        """The index of each text and its checked entries, in the order in which replies arrive."""
+    def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[Entry]]]]:
+        """The index and checked entries of each text, in lists of all that arrived since the list before."""
         sent = list(texts)
-        for index, reply in self.client.replies(self.dialect.request(self.served, ids) for ids in sent):
-            self.requests_sent += 1
+        for replies in self.client.replies(self.dialect.request(self.served, ids) for ids in sent):
+            self.requests_sent += len(replies)
+            good = []
             try:
-                yield index, checked(self.dialect.entries(reply), sent[index])
+                for index, reply in replies:
+                    good.append((index, checked(self.dialect.entries(reply), sent[index])))
             except BadReply as problem:
+                yield good
                 raise ModelError(f"The server at {self.client.public_address} cannot be measured: {problem}.") from None
+            yield good
 
     def answer(
         self,
@@ -150,17 +154,20 @@ class EndpointModel:
         answers = dict(store.get(fingerprint, by_digest))
         report(Progress(len(answers), len(by_digest), 0.0))
         plan = _Plan([question for digest, question in by_digest.items() if digest not in answers])
-        for index, entries in self.entries(plan.texts):
-            finished = dict(plan.answered(index, entries))
-            for digest, numbers in finished.items():
-                if not np.isfinite(numbers).all():
-                    raise ModelError(
-                        f"The server at {self.client.public_address} gives no log-probability for a token of item "
-                        f"{names.get(digest, digest.hex())} (a probability of zero); it cannot be scored."
-                    )
-            store.put(fingerprint, finished)
-            answers.update(finished)
+        for together in self.entries(plan.texts):
+            finished = {
+                digest: numbers for index, entries in together for digest, numbers in plan.answered(index, entries)
+            }
+            impossible = [digest for digest, numbers in finished.items() if not np.isfinite(numbers).all()]
+            good = {digest: numbers for digest, numbers in finished.items() if digest not in impossible}
+            store.put(fingerprint, good)
+            answers.update(good)
             report(Progress(len(answers), len(by_digest), 0.0))
+            for digest in impossible:
+                raise ModelError(
+                    f"The server at {self.client.public_address} gives no log-probability for a token of item "
+                    f"{names.get(digest, digest.hex())} (a probability of zero); it cannot be scored."
+                )
         return answers
 
     def close(self) -> None:
@@ -176,19 +183,17 @@ class _Plan:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self._questions = questions
-        needed = {
-            (*question.ids[: position + 1], token) for question in questions for position, token in question.wanted
-        }
+        needed = [_texts_for(question) for question in questions]
         self.texts: list[Ids] = []
         text_of: dict[Ids, int] = {}
         # In reverse order a prefix comes right after the texts that begin with it.
-        for ids in sorted(needed, reverse=True):
+        for ids in sorted({ids for texts in needed for ids in texts}, reverse=True):
             if not self.texts or self.texts[-1][: len(ids)] != ids:
                 self.texts.append(ids)
             text_of[ids] = len(self.texts) - 1
         self._places = [
-            [(text_of[(*question.ids[: position + 1], token)], position + 1) for position, token in question.wanted]
-            for question in questions
+            [(text_of[ids], position + 1) for ids, (position, _) in zip(texts, question.wanted, strict=True)]
+            for question, texts in zip(questions, needed, strict=True)
         ]
         self._waiting: dict[int, list[int]] = {}
         self._open = [{text for text, _ in places} for places in self._places]
@@ -211,6 +216,20 @@ class _Plan:
         if self._questions[number].want is Want.LOG_PROB_AND_TOP:
             values += [math.nan if entry.is_top is None else float(entry.is_top) for entry in entries]
         return np.array(values, dtype=np.float32)
+
+
+def _texts_for(question: Question) -> list[Ids]:
+    """For each wanted token a text in which it stands at its position, the same one for as many as possible.
+
+    >>> _texts_for(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
+    [(5, 6, 7), (5, 6, 7), (5, 6, 9)]
+    """
+    own = [position for position, token in question.wanted if question.ids[position + 1 : position + 2] == (token,)]
+    longest = question.ids[: max(own) + 2] if own else ()
+    return [
+        longest if question.ids[position + 1 : position + 2] == (token,) else (*question.ids[: position + 1], token)
+        for position, token in question.wanted
+    ]
 
 
 def checked(entries: list[Entry], ids: Ids) -> list[Entry]:

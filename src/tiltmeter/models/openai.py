@@ -51,8 +51,8 @@ class OpenAiDialect:
         if not tokens or not values or len(tokens) != len(values):
             raise BadReply("it gives no log-probabilities for the text it was sent; it ignores `echo` or `logprobs`")
         return [
-            Entry(_number(token), value, None if not top or value is None else value >= max(top.values()))
-            for token, value, top in zip(tokens, values, best, strict=True)
+            Entry(number, value, None if not top or value is None else value >= max(top.values()))
+            for number, value, top in zip(_numbers(tokens), values, best, strict=True)
         ]
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
@@ -64,20 +64,20 @@ class OpenAiDialect:
         for entry in models:
             if entry.get("id") == model:
                 return {"id": model, "max_length": entry.get("max_model_len"), "root": entry.get("root")}
+        if not models:  # a server that loads models when they are asked for
+            return {"id": model}
         served = ", ".join(str(entry.get("id")) for entry in models)
-        raise ModelError(
-            f"The server at {client.public_address} does not serve {model}"
-            + (f"; it serves {served}." if served else ", and lists no model at all.")
-        )
+        raise ModelError(f"The server at {client.public_address} does not serve {model}; it serves {served}.")
 
 
-def _number(token: Any) -> int:
-    if not isinstance(token, str) or not token.startswith(_ID):
+def _numbers(tokens: list[Any]) -> list[int]:
+    """The ids of tokens that are named by them."""
+    if not all(isinstance(token, str) and token.startswith(_ID) for token in tokens):
         raise BadReply(
             "it names tokens by their text, not by their ids (`return_tokens_as_token_ids`), so that one cannot tell "
             "whether they are those that were sent"
         )
-    return int(token.removeprefix(_ID))
+    return [int(token.removeprefix(_ID)) for token in tokens]
 
 
 def open_scheme(rest: str, options: ModelOptions) -> EndpointModel:

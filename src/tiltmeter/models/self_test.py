@@ -145,7 +145,7 @@ def _ids(model: "EndpointModel", sentence: str) -> Ids:
 
 
 def _entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list["Entry"]]:
-    replies = dict(model.entries(texts))
+    replies = dict(entry for together in model.entries(texts) for entry in together)
     return [replies[index] for index in range(len(texts))]
 
 

@@ -26,7 +26,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReproducedNumber:
     """A printed number with the recomputed one and the result. `note` says why a number is not available."""
 
     printed: Printed
@@ -41,7 +41,7 @@ class Outcome:
 class Reproduction:
     """The outcomes of all selected numbers. `files`: those used, and whether their hash was checked."""
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[ReproducedNumber]
     files: Mapping[str, bool]
 
     @property
@@ -53,9 +53,9 @@ class Reproduction:
         """The papers of the selected numbers."""
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
-    def tables(self, source: Paper) -> dict[str, list[Outcome]]:
+    def tables(self, source: Paper) -> dict[str, list[ReproducedNumber]]:
         """The outcomes of a paper by table."""
-        tables: dict[str, list[Outcome]] = {}
+        tables: dict[str, list[ReproducedNumber]] = {}
         for outcome in self.outcomes:
             if outcome.printed.paper.key == source.key:
                 tables.setdefault(outcome.printed.table, []).append(outcome)
@@ -67,7 +67,7 @@ class Reproduction:
         return [remark for remark in remarks() if any((remark.paper, table) in tables for table in remark.tables)]
 
 
-def count(outcomes: Iterable[Outcome]) -> dict[Status, int]:
+def count(outcomes: Iterable[ReproducedNumber]) -> dict[Status, int]:
     """The number of outcomes with each status."""
     counted = Counter(outcome.status for outcome in outcomes)
     return {status: counted[status] for status in Status}
@@ -128,17 +128,17 @@ def _language(number: Printed) -> str | None:
     return "de" if number.cell["model"].endswith("German") else "en"
 
 
-def _outcome(number: Printed, desk: Desk, from_models: bool) -> Outcome:
+def _outcome(number: Printed, desk: Desk, from_models: bool) -> ReproducedNumber:
     source = find(number, from_models=from_models)
     name = source.recipe.name if source.recipe else ""
     try:
         ours = _value(source, desk)
     except NotAvailable as lack:
-        return Outcome(number, Status.ABSENT, name, note=str(lack))
+        return ReproducedNumber(number, Status.ABSENT, name, note=str(lack))
     if agrees(number.text, ours, number.digits):
-        return Outcome(number, Status.AGREES, name, ours)
+        return ReproducedNumber(number, Status.AGREES, name, ours)
     reason = reason_for(number, ours, desk, from_models=from_models)
-    return Outcome(number, Status.KNOWN if reason else Status.DIFFERS, name, ours, reason)
+    return ReproducedNumber(number, Status.KNOWN if reason else Status.DIFFERS, name, ours, reason)
 
 
 def _value(source: NumberSource, desk: Desk) -> float:

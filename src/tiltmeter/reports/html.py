@@ -18,7 +18,7 @@ from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
 from tiltmeter.reports.formatting import format_interval, format_p, four_digits
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.item_texts import item_texts
-from tiltmeter.reports.page import models_of, packed_figures, sections
+from tiltmeter.reports.page import benchmark_sections, models_of, packed_figures
 from tiltmeter.reports.templating import page_template
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
@@ -41,7 +41,7 @@ _SYMBOLS = {
 def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[str, Figure]]]:
     """The report on named runs, and its figures, each with the name of its benchmark in file names."""
     gathered = gather(results)
-    benchmark_sections = sections(gathered)
+    sections = benchmark_sections(gathered)
     texts, missing = item_texts((result for _, result in results), gathered.benchmarks)
     explorer = explore(gathered.scores, texts)
     style = _file("report.css")
@@ -50,10 +50,10 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         policy=_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        charts=Markup(packed_figures(benchmark_sections)),
+        charts=Markup(packed_figures(sections)),
         explorer=explorer,
         missing=missing,
-        sections=benchmark_sections,
+        sections=sections,
         models=models_of(gathered.records),
         runs=[
             {
@@ -66,7 +66,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
             }
             for name, manifest in gathered.runs
         ],
-        data_sets=provenance.data_set_facts(section.name for section in benchmark_sections),
+        data_sets=provenance.data_set_facts(section.name for section in sections),
         definitions=provenance.definitions(gathered.records),
         samples=list(
             dict.fromkeys(s for _, manifest in gathered.runs for s in sample_notes(manifest, None, gathered.benchmarks))
@@ -81,7 +81,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         four_digits=four_digits,
         format_interval=format_interval,
     )
-    figures = [(section.slug, drawn.figure) for section in benchmark_sections for drawn in section.figures]
+    figures = [(section.slug, drawn.figure) for section in sections for drawn in section.figures]
     return html, figures
 
 

@@ -63,20 +63,20 @@ class BenchmarkSection:
     more_numbers: int = 0
 
 
-def sections(gathered: Gathered) -> list[BenchmarkSection]:
+def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
     """The sections of a report, in the order of the runs."""
     models = models_of(gathered.records)
-    benchmark_sections: list[BenchmarkSection] = []
+    sections: list[BenchmarkSection] = []
     for name in dict.fromkeys(record.benchmark for record in gathered.records):
         records = [record for record in gathered.records if record.benchmark == name]
         scores = gathered.scores[gathered.scores["benchmark"] == name]
-        slug = _slug(name, [section.slug for section in benchmark_sections])
+        slug = _slug(name, [section.slug for section in sections])
         figures = [_drawn(figure) for figure in figures_of(records, scores, models)]
         samples = [
             sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]
-        benchmark_sections.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
-    return benchmark_sections
+        sections.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
+    return sections
 
 
 def models_of(records: Sequence[Record]) -> list[str]:
@@ -155,11 +155,11 @@ def _slug(name: str, taken: Sequence[str]) -> str:
     return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
 
 
-def packed_figures(benchmark_sections: Sequence[BenchmarkSection]) -> str:
+def packed_figures(sections: Sequence[BenchmarkSection]) -> str:
     """All charts as JSON for a script element, with `<`, `>` and `&` escaped."""
     charts = {
         f"{section.slug}-{drawn.figure.slug}-{number}": vega
-        for section in benchmark_sections
+        for section in sections
         for drawn in section.figures
         for number, (_, vega) in enumerate(drawn.panels)
     }

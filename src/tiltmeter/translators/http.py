@@ -1,12 +1,10 @@
 """JSON over HTTP, for self-hosted servers."""
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPException
 from typing import Any
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
@@ -34,42 +32,42 @@ def without_secret(url: str) -> str:
 
 def post_json(url: str, content: Mapping[str, Any], service: str) -> Any:
     """POST a JSON object and return the JSON response."""
-    return _post(url, json.dumps(content).encode(), "application/json", service)
+    return _post(url, service, json=dict(content))
 
 
 def post_form(url: str, fields: Mapping[str, str], service: str) -> Any:
     """POST form fields and return the JSON response."""
-    return _post(url, urlencode(fields).encode(), "application/x-www-form-urlencoded", service)
+    return _post(url, service, data=dict(fields))
 
 
-def _post(url: str, body: bytes, content_type: str, service: str) -> Any:
-    request = urllib.request.Request(url, body, {"Content-Type": content_type, "User-Agent": "tiltmeter"})
+def _post(url: str, service: str, **body: Any) -> Any:
+    """The JSON response to a POST; `body` is httpx's `json` or `data`."""
+    address = without_secret(url)
 
-    def send() -> bytes:
+    def send() -> httpx2.Response:
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-                content: bytes = response.read()
-                return content
-        except urllib.error.HTTPError as error:
-            with error:
-                reason = f"it answers {error.code} {_message(error.read()) or error.reason}".rstrip(".")
-            if is_transient(error.code):
-                raise TransientError(reason, parse_retry_after(error.headers.get("Retry-After"))) from error
-            raise ModelError(f"{service} at {without_secret(url)} does not translate: {reason}.") from error
-        except (urllib.error.URLError, OSError, HTTPException) as error:
-            raise TransientError(str(getattr(error, "reason", None) or error or type(error).__name__)) from error
+            # Redirects are not followed: they would carry the API key elsewhere.
+            response = httpx2.post(url, headers={"User-Agent": "tiltmeter"}, timeout=TIMEOUT, **body)
+        except (httpx2.TransportError, OSError) as error:
+            raise TransientError(str(error) or type(error).__name__) from error
+        if response.is_success:
+            return response
+        reason = f"it answers {response.status_code} {_message(response) or response.reason_phrase}".rstrip(". ")
+        if is_transient(response.status_code):
+            raise TransientError(reason, parse_retry_after(response.headers.get("Retry-After")))
+        raise ModelError(f"{service} at {address} does not translate: {reason}.")
 
-    answer = with_retries(send, f"{service} at {without_secret(url)}")
+    response = with_retries(send, f"{service} at {address}")
     try:
-        return json.loads(answer)
+        return response.json()
     except ValueError as error:
-        raise ModelError(f"{service} at {without_secret(url)} does not answer with JSON; check the address.") from error
+        raise ModelError(f"{service} at {address} does not answer with JSON; check the address.") from error
 
 
-def _message(body: bytes) -> str:
+def _message(response: httpx2.Response) -> str:
     """The error message in a JSON response, under the keys that these servers use; empty if there is none."""
     try:
-        content = json.loads(body)
+        content = response.json()
     except ValueError:
         return ""
     if not isinstance(content, dict):

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
+import tenacity
+
 from tiltmeter.errors import ModelError
 
 Result = TypeVar("Result")
@@ -25,6 +27,11 @@ class TransientError(Exception):
     def __init__(self, reason: str, after: float | None = None) -> None:
         super().__init__(reason)
         self.after = after
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the server asks for a longer pause than is waited for."""
+        return self.after is not None and self.after > MAX_RETRY_AFTER
 
 
 def is_transient(status: int) -> bool:
@@ -50,15 +57,28 @@ def parse_retry_after(header: str | None) -> float | None:
 
 def with_retries(send: Callable[[], Result], service: str) -> Result:
     """Call `send`, and retry after a TransientError until `PAUSES` is exhausted."""
-    for pause in (*PAUSES, None):
-        try:
-            return send()
-        except TransientError as failure:
-            if pause is None:
-                raise ModelError(f"{service} went on failing, {len(PAUSES) + 1} times: {failure}.") from failure
-            # Jitter, so that parallel runs do not retry at the same time.
-            wait = failure.after if failure.after is not None else pause * random.uniform(1.0, 1.25)
-            if wait > MAX_RETRY_AFTER:
-                raise ModelError(f"{service} asks to be left alone for {wait:,.0f} seconds: {failure}.") from failure
-            time.sleep(wait)
-    raise AssertionError("unreachable: the last attempt returns or raises")
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(lambda error: isinstance(error, TransientError) and not error.too_long),
+        stop=tenacity.stop_after_attempt(len(PAUSES) + 1),
+        wait=_pause,
+        sleep=time.sleep,
+        reraise=True,
+    )
+    try:
+        return retrying(send)
+    except TransientError as failure:
+        if failure.too_long:
+            raise ModelError(
+                f"{service} asks to be left alone for {failure.after:,.0f} seconds: {failure}."
+            ) from failure
+        raise ModelError(f"{service} went on failing, {len(PAUSES) + 1} times: {failure}.") from failure
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """The server's Retry-After; otherwise the next pause, with jitter, so that parallel runs do not retry together."""
+    failure = state.outcome.exception() if state.outcome else None
+    if isinstance(failure, TransientError) and failure.after is not None:
+        return failure.after
+    # Also called after the last attempt, which is followed by no pause.
+    pauses = (*PAUSES, 0.0)
+    return pauses[state.attempt_number - 1] * random.uniform(1.0, 1.25)

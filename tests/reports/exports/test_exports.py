@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -7,11 +9,20 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
+from tiltmeter.reports import exports
 from tiltmeter.reports.exports import FORMATS, Options
-from tiltmeter.reports.exports.lm_eval import standard_error
+from tiltmeter.reports.exports.to_lm_eval import standard_error
 
 RUN = run(association_scores("maker/one", seed=1), association_scores("maker/one", language="de", seed=2))
 TWO = run(association_scores("maker/one", seed=1), association_scores("maker/two", seed=2))
+
+
+def test_every_module_with_an_export_is_a_format_and_documented() -> None:
+    folder = Path(exports.__file__).parent
+    written = [path for path in folder.glob("*.py") if re.search("^def export", path.read_text(), re.MULTILINE)]
+    assert {path.stem.removeprefix("to_").replace("_", "-") for path in written} == set(FORMATS)
+    page = (Path(__file__).parents[3] / "docs" / "exports.md").read_text(encoding="utf-8")
+    assert set(re.findall("^[|] `(.+?)` [|]", page, re.MULTILINE)) == set(FORMATS)
 
 
 def test_the_model_card_is_read_back_by_the_hubs_library() -> None:

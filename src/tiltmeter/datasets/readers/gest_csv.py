@@ -6,19 +6,12 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
-from tiltmeter.datasets.validate import examine
-from tiltmeter.forms import Item
 
 _NAMES = {"sentence": "sentence", "stereotype": "stereotype"}
 
 
-def read_gest_csv(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `gest.csv`; ids are row numbers from 0."""
-    return examine(str(path), parse(path, language)).accept()
-
-
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a GEST file."""
+    """The records of a file such as `gest.csv`; ids are row numbers from 0."""
 
     def complete(number: int, values: dict[str, object]) -> dict[str, object]:
         stereotype = stereotype_number(values["stereotype"])

@@ -6,19 +6,12 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
 from tiltmeter.datasets.readers.gest_csv import stereotype_number
-from tiltmeter.datasets.validate import examine
-from tiltmeter.forms import Item
 
 _NAMES = {name: name for name in ("translator", "language", "original", "stereotype", "male", "female")}
 
 
-def read_gest_pairs_csv(path: Path, language: str) -> list[Item]:
-    """The pairs in one language; ids are row numbers of the whole file, from 0."""
-    return examine(str(path), parse(path, language)).accept()
-
-
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of one language."""
+    """The records of one language; ids are row numbers of the whole file, from 0."""
 
     def complete(number: int, values: dict[str, object]) -> dict[str, object]:
         return values | {"id": str(number), "stereotype": stereotype_number(values["stereotype"])}

@@ -10,29 +10,17 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
-from tiltmeter.datasets.validate import examine
-from tiltmeter.forms import Item
 
 _PAIRS = {"id": "ID", "more": "A_x", "less": "B_x", "direction": "stereo_antistereo"}
 _CROWS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antistereo", "bias_type": "bias_type"}
 
 
-def read_pairs_csv(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
-    return examine(str(path), parse_pairs(path, language)).accept()
-
-
-def read_crows_csv(path: Path, language: str) -> list[Item]:
-    """The items of CrowS-Pairs' own file; ids are row numbers from 0."""
-    return examine(str(path), parse_crows(path, language)).accept()
-
-
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file of gender pairs."""
+    """The records of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
     constant = {"language": language, "bias_type": "gender"}
     return read_records(path, _PAIRS, lambda _number, values: values | constant)
 
 
 def parse_crows(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of CrowS-Pairs."""
+    """The records of CrowS-Pairs' own file; ids are row numbers from 0."""
     return read_records(path, _CROWS, lambda number, values: values | {"id": str(number), "language": language})

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
-from tiltmeter.datasets.validate import examine
-from tiltmeter.forms import Item, Problem
+from tiltmeter.forms import Problem
 from tiltmeter.forms.association import PARTS
 
 _KEYS = ("id", "target", "bias_type", "context")
@@ -18,13 +17,8 @@ _NAMES = {
 } | {"candidates": "sentences", "target_term": "target"}
 
 
-def read_stereoset_json(path: Path, language: str) -> list[Item]:
-    """The items of a file such as StereoSet's `dev.json`, of both parts."""
-    return examine(str(path), parse(path, language)).accept()
-
-
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a StereoSet JSON file: intrasentence, then intersentence."""
+    """The records of a file such as StereoSet's `dev.json`: intrasentence, then intersentence."""
     try:
         document = json.loads(read_text(path))
     except json.JSONDecodeError as error:

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.frame_pickle import read_columns
-from tiltmeter.datasets.validate import examine
-from tiltmeter.forms import Item
 
 _CANDIDATES = ("c1", "c2", "c3")
 _FIELDS = {"id": "id", "role": "gold_label", "sentence": "sentence", "word": "word"}
@@ -17,13 +15,8 @@ _NAMES = {
 } | {"target_term": "target"}
 
 
-def read_stereoset_pickle(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `df_intrasentence_de.pkl`."""
-    return examine(str(path), parse(path, language)).accept()
-
-
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a pickled DataFrame; its items are intrasentence items if it has columns of words."""
+    """The records of a file such as `df_intrasentence_de.pkl`; with columns of words, items are intrasentence."""
     columns = read_columns(path)
     part = "intrasentence" if "c1_word" in columns else "intersentence"
     fields = {ours: theirs for ours, theirs in _FIELDS.items() if ours != "word" or part == "intrasentence"}

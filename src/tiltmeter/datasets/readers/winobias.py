@@ -13,8 +13,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
-from tiltmeter.datasets.validate import examine
-from tiltmeter.forms import Item, Problem
+from tiltmeter.forms import Problem
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
@@ -25,13 +24,8 @@ _BRACKETED = re.compile(r"\[(.*?)\]")
 _ARTICLE = re.compile(r"(?:the|an|a) ", re.IGNORECASE)
 
 
-def read_winobias(path: Path, language: str) -> list[Item]:
-    """The items of a file such as `pro_stereotyped_type1.txt.test`; its companion is in the same folder."""
-    return examine(str(path), parse(path, language)).accept()
-
-
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a pair of parallel files."""
+    """The records of a file such as `pro_stereotyped_type1.txt.test` and of its parallel file in the same folder."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         message = "should be called pro_stereotyped_type1.txt.dev or the like, since nothing else tells type and split"

@@ -1,10 +1,10 @@
 """Speed-ups of local models, one file each: the same numbers in less time.
 
-What is here can be left out, one by one or all at once (`--plain`): then every input has a row of its own, goes through
-the unchanged transformers model, and the wanted numbers are picked from the logits of all positions. Deduplication,
-batches of like length and the float32 normalisation are not speed-ups in this sense but part of the algorithm.
+Each can be left out, or all of them (`--plain`): then every input has a row of its own, goes through the unchanged
+transformers model, and the requested numbers are selected from the logits of all positions. Deduplication, batches by
+length and the float32 normalisation are not speed-ups in this sense but part of the algorithm.
 
-A speed-up is deleted by deleting its file and its line (or word) in the lists below.
+To delete a speed-up, delete its file and its name in the lists below.
 """
 
 import logging
@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from tiltmeter.engine.equivalence import EquivalenceCheck
 from tiltmeter.engine.speedups.speedup import SpeedUp
-from tiltmeter.engine.trial import ModelTrial
 
 logger = logging.getLogger(__name__)
 
-# Those of a model, in the order in which they are applied: each trial is run with the ones before it in place.
+# Those that change a model, in the order in which they are applied; each is checked with the ones before it in place.
 OF_A_MODEL = (
     "activations",
     "norms",
@@ -31,55 +31,55 @@ OF_A_MODEL = (
     "packing",
     "prefixes",
 )
-# Those of the process, for the length of a run.
+# Those that change the process during a run.
 OF_THE_PROCESS = ("gc_pause",)
 NAMES = OF_A_MODEL + OF_THE_PROCESS
-# To be given as `without`.
+# For the argument `without`: leave out all.
 ALL = frozenset(NAMES)
 
 
 def check_names(without: Collection[str]) -> frozenset[str]:
-    """The names of speed-ups to leave out, if they are such names."""
+    """The names of speed-ups to leave out; raises ValueError for an unknown name."""
     if unknown := set(without) - ALL:
         raise ValueError(f"{', '.join(sorted(unknown))} is no speed-up; there are {', '.join(NAMES)}.")
     return frozenset(without)
 
 
 def speedup_named(name: str) -> SpeedUp:
-    """The speed-up in the module of that name."""
-    found: SpeedUp = import_module(f"{__name__}.{name}").SPEEDUP  # some import transformers, which takes seconds
-    return found
+    """The speed-up of that name; its module is imported now, since some import transformers, which takes seconds."""
+    speedup: SpeedUp = import_module(f"{__name__}.{name}").SPEEDUP
+    return speedup
 
 
 @torch.inference_mode()
 def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
     """Apply all speed-ups but those in `without` to an `Answerer`, and return the names of those now in use.
 
-    Each is tried on a few made inputs. One that gives other numbers, or an error, is undone.
+    Each is checked on a few synthetic inputs. One that changes their numbers, or raises, is undone.
     """
     left_out = check_names(without)
     chosen = [speedup_named(name) for name in OF_A_MODEL if name not in left_out]
     if not chosen:
         return ()
-    trial = ModelTrial(answerer)
+    check = EquivalenceCheck(answerer)
     used = []
     for speedup in chosen:
         if speedup.changes_rows:
-            trial.prepare_rows()
+            check.prepare_rows()
         try:
-            undo = speedup.apply(answerer, trial)
+            undo = speedup.apply(answerer, check)
         except Exception:  # weights on several devices or on disk, layers of an unknown library
             logger.debug("The speed-up %s does not apply.", speedup.name, exc_info=True)
             continue
         if undo is None:
             continue
-        if trial.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
-            trial.accept()
+        if check.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
+            check.accept()
             used.append(speedup.name)
         else:
             undo()
             logger.warning(
-                "The speed-up %s gives other numbers on %s and is not used: answers stay the same, only slower.",
+                "The speed-up %s gives other numbers on %s and is not used: same answers, only slower.",
                 speedup.name,
                 type(answerer.model).__name__,
             )
@@ -88,10 +88,10 @@ def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
 
 @contextmanager
 def running(without: Collection[str] = ()) -> Iterator[None]:
-    """The speed-ups that concern the process, for the length of a run; afterwards all is as before."""
+    """Apply the speed-ups that change the process within the context, and restore its state afterwards."""
     left_out = check_names(without)
     with ExitStack() as stack:
-        # Torch turns oneDNN off for good when a product in bfloat16 fails, on processors without such instructions.
+        # On CPUs without bfloat16 instructions torch turns oneDNN off for good when a bfloat16 product fails.
         stack.callback(torch._C._set_mkldnn_enabled, bool(torch.backends.mkldnn.enabled))
         for name in OF_THE_PROCESS:
             if name not in left_out:

@@ -2,10 +2,11 @@
 
 Saves: transformers' `NewGELUActivation` is eight element-wise operations on the widest states of a layer; here it is
 one fused kernel on a GPU and four in-place passes on a CPU.
-Relies on: `transformers.activations.NewGELUActivation` being the tanh approximation of GELU. Other activations stay.
-Trial: the replacement must equal the module it replaces on values from -60 to 60, and then the model's answers must
+Relies on: `transformers.activations.NewGELUActivation` being the tanh approximation of GELU. Other activations are not
+changed.
+Check: the replacement must equal the module it replaces on values from -60 to 60, and then the model's answers must
 stay the same.
-If a trial fails: the model's own activation stays. Slower, same numbers.
+If a check fails: the model's own activation stays. Slower, same numbers.
 """
 
 import math
@@ -26,7 +27,8 @@ _CUBIC = _LINEAR * 0.044715
 class TanhGelu(nn.Module):
     """The tanh approximation of GELU.
 
-    On a CPU in float32 by way of a sigmoid, (1 + tanh(x)) / 2 = sigmoid(2x), which is faster there than the kernel.
+    On a CPU in float32 it is computed from a sigmoid, (1 + tanh(x)) / 2 = sigmoid(2x), which is faster there than
+    torch's kernel.
     """
 
     def forward(self, states: Tensor) -> Tensor:
@@ -38,7 +40,7 @@ class TanhGelu(nn.Module):
 
 
 def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]:
-    """Replace the activation wherever a model has it; returns (parent, name, replaced module)."""
+    """Replace the activation throughout a model; returns (parent, name, replaced module) for each."""
     parameter = next(model.parameters(), torch.empty(0))
     replaced: list[tuple[nn.Module, str, nn.Module]] = []
     for module in list(model.modules()):
@@ -51,13 +53,13 @@ def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]
 
 @torch.inference_mode()
 def _agrees(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
-    """Whether both give the same on values of the parameter's device and precision, and near zero."""
+    """Whether both agree on values in the device and precision of `like`, overall and near zero."""
     values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
     near_zero = values[(values.abs() < 6)]
     return same(plain(values), fused(values)) and same(plain(near_zero), fused(near_zero))
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     replaced = fuse_activations(answerer.model)
 
     def undo() -> None:

@@ -1,10 +1,10 @@
 """Pause the cyclic garbage collector during a run.
 
-Saves: questions, rows and trials are made by the hundred thousand and none is part of a cycle; the collector would go
-through all of them each time their number has grown by a quarter.
-Relies on: nothing of torch or transformers. Memory of cyclic objects is freed after the run instead of during it.
-Trial: none, for no number depends on it. The collector is on again after the run if it was on before, also after an
-error.
+Saves: a run creates questions, rows and trials by the hundred thousand, none of them part of a reference cycle; the
+collector would traverse all of them each time their number has grown by a quarter.
+Relies on: nothing in torch or transformers. Reference cycles are freed after the run instead of during it.
+Check: none, since no number depends on it. After the run, also after an error, the collector is on again if it was on
+before.
 """
 
 import gc
@@ -16,7 +16,7 @@ from tiltmeter.engine.speedups.speedup import SpeedUp
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """No automatic collection within the context."""
+    """Disable automatic collection within the context."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -4,9 +4,9 @@ Saves: of the last layer, only the keys and values of its attention are used by 
 (two thirds of the layer) and the queries and output projection of its attention are computed at read positions only.
 Relies on: layers in an `nn.ModuleList`, and matrices that are `nn.Linear` or `Conv1D`, called once in a forward pass
 with the states of all positions. The feed-forward matrices are found by their shapes.
-Trial: at positions that are not read the layer yields NaN, so that anything that does use them shows. The feed-forward
-part, and then each other matrix of the layer, is narrowed only if the model's answers stay the same.
-If a trial fails: the layer, or that matrix, is computed at all positions. Slower, same numbers.
+Check: at positions that are not read the layer yields NaN, which reveals anything that does use them. The feed-forward
+part, and then each other matrix of the layer, is restricted only if the model's answers stay the same.
+If a check fails: the layer, or that matrix, is computed at all positions. Slower, same numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,15 @@ from transformers.pytorch_utils import Conv1D
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
 from tiltmeter.engine.tensors import flat
 
-# Where a larger share of the positions is read, gathering them takes longer than computing the others.
+# Above this share of positions read, gathering them takes longer than computing the others. Not measured by itself; in
+# all, the speed-up gains 0.96 to 1.12 (`perf.speedups`, docs/performance.md).
 _MOST_READ = 0.75
 
 
 class LastLayer:
     """The matrices of a model's last layer, and which of them are computed at read positions only.
 
-    At first these are those of the feed-forward part; `narrow_further` adds others with which a check still holds.
+    At first these are the feed-forward matrices; `narrow_further` adds each other matrix with which a check passes.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -38,16 +39,16 @@ class LastLayer:
 
     @property
     def found(self) -> bool:
-        """Whether anything is narrowed."""
+        """Whether any matrix is restricted to read positions."""
         return self._narrowing is not None or bool(self._single)
 
     @property
     def single(self) -> tuple[nn.Module, ...]:
-        """The matrices beside the feed-forward part that are narrowed."""
+        """The matrices other than the feed-forward ones that are restricted to read positions."""
         return tuple(self._single)
 
     def narrow_further(self, gives_the_same: Callable[[], bool]) -> None:
-        """Narrow every other matrix with which the check still holds."""
+        """Restrict every other matrix with which the check still passes."""
         others = [m for m, _, _ in self._matrices if m is not self._narrowing and m not in self._widening]
         for matrix in others:
             self._single.append(matrix)
@@ -64,8 +65,8 @@ class LastLayer:
             positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            # Keys and values of cross-attention are made of other states. An index beyond them would be an exception on
-            # a CPU, but end the process on a GPU.
+            # The input of cross-attention's keys and values are other states. An index out of their range would raise
+            # an exception on a CPU, but end the process on a GPU.
             if [args[0].shape[:-1].numel()] != positions:
                 raise ValueError("the input of this matrix is not the layer's")
             if len(rows) > _MOST_READ * positions[0]:
@@ -77,8 +78,8 @@ class LastLayer:
             if not shapes:
                 return output
             (shape,) = shapes
-            everywhere = output.new_full((shape[:-1].numel(), output.shape[-1]), torch.nan)
-            return everywhere.index_copy_(0, rows, output).view(*shape[:-1], -1)
+            all_positions = output.new_full((shape[:-1].numel(), output.shape[-1]), torch.nan)
+            return all_positions.index_copy_(0, rows, output).view(*shape[:-1], -1)
 
         handles = [matrix.register_forward_pre_hook(gather) for matrix in (*self._widening, *self._single)]
         if self._layer is not None:
@@ -104,8 +105,8 @@ def _matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
 
 
 def _feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
-    """The matrices that widen the hidden states, and the one that narrows them again."""
-    # The last matrix with such a counterpart, in whatever order attention and feed-forward part stand.
+    """The feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
+    # The last matrix with such a counterpart; attention may come before or after the feed-forward part.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
         if inside > outside and widening:
@@ -130,7 +131,7 @@ def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
     return tuple(matrix.weight.shape)  # type: ignore[return-value]
 
 
-def _apply(answerer: Any, trial: Any) -> Undo | None:
+def _apply(answerer: Any, check: Any) -> Undo | None:
     layer = LastLayer(answerer.model)
     before = answerer.only_at
     answerer.only_at = layer.only_at
@@ -138,8 +139,8 @@ def _apply(answerer: Any, trial: Any) -> Undo | None:
     def undo() -> None:
         answerer.only_at = before
 
-    if trial.passes(few=True):
-        layer.narrow_further(lambda: trial.passes(few=True))
+    if check.passes(few=True):
+        layer.narrow_further(lambda: check.passes(few=True))
     if not layer.found:
         undo()
         return None

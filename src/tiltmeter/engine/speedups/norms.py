@@ -3,10 +3,10 @@
 Saves: transformers writes an RMS norm as seven element-wise operations; here it is one fused kernel on a GPU and three
 passes on a CPU, which has no such kernel.
 Relies on: a norm being a module without children, with one weight vector and an epsilon attribute under one of the
-usual names. Whether it is an RMS norm is found out by computing, not by its class.
-Trial: the replacement must equal each module it replaces on states of three magnitudes, in float32 and in the model's
+usual names. Whether it is an RMS norm is determined by its output, not by its class.
+Check: the replacement must equal each module it replaces on states of three magnitudes, in float32 and in the model's
 precision, and then the model's answers must stay the same.
-If a trial fails: the module's own `forward` stays. Slower, same numbers.
+If a check fails: the module's own `forward` stays. Slower, same numbers.
 """
 
 import copy
@@ -23,7 +23,7 @@ _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 
 def fuse_norms(model: nn.Module) -> list[nn.Module]:
-    """Replace `forward` of each RMS norm of this model; returns the modules that were changed."""
+    """Replace `forward` of each RMS norm of a model; returns the changed modules."""
     fused = []
     for module in model.modules():
         if (epsilon := _epsilon(module)) is not None and _is_root_mean_square(module, epsilon):
@@ -32,12 +32,12 @@ def fuse_norms(model: nn.Module) -> list[nn.Module]:
     return fused
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     fused = fuse_norms(answerer.model)
 
     def undo() -> None:
         for module in fused:
-            del module.forward  # the instance's; that of its class is back
+            del module.forward  # the instance's attribute, which hides the method of the class
 
     return undo if fused else None
 
@@ -56,10 +56,10 @@ def _epsilon(module: nn.Module) -> float | None:
 
 @torch.inference_mode()
 def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
-    """Whether both give the same on states of three magnitudes.
+    """Whether the module and our RMS norm agree on states of three magnitudes.
 
-    In float32 with weights of our own, which shows any other formula; and in the module's own precision, which shows
-    an intermediate result that overflows.
+    In float32 with weights other than 1, which reveals any other formula; and in the module's own precision, which
+    reveals an intermediate result that overflows.
     """
     try:
         plain = copy.deepcopy(module).float()
@@ -67,14 +67,14 @@ def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
         weight.copy_(torch.linspace(0.5, 2, len(weight)))
         states = torch.linspace(-3, 2, 4 * len(weight), device=weight.device).view(4, -1)
         for size in (1e-3, 1.0, 1e3):
-            one, other = plain(size * states), _normalised(size * states, weight, epsilon)
-            if one.shape != other.shape or not torch.allclose(one, other, rtol=1e-5, atol=1e-7):
+            expected, ours = plain(size * states), _normalised(size * states, weight, epsilon)
+            if expected.shape != ours.shape or not torch.allclose(expected, ours, rtol=1e-5, atol=1e-7):
                 return False
             own: Tensor = module.weight  # type: ignore[assignment]
             narrow = (size * states).to(own.dtype)
             if not same(module(narrow), _normalised(narrow, own, epsilon)):
                 return False
-    except Exception:  # whatever a module of another kind raises
+    except Exception:  # any error that a module of another kind may raise
         return False
     return True
 
@@ -84,7 +84,7 @@ def _fuse(module: Any, epsilon: float) -> None:
     original = module.forward
 
     def forward(states: Tensor, *more: Any, **named: Any) -> Any:
-        # Gates and states of another precision are left to the original.
+        # Calls with further arguments (gates) or states of another precision go to the original.
         if more or named or states.dtype != module.weight.dtype:
             return original(states, *more, **named)
         return _normalised(states, module.weight, epsilon)

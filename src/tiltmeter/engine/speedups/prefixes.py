@@ -1,8 +1,8 @@
-"""Compute a prefix that several causal inputs share once: such inputs stand in one row as a tree.
+"""Compute the common prefix of causal inputs once: such inputs form a prefix tree in one row.
 
-Saves: the candidates of an item, and often items, begin alike; their common prefix goes through the model once.
+Saves: the candidates of an item, and often several items, have a common prefix, which goes through the model once.
 Relies on: what `packing` relies on. The trees are made in `engine/plan.py`.
-Trial: inputs that begin alike must get the same numbers in one row as each in its own.
+Check: inputs with a common prefix must get the same numbers in one row as each in its own.
 If it fails: every input is computed from its beginning. Slower, same numbers.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     if answerer.kind not in ("causal", "seq2seq") or not answerer.takes_positions():
         return None
     answerer.shares_prefixes = True

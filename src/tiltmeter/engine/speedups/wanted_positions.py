@@ -1,14 +1,14 @@
 """Compute the vocabulary projection at the wanted positions only.
 
-Saves: a model's own forward pass projects every position onto the vocabulary, which can be most of a small model's
-time, and holds positions x vocabulary logits in memory. Here the hidden states of the wanted positions are taken out in
-front of the projection and only those are projected.
-Relies on: `get_output_embeddings()` being an `nn.Linear` whose output is the logits, and, to leave out what stands
-between the layers and the projection too, on `base_model` returning `last_hidden_state`.
-Trial: on a small input the projection must give the logits of the whole model to within 1e-6, in any precision, so that
-models that scale or cap their logits are found out; then the model's answers must stay the same. Taking positions out
-at the end of the base model has a check of its own.
-If a trial fails: logits at all positions, by the model itself. Slower and with more memory, same numbers.
+Saves: a model's own forward pass projects every position onto the vocabulary, which can take most of a small model's
+time, and keeps positions x vocabulary logits in memory. Here a hook takes the hidden states in front of the projection,
+and only those of the wanted positions are projected.
+Relies on: `get_output_embeddings()` being an `nn.Linear` whose output is the logits; and on `base_model` returning
+`last_hidden_state`, to restrict the layers between it and the projection as well.
+Check: on a small input the projection must give the logits of the whole model to within 1e-6, in any precision, which
+reveals models that scale or cap their logits; then the model's answers must stay the same. Selecting positions at the
+end of the base model is checked separately.
+If a check fails: the model computes logits at all positions. Slower and with more memory, same numbers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,23 +31,23 @@ class _Reached(Exception):  # noqa: N818 - not an error: it carries the hidden s
 
 
 class ProjectingHead(VocabularyHead):
-    """Takes hidden states out in front of a model's vocabulary projection, and projects them itself."""
+    """Takes the hidden states in front of a model's vocabulary projection and projects the wanted ones itself."""
 
     projects_everywhere = False
 
     def __init__(self, model: nn.Module, projection: nn.Linear) -> None:
         super().__init__(model)
         self._projection = projection
-        # An encoder-decoder is its own base model, and has nothing in front of its projection.
+        # An encoder-decoder is its own base model; it has no layers between its decoder and the projection.
         backbone: nn.Module = model.base_model  # type: ignore[assignment]
         self._backbone = backbone if backbone is not model else None
 
     def fits(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether projecting here gives the logits of the whole model on an input."""
+        """Whether our projection gives the logits of the whole model on an input."""
         whole = self._model(**inputs).logits.float()
         hidden = self._hidden(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
-        # The same product of the same numbers: a difference is more than rounding, in any precision.
+        # Both are the same product of the same numbers, so any difference is more than rounding.
         if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=1e-6, atol=1e-6):
             return False
         rows = torch.arange(1, len(flat(hidden)), device=hidden.device)
@@ -67,12 +67,12 @@ class ProjectingHead(VocabularyHead):
         return states if len(states) == len(rows) else states[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
-        """The logit of each token at state `which`, in float32. No other token is computed."""
-        logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=-1)
+        """The logit of each token at state `which`, in float32; no other logits are computed."""
+        logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=1)
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
     def vocabulary(self, _states: Tensor) -> int:
-        """How many logits a state has."""
+        """The number of logits of a state."""
         return self._projection.weight.shape[0]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
@@ -81,7 +81,7 @@ class ProjectingHead(VocabularyHead):
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def all_logits(self, states: Tensor) -> Tensor:
-        """The logits of half-precision states in float32; there may be more than tokens, which are minus infinity."""
+        """The logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
@@ -95,16 +95,15 @@ class ProjectingHead(VocabularyHead):
 
     @cached_property
     def _aligned_weight(self) -> Tensor:
-        """The projection's weight, with rows of zeros up to a multiple of 8: else a GPU falls back to slow kernels."""
+        """The projection's weight, padded with rows of zeros to a multiple of 8: other sizes use slower GPU kernels."""
         return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
 
     @contextmanager
     def _only_rows_leave_backbone(self, rows: Tensor) -> Iterator[None]:
-        """Within the context, the base model returns these positions alone, as one sequence."""
+        """Within the context, the base model returns only these positions, as one sequence."""
 
-        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> Any:
+        def keep_rows(_module: nn.Module, _args: Any, output: Any) -> None:
             output.last_hidden_state = flat(output.last_hidden_state)[rows][None]
-            return output
 
         if self._backbone is None:
             yield
@@ -116,7 +115,7 @@ class ProjectingHead(VocabularyHead):
             handle.remove()
 
     def _hidden(self, inputs: Mapping[str, Any]) -> Tensor:
-        """What the model would hand to its projection."""
+        """The input of the model's vocabulary projection."""
 
         def stop(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
             raise _Reached(args[0])
@@ -131,7 +130,7 @@ class ProjectingHead(VocabularyHead):
         raise AssertionError("the model never called its own vocabulary projection")
 
 
-def _apply(answerer: Any, _trial: Any) -> Undo | None:
+def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not hasattr(answerer, "head"):
         return None
     before, projection = answerer.head, answerer.model.get_output_embeddings()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.papers.output.layout import SIGNS, Grid, grids, ours, value_of
-from tiltmeter.papers.reproduction import Outcome, Reproduction, Status
+from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.formatting import escape_latex
 
 _SIGNS = {Status.DIFFERS: r"$\neq$", Status.KNOWN: r"$\sim$"}
@@ -31,7 +31,7 @@ def _table(grid: Grid, key: str) -> Iterator[str]:
     yield "\\end{longtable}"
 
 
-def _cell(outcomes: Sequence[Outcome]) -> str:
+def _cell(outcomes: Sequence[ReproducedNumber]) -> str:
     value = value_of(outcomes)
     if value is None:
         return ""

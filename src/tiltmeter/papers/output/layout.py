@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tiltmeter.papers.crosschecks import Contradiction
 from tiltmeter.papers.printed import Paper
 from tiltmeter.papers.reasons import Reason
-from tiltmeter.papers.reproduction import Outcome, Reproduction, Status, count
+from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status, count
 
 # A sign for each status, so that colours are not needed; the second for ASCII terminals.
 SIGNS = {
@@ -27,9 +27,9 @@ class Grid:
     caption: str
     rows: Sequence[str]
     columns: Sequence[str]
-    cells: dict[tuple[str, str], list[Outcome]]
+    cells: dict[tuple[str, str], list[ReproducedNumber]]
 
-    def row(self, head: str) -> list[Outcome]:
+    def row(self, head: str) -> list[ReproducedNumber]:
         """All outcomes of a row."""
         return [outcome for column in self.columns for outcome in self.cells.get((head, column), [])]
 
@@ -52,7 +52,7 @@ class TableSummary:
 def grids(reproduction: Reproduction, paper: Paper) -> Iterator[Grid]:
     """The tables of a paper."""
     for table, outcomes in reproduction.tables(paper).items():
-        cells: dict[tuple[str, str], list[Outcome]] = {}
+        cells: dict[tuple[str, str], list[ReproducedNumber]] = {}
         rows: dict[str, None] = {}
         columns: dict[str, None] = {}
         # Parts of the heads that are the same in the whole table are left out.
@@ -69,17 +69,17 @@ def grids(reproduction: Reproduction, paper: Paper) -> Iterator[Grid]:
         yield Grid(table, paper.captions[table], list(rows), list(columns), cells)
 
 
-def _heads(outcome: Outcome, names: Sequence[str], same: set[str]) -> list[str]:
+def _heads(outcome: ReproducedNumber, names: Sequence[str], same: set[str]) -> list[str]:
     heads = [value for name in names if name not in same and (value := outcome.printed.cell.get(name))]
     return heads or [value for name in names[:1] if (value := outcome.printed.cell.get(name))]
 
 
-def ours(outcome: Outcome) -> str:
+def ours(outcome: ReproducedNumber) -> str:
     """The recomputed number with as many decimals as are printed; empty if there is none."""
     return "" if outcome.ours is None else f"{outcome.ours:.{outcome.printed.digits}f}"
 
 
-def value_of(outcomes: Iterable[Outcome]) -> Outcome | None:
+def value_of(outcomes: Iterable[ReproducedNumber]) -> ReproducedNumber | None:
     """The outcome of the value in a cell, without the ends of its interval and its standard error."""
     return next((outcome for outcome in outcomes if outcome.printed.kind == VALUE), None)
 
@@ -91,7 +91,7 @@ def difference_of(contradiction: Contradiction) -> str:
     return f"{number.paper.key}, Table {number.table}, {cell}: {number.text}, but {contradiction.other}"
 
 
-def cell_name(outcome: Outcome) -> str:
+def cell_name(outcome: ReproducedNumber) -> str:
     """The row and column of a number, and its kind unless it is a value."""
     kind = [] if outcome.printed.kind == VALUE else [outcome.printed.kind]
     return ", ".join((*outcome.printed.row(), *outcome.printed.column(), *kind))
@@ -108,7 +108,7 @@ def summary(reproduction: Reproduction) -> list[TableSummary]:
     return lines
 
 
-def _by_kind(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, dict[Status, int]]]:
+def _by_kind(outcomes: Sequence[ReproducedNumber]) -> Iterator[tuple[str, dict[Status, int]]]:
     values = [outcome for outcome in outcomes if outcome.printed.kind == VALUE]
     others = [outcome for outcome in outcomes if outcome.printed.kind != VALUE]
     if values:
@@ -118,21 +118,21 @@ def _by_kind(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, dict[Status, in
         yield "ends, errors" if len(errors) > 1 else "errors" if True in errors else "ends", count(others)
 
 
-def by_reason(reproduction: Reproduction) -> dict[tuple[str, str], list[Outcome]]:
+def by_reason(reproduction: Reproduction) -> dict[tuple[str, str], list[ReproducedNumber]]:
     """The numbers that differ for a known reason, by paper and reason."""
-    groups: dict[tuple[str, str], list[Outcome]] = {}
+    groups: dict[tuple[str, str], list[ReproducedNumber]] = {}
     for outcome in reproduction.outcomes:
         if outcome.reason is not None:
             groups.setdefault((outcome.reason.paper, outcome.reason.id), []).append(outcome)
     return groups
 
 
-def evidence(outcomes: Iterable[Outcome]) -> list[str]:
+def evidence(outcomes: Iterable[ReproducedNumber]) -> list[str]:
     """The evidence for a reason, which may differ between tables."""
     return list(dict.fromkeys(outcome.reason.evidence for outcome in outcomes if outcome.reason))
 
 
-def reason_of(outcomes: Sequence[Outcome]) -> Reason:
+def reason_of(outcomes: Sequence[ReproducedNumber]) -> Reason:
     """The reason that these outcomes share."""
     reason = outcomes[0].reason
     assert reason is not None

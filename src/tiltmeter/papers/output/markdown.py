@@ -13,7 +13,7 @@ from tiltmeter.papers.output.layout import (
     reason_of,
     summary,
 )
-from tiltmeter.papers.reproduction import Outcome, Reproduction, Status
+from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.formatting import count_of
 
 _LISTED = 20  # numbers listed for one reason; if there are more, those that differ most
@@ -62,7 +62,7 @@ def _summary(reproduction: Reproduction) -> Iterator[str]:
         yield f"| {line.paper} | {line.table} | {line.kind} | {line.numbers:,} | {counts} |"
 
 
-def _numbers(outcomes: Sequence[Outcome], limit: int) -> Iterator[str]:
+def _numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterator[str]:
     values = [outcome for outcome in outcomes if outcome.printed.kind == VALUE] or list(outcomes)
     if len(values) > limit:
         values = sorted(values, key=lambda outcome: -_distance(outcome))[:limit]
@@ -73,11 +73,11 @@ def _numbers(outcomes: Sequence[Outcome], limit: int) -> Iterator[str]:
         yield f"| {outcome.printed.table} | {cell_name(outcome)} | {outcome.printed.text} | {ours(outcome)} |"
 
 
-def _distance(outcome: Outcome) -> float:
+def _distance(outcome: ReproducedNumber) -> float:
     return abs((outcome.ours or 0.0) - float(outcome.printed.text))
 
 
-def _counted(outcomes: Sequence[Outcome]) -> str:
+def _counted(outcomes: Sequence[ReproducedNumber]) -> str:
     values = sum(outcome.printed.kind == VALUE for outcome in outcomes)
     ends = len(outcomes) - values
     parts = [count_of(values, "number")] if values else []

@@ -12,7 +12,7 @@ from tiltmeter.papers.output.layout import (
     reason_of,
     summary,
 )
-from tiltmeter.papers.reproduction import Outcome, Reproduction, Status
+from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.templating import page_template
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -41,7 +41,7 @@ def to_html(reproduction: Reproduction) -> str:
     )
 
 
-def _tooltip(outcome: Outcome) -> str:
+def _tooltip(outcome: ReproducedNumber) -> str:
     """The status of a number, the reason for a difference, and the source."""
     reason = outcome.reason.summary if outcome.reason else ""
     return " ".join(filter(None, (f"{outcome.status}.", reason, outcome.source)))

@@ -22,7 +22,7 @@ from tiltmeter.papers.output.layout import (
     summary,
     value_of,
 )
-from tiltmeter.papers.reproduction import Outcome, Reproduction, Status
+from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.console_tables import new_table
 from tiltmeter.reports.formatting import count_of
 
@@ -101,12 +101,12 @@ def _blocks(grid: Grid, rows: Sequence[str], width: int) -> Iterator[list[str]]:
         yield list(grid.columns[first : first + fit])
 
 
-def _plain(outcomes: Sequence[Outcome]) -> str:
+def _plain(outcomes: Sequence[ReproducedNumber]) -> str:
     value = value_of(outcomes)
     return f"{value.printed.text} = {ours(value)}" if value else ""
 
 
-def _cell(outcomes: Sequence[Outcome], console: Console) -> Text:
+def _cell(outcomes: Sequence[ReproducedNumber], console: Console) -> Text:
     value = value_of(outcomes)
     if value is None:
         return Text()

@@ -16,14 +16,6 @@ SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Options of an export: the model, and the hub's id of the data set."""
-
-    model: str | None = None
-    dataset_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Chosen:
     """A model with its manifest entry and its records over all items that have an interval."""
 

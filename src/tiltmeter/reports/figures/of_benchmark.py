@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.pairs import differences as pair_differences
+from tiltmeter.measures.pairs import pair_differences
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures.differences import differences
 from tiltmeter.reports.figures.figure import Figure, Key, Panel

@@ -1,4 +1,4 @@
-"""A model that is nearly certain: how nearly must survive float32, for S_JSD is made of its square root."""
+"""Log-probabilities near 0 are precise in float32, because S_JSD depends on their square root."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ VOCABULARY = 2500
 
 
 def certain(scale: float) -> Any:
-    """A masked model that puts nearly everything on one token."""
+    """A masked model that gives nearly all probability to one token."""
     config = transformers.BertConfig(
         vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24
     )
@@ -31,7 +31,7 @@ def certain(scale: float) -> Any:
 
 @pytest.mark.parametrize("slices", [1, 3])
 @pytest.mark.parametrize("scale", [1.0, 10.0, 30.0])
-def test_small_log_probabilities_keep_their_digits(scale: float, slices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_probabilities_near_zero_are_precise(scale: float, slices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if slices > 1:
         monkeypatch.setattr(head, "_LOGITS_AT_ONCE", {"cpu": 1})  # then the smallest slice, 1024 tokens
     model, exact = certain(scale), certain(scale).double()
@@ -55,6 +55,6 @@ def test_small_log_probabilities_keep_their_digits(scale: float, slices: int, mo
     found = np.array([answers[question.digest][0] for question in asked], dtype=np.float64)
     if scale == 30:
         assert max(expected) > -1e-9  # beside a 1, float32 loses all below 6e-8
-    # A logit's own error is its size times that of float32, and it is a log-probability's relative error near 1.
+    # The relative error of a log-probability near 0 is the absolute error of the logits in float32.
     np.testing.assert_allclose(found, expected, rtol=2e-6 * scale)
     assert [answers[question.digest][1] for question in asked] == [1.0, 0.0] * (len(asked) // 2)

@@ -3,7 +3,8 @@
 import json
 
 from tiltmeter.measures.records import to_dicts
-from tiltmeter.reports.exports.chosen import Options, choose
+from tiltmeter.reports.exports.chosen import choose
+from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.runs.result import Result
 
 

@@ -9,7 +9,8 @@ from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not
 
 import tiltmeter
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.exports.chosen import SOURCE, Options, choose, in_words, slug
+from tiltmeter.reports.exports.chosen import SOURCE, choose, in_words, slug
+from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.runs.result import Result
 
 # The data sets on the hub with exactly the same items; translations and other editions have none.

@@ -9,7 +9,8 @@ from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not
 
 import tiltmeter
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.exports.chosen import SOURCE, Options, choose, in_words, slug
+from tiltmeter.reports.exports.chosen import SOURCE, choose, in_words, slug
+from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.reports.formatting import escape_markdown
 from tiltmeter.reports.model_facts import model_facts
 from tiltmeter.runs.result import Result

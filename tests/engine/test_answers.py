@@ -1,4 +1,4 @@
-"""Answers of every architecture equal a plain forward pass over each question alone, however they are batched."""
+"""Answers of every architecture equal a plain forward pass of each question, in any batches."""
 
 import random
 from functools import cache
@@ -8,61 +8,21 @@ import numpy as np
 import pytest
 import torch
 
-from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
+from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of, plain, random_questions
+from tests.models.tiny import CAUSAL, SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.execute import answer_all
-from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups.last_layer import LastLayer
-from tiltmeter.questions import Kind, Question, Want
-
-CPU = torch.device("cpu")
-MODELS = {**MASKED, **CAUSAL, **SEQ2SEQ}
-ANSWERERS: dict[Kind, type[Answerer]] = {"masked": MaskedAnswerer, "causal": CausalAnswerer, "seq2seq": Seq2seqAnswerer}
-
-
-def kind_of(name: str) -> Kind:
-    return "masked" if name in MASKED else "causal" if name in CAUSAL else "seq2seq"
+from tiltmeter.questions import Question, Want
 
 
 @cache
 def answerer(name: str) -> Answerer:
     return ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
-
-
-def random_questions(kind: Kind, seed: int, want: Want = Want.LOG_PROB, n: int = 40) -> list[Question]:
-    """Inputs of all lengths, many with a common prefix, a common source, or the same altogether."""
-    rng = random.Random(seed)
-
-    def tokens(low: int, high: int) -> tuple[int, ...]:
-        return tuple(rng.randrange(4, VOCABULARY) for _ in range(rng.randint(low, high)))
-
-    prefixes = [tokens(0, 6) for _ in range(6)]
-    sources = [tokens(1, 9) for _ in range(5)] if kind == "seq2seq" else [()]
-    # What all targets of an encoder-decoder begin with; nothing, every other time.
-    start = (0, 3) if kind == "seq2seq" and seed % 2 else ()
-    asked = []
-    for _ in range(n):
-        ids = start + rng.choice(prefixes) + tokens(1, 8)
-        places = rng.sample(range(len(ids)), rng.randint(1, len(ids)))
-        wanted = tuple((place, rng.randrange(VOCABULARY)) for place in places)
-        asked.append(Question(ids, wanted, source=rng.choice(sources), want=want))
-        if rng.random() < 0.3:
-            asked.append(Question(ids, ((places[0], rng.randrange(VOCABULARY)),), source=asked[-1].source, want=want))
-    return asked
-
-
-def plain(model: Any, question: Question) -> torch.Tensor:
-    """Log-probabilities at every position of one question, by the model's own forward pass in double precision."""
-    inputs: dict[str, Any] = {"input_ids": torch.tensor([question.ids])}
-    if question.source:
-        inputs = {"input_ids": torch.tensor([question.source]), "decoder_input_ids": torch.tensor([question.ids])}
-    with torch.no_grad():
-        logits: torch.Tensor = model(**inputs).logits[0].double()
-    return torch.log_softmax(logits, dim=-1)
 
 
 def answers(name: str, asked: list[Question], batch_tokens: int = 200) -> dict[bytes, np.ndarray]:
@@ -90,10 +50,10 @@ def test_answers_equal_a_plain_forward_pass(name: str, seed: int, batch_tokens: 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_the_same_in_packed_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ANSWERERS[kind_of(name)], "width_of_packs", lambda _self: 40)
     packing = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
-    assert bool(packing.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these cannot be told positions
+    assert bool(packing.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these accept no positions
     asked = random_questions(kind_of(name), 6)
     found = answer_all(
         asked, kind=kind_of(name), fingerprint="p", load=lambda: packing, store=AnswerStore(":memory:"), batch_tokens=99
@@ -103,23 +63,7 @@ def test_answers_are_the_same_in_rows_of_several_inputs(name: str, monkeypatch: 
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
 
 
-def test_an_encoder_decoder_sends_no_more_at_once_than_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = answerer("t5").model
-    sent: list[torch.Size] = []
-    for stack in (model.get_encoder(), model.get_decoder()):  # type: ignore[operator]
-        forward = stack.forward
-
-        def counted(*args: Any, input_ids: torch.Tensor, forward: Any = forward, **others: Any) -> Any:
-            sent.append(input_ids.shape)
-            return forward(*args, input_ids=input_ids, **others)
-
-        monkeypatch.setattr(stack, "forward", counted)
-    answers("t5", random_questions("seq2seq", 7), batch_tokens=40)
-    assert all(len(shape) == 2 and (shape[0] == 1 or shape.numel() <= 40) for shape in sent)
-    assert len(sent) > 4
-
-
-def test_an_encoder_that_does_not_keep_sources_apart_gets_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_are_not_packed_if_the_encoder_ignores_the_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Seq2seqAnswerer, "width_of_packs", lambda _self: 40)
     model = made(MODELS["t5"])
     encode = model.get_encoder().forward
@@ -168,9 +112,9 @@ def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> Non
         assert difference == pytest.approx(float(log_probs[5] - log_probs[9]), abs=1e-5)
 
 
-def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_only() -> None:
+def test_most_architectures_share_prefixes_and_project_only_wanted_positions() -> None:
     assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
-    # Bart cannot be told where the tokens of its targets stand.
+    # Bart accepts no positions of its targets.
     assert {name for name in SEQ2SEQ if not answerer(name).shares_prefixes} == {"bart"}
     whole = {name for name in MODELS if "wanted_positions" not in answerer(name).speedups}
     assert whole <= {"gemma2", "bart"}  # one caps its logits, the other may add a bias to them
@@ -187,7 +131,7 @@ def test_most_architectures_share_prefixes_and_project_at_the_wanted_positions_o
         ("t5", {"SelfAttention.q", "SelfAttention.o", "EncDecAttention.q", "EncDecAttention.o"}),
     ],
 )
-def test_of_the_last_layer_only_what_others_look_at_is_computed_everywhere(name: str, expected: set[str]) -> None:
+def test_only_keys_and_values_of_the_last_layer_are_computed_at_all_positions(name: str, expected: set[str]) -> None:
     model = answerer(name)
     names = {module: path for path, module in model.model.named_modules()}
     layer: LastLayer = model.only_at.__self__  # type: ignore[attr-defined]
@@ -204,7 +148,7 @@ def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -
         vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
     )
     model = made(lambda: t.BertForNextSentencePrediction(config))
-    assert NextSentenceAnswerer(model, CPU).pack  # several inputs share a row
+    assert NextSentenceAnswerer(model, CPU).pack  # rows are packed
     rng = random.Random(1)
     asked = []
     for _ in range(30):
@@ -226,7 +170,7 @@ def test_the_next_sentence_head_equals_a_plain_forward_pass(batch_tokens: int) -
         assert found[question.digest].tolist() == pytest.approx([expected], abs=1e-5)
 
 
-def test_out_of_memory_three_times_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = random_questions("causal", 6, n=400)
     expected = answers("gpt2", asked)
     left = [3]

@@ -15,7 +15,8 @@ import tiltmeter
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.estimates import LEVEL
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.reports.exports.chosen import Options, choose, slug
+from tiltmeter.reports.exports.chosen import choose, slug
+from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.runs.result import Result
 
 FILTER = "none"

@@ -1,0 +1,91 @@
+"""Encoder-decoders: tokens sent through encoder and decoder, and the share of padding."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.engine.asked import CPU, plain
+from tests.models.tiny import SEQ2SEQ, VOCABULARY, made
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer
+from tiltmeter.questions import Question
+
+BATCH_TOKENS = 40
+PADDING = 0  # no question has this token
+
+
+def sent_tokens(
+    answerer: Seq2seqAnswerer, asked: list[Question], batch_tokens: int = BATCH_TOKENS
+) -> tuple[list[list[torch.Tensor]], Progress]:
+    """The token ids sent through encoder and decoder, and the last progress report."""
+    told: list[Progress] = []
+    sent: list[list[torch.Tensor]] = [[], []]
+    stacks = (answerer.model.get_encoder(), answerer.model.get_decoder())  # type: ignore[operator]
+    for stack, own in zip(stacks, sent, strict=True):
+        forward = stack.forward
+
+        def noted(*args: Any, input_ids: torch.Tensor, forward: Any = forward, own: Any = own, **others: Any) -> Any:
+            own.append(input_ids)
+            return forward(*args, input_ids=input_ids, **others)
+
+        stack.forward = noted
+    found = answer_all(
+        asked,
+        kind="seq2seq",
+        fingerprint="f",
+        load=lambda: answerer,
+        store=AnswerStore(":memory:"),
+        batch_tokens=batch_tokens,
+        report=told.append,
+    )
+    model = made(SEQ2SEQ["t5"])
+    for question in asked:
+        expected = plain(model, question)[[p for p, _ in question.wanted], [t for _, t in question.wanted]]
+        np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)
+    return sent, told[-1]
+
+
+def asked(longest_source: int, n: int = 60) -> list[Question]:
+    """Two targets for each of some sources."""
+    rng = random.Random(1)
+
+    def tokens(most: int) -> tuple[int, ...]:
+        return tuple(rng.randrange(1, VOCABULARY) for _ in range(rng.randint(1, most)))
+
+    sources = [tokens(longest_source) for _ in range(n // 2)]
+    targets = [(3, *tokens(8)) for _ in range(n)]
+    return [
+        Question(ids, ((len(ids) - 1, rng.randrange(VOCABULARY)), (0, 7)), source=sources[number % len(sources)])
+        for number, ids in enumerate(targets)
+    ]
+
+
+@pytest.mark.parametrize("longest_source", [6, 20])
+@pytest.mark.parametrize("without", [(), ("packing",), ("encode_once",)], ids=str)
+def test_each_pass_is_within_the_batch_size(without: tuple[str, ...], longest_source: int) -> None:
+    sent, _ = sent_tokens(Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, without), asked(longest_source))
+    for own in sent:
+        assert len(own) > 2
+        assert all(ids.dim() == 2 and (ids.shape[0] == 1 or ids.numel() <= BATCH_TOKENS) for ids in own)
+        # And rows are not sent one by one.
+        assert max(ids.numel() for ids in own) > BATCH_TOKENS / 2
+
+
+@pytest.mark.parametrize("pack", [0, 12])
+def test_the_reported_share_of_padding_is_that_of_the_tokens_sent(pack: int) -> None:
+    answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU)
+    answerer.pack = pack
+    sent, told = sent_tokens(answerer, asked(9), 160)
+    tokens = torch.cat([ids.ravel() for own in sent for ids in own])
+    assert told.padding == pytest.approx(float((tokens == PADDING).double().mean()))
+    assert told.padding > 0
+
+
+def test_a_source_is_encoded_once_in_a_batch_for_all_its_targets() -> None:
+    questions = [Question((3, a, b), ((2, b),), source=(5, 6, 7)) for a in (8, 9) for b in (10, 11)]
+    sent, _ = sent_tokens(Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU), questions)
+    assert [ids.tolist() for ids in sent[0]] == [[[5, 6, 7]]]

@@ -1,0 +1,44 @@
+"""Fake models for worker processes, which import this file: it needs neither transformers nor pytest."""
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.engine.rows import Asks, Batch
+from tiltmeter.errors import UsageError
+
+
+class Worker:
+    """A model in a worker process that answers, dies or raises an error."""
+
+    batch_tokens = 8
+    batches_ahead = 0
+    shares_prefixes = False
+    pack = 0
+
+    def __init__(self, ending: str) -> None:
+        self._ending = ending
+
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        if self._ending == "dies":
+            os._exit(9)
+        if self._ending == "complains":
+            raise UsageError("This worker has had enough.")
+        tokens = Asks.of(batch).tokens
+        numbers = np.float32([-tokens, 0 * tokens])
+        return lambda: numbers
+
+
+class Telling(Worker):
+    """Answers with the sizes of its batch and row, which reveal the plan."""
+
+    def __init__(self, batch_tokens: int, shares_prefixes: bool, pack: int) -> None:
+        super().__init__("answers")
+        self.batch_tokens, self.shares_prefixes, self.pack = batch_tokens, shares_prefixes, pack
+
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        lengths = np.array([len(row.ids) for row in batch])[Asks.of(batch).lines]
+        numbers = np.float32([1000 * self.batch_tokens + 100 * self.pack + lengths, np.full(len(lengths), len(batch))])
+        return lambda: numbers

@@ -1,0 +1,56 @@
+"""The mutation tool: what it changes, and what it leaves out."""
+
+import ast
+
+import pytest
+
+from perf.mutants import ARBITRARY, PACKAGE, _changes, _mutable, mutants_of
+
+CODE = """
+LIMIT: int = 2 * 64
+SHARE = 0.5
+
+class Model:
+    width = 7
+
+    def example(self):
+        return self.read([1, -2], flag=True)
+
+def answer(rows):
+    return rows[-3] + 4
+"""
+
+
+def changed(*arbitrary: str) -> list[str]:
+    return [ast.unparse(node) for node in _mutable(ast.parse(CODE), arbitrary) if _changes(node)]
+
+
+def test_numbers_operators_and_calls_are_changed() -> None:
+    everything = ["2 * 64", "2", "64", "0.5", "7", "return self.read([1, -2], flag=True)"]
+    everything += ["self.read([1, -2], flag=True)", "1", "-2", "2", "True", "return rows[-3] + 4", "rows[-3] + 4"]
+    assert changed() == [*everything, "-3", "3", "4"]
+
+
+def test_of_what_is_arbitrary_neither_a_value_nor_a_number_is_changed() -> None:
+    left = changed("LIMIT", "width", "example")
+    assert left[:4] == ["0.5", "return self.read([1, -2], flag=True)", "self.read([1, -2], flag=True)", "True"]
+    assert left[4:] == ["return rows[-3] + 4", "rows[-3] + 4", "-3", "3", "4"]
+
+
+@pytest.mark.parametrize("file", ARBITRARY)
+def test_what_is_arbitrary_is_there(file: str) -> None:
+    path = PACKAGE / file
+    with_all = len(list(_mutable(ast.parse(path.read_text(encoding="utf-8")), ())))
+    for name in ARBITRARY[file]:
+        assert len(list(_mutable(ast.parse(path.read_text(encoding="utf-8")), {name}))) < with_all, name
+
+
+def test_each_mutant_differs_from_the_file_in_one_place() -> None:
+    path = PACKAGE / "engine" / "tensors.py"
+    plain = ast.unparse(ast.parse(path.read_text(encoding="utf-8"))).splitlines()
+    found = list(mutants_of(path))
+    assert len(found) > 10
+    for mutant in found:
+        lines = mutant.source.splitlines()
+        assert len(lines) == len(plain)
+        assert sum(one != other for one, other in zip(plain, lines, strict=True)) == 1
