@@ -116,8 +116,8 @@ class CheckpointModel(LocalModel):
     def _quantized(self) -> dict[str, str] | None:
         if self.quantize is not None:
             return describe_quantization(self.quantize)
-        saved = saved_quantization(self.config)
-        return {"saved as": "gguf" if self.checkpoint.gguf else saved} if saved else None
+        saved = "gguf" if self.checkpoint.gguf else saved_quantization(self.config)
+        return {"saved as": saved} if saved else None
 
     def _answer(
         self,
