@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tiltmeter.errors import ModelError
 from tiltmeter.models.loading import open_model
 
 
@@ -26,3 +27,8 @@ def test_config_and_tokenizer_are_extracted_from_a_gguf_file_once(tmp_path: Path
     assert first.text.encode(texts) == again.text.encode(texts) == plain.text.encode(texts)
     assert first.text.start == again.text.start == plain.text.start is not None
     assert first.fingerprint("causal") == plain.fingerprint("causal")
+    about = first.describe()
+    assert (about["parameters"], about["layers"], about["vocabulary"]) == (134_515_008, 30, 49_152)
+    assert (about["chat_template"], about["quantized"]) == (True, {"saved as": "gguf"})
+    with pytest.raises(ModelError, match="embedded is a GGUF file, which is quantised already; leave out --quantize"):
+        open_model("embedded", cache=tmp_path, quantize="8bit")

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny_tokenizers import byte_level, word_piece
-from tiltmeter.models.text import TokenizerText, words_of
+from tiltmeter.models.text import TokenizerText, word_indices
 
 
 def test_pieces_of_a_word_have_its_number_and_special_tokens_none() -> None:
@@ -31,9 +31,9 @@ def test_a_tokenizer_that_knows_no_words_is_told_by_spaces(lead: str) -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.Split("▁▁▁", "isolated")
     text = TokenizerText(PreTrainedTokenizerFast(tokenizer_object=tokenizer), SimpleNamespace(), "masked")
     sentence = f"{lead}ab cde b."
-    assert set(text._tokenizer(sentence).word_ids()) == {0}
+    assert set(text.tokenizer(sentence).word_ids()) == {0}
     (words,) = text.words([sentence])
-    tokens = text._tokenizer(sentence).tokens()
+    tokens = text.tokenizer(sentence).tokens()
     spelt: dict[int, str] = {}
     for token, word in zip(tokens, words, strict=True):
         assert word is not None
@@ -42,4 +42,4 @@ def test_a_tokenizer_that_knows_no_words_is_told_by_spaces(lead: str) -> None:
 
 
 def test_one_word_is_one_word_where_there_are_no_spaces() -> None:
-    assert words_of("她织毛衣", [None, 0, 0, 0, 0], [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4)]) == (None, 0, 0, 0, 0)
+    assert word_indices("她织毛衣", [None, 0, 0, 0, 0], [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4)]) == (None, 0, 0, 0, 0)

@@ -41,6 +41,16 @@ def print_note(sentence: str) -> None:
     Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
 
 
+def sizes_of(given: str | None) -> dict[str, str]:
+    """Sizes by device, from a text like `0=10GiB,cpu=4GiB`; the model checks names and sizes.
+
+    >>> sizes_of("0=10GiB,cpu=4GiB")
+    {'0': '10GiB', 'cpu': '4GiB'}
+    """
+    pairs = [text.partition("=") for text in (given or "").split(",") if text]
+    return {device.strip(): size.strip() for device, _, size in pairs}
+
+
 def print_result(result: "Result", out: Path | None, *, report: bool = False, view: str = "all") -> None:
     """Print the result table, what was left out and why, and the path of the run; with `report`, write the report."""
     from tiltmeter.reports.terminal import print_measures

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, margins_of, print_result
+from tiltmeter.cli.output import choice_of, margins_of, print_result, sizes_of
 from tiltmeter.errors import UsageError
 
 
@@ -14,8 +14,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL]...",
-            help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, `openai:MODEL@URL`, or a chat model: "
-            "`chat:MODEL@URL`, `chat:FOLDER_OR_ID`.",
+            help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
+            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`); docs/models.md has them all.",
         ),
     ] = None,
     on: Annotated[
@@ -63,6 +63,21 @@ def run(
     tokenizer: Annotated[
         str | None, typer.Option(metavar="FOLDER_OR_ID", help="The tokenizer, if it is not the model's own.")
     ] = None,
+    quantize: Annotated[
+        str | None, typer.Option(metavar="8bit|4bit", help="Quantise the weights while they are loaded.")
+    ] = None,
+    split: Annotated[
+        bool,
+        typer.Option("--split", help="Split the model over all GPUs, main memory and disk; done if it does not fit."),
+    ] = False,
+    max_memory: Annotated[
+        str | None,
+        typer.Option(metavar="D=SIZE,…", help="Split it with at most so much on each: `0=10GiB,cpu=4GiB`."),
+    ] = None,
+    chat_template: Annotated[
+        bool,
+        typer.Option("--chat-template", help="Put every text into the model's chat template, as the assistant's turn."),
+    ] = False,
     concurrency: Annotated[int, typer.Option(help="Of a server: requests at a time.")] = 16,
     per_minute: Annotated[int | None, typer.Option(help="Of a server: requests a minute at most.")] = None,
     timeout: Annotated[float, typer.Option(help="Of a server: seconds to wait for a reply.")] = 300.0,
@@ -124,6 +139,8 @@ def run(
 
     `tiltmeter run model.gguf --on my-items.jsonl --protocol in-context`
 
+    `tiltmeter run bert-base-cased+./my-lora --on crows-pairs`
+
     `tiltmeter run openai:my-model@http://localhost:8000/v1 --tokenizer ./my-model --on stereoset/intrasentence:en`
 
     `tiltmeter run chat:my-model@http://localhost:8000/v1 --on stereoset:en,de --limit 200 --max-requests 5000`
@@ -182,6 +199,10 @@ def run(
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
         tokenizer=tokenizer,
+        quantize=quantize,
+        split=split,
+        max_memory=sizes_of(max_memory),
+        chat_template=chat_template,
         concurrency=concurrency,
         per_minute=per_minute,
         timeout=timeout,

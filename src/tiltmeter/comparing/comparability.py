@@ -14,6 +14,7 @@ from typing import Literal, get_args
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import protocol_family
+from tiltmeter.models.protocol import CHAT_TEMPLATE
 
 Across = Literal["kinds", "protocols", "editions", "tokenizers"]
 ACROSS: tuple[Across, ...] = get_args(Across)
@@ -40,6 +41,7 @@ def differing(cell: Cell, other: Cell, measure: Measure | None = None) -> list[s
         # The case of a part follows from the kind of model; the rest of the protocol should be the same.
         respects.append("kinds")
         same_protocol = protocol_family(ours.protocol) == protocol_family(theirs.protocol)
+        same_protocol &= (CHAT_TEMPLATE in ours.protocol) == (CHAT_TEMPLATE in theirs.protocol)
     else:
         same_protocol = (ours.protocol, ours.family) == (theirs.protocol, theirs.family)
     if not same_protocol:

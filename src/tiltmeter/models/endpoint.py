@@ -1,7 +1,7 @@
 """Causal models behind an HTTP server that gives the log-probabilities of a text's tokens.
 
-A dialect (`openai.py`, `sglang.py`, `tgi.py`) knows the requests of one kind of server. Everything else is here: which
-texts are sent, how replies are checked, and how stored answers are told from those of another model.
+A dialect (`openai.py`, `sglang.py`, `tgi.py`) implements the requests of one kind of server. This module decides which
+texts are sent, checks replies, and computes the fingerprint by which answers are stored.
 """
 
 import hashlib
@@ -26,15 +26,15 @@ from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Answer, Ids, Kind, Question, Want
 
-# What servers send for a probability of zero; a number that means "none".
+# Servers send -9999 for a probability of zero; values below this mean that there is none.
 MISSING = -9000.0
-# Probes that moved by at most this much since the last start still mean the same model.
+# The largest change of the probes' values since the last start with which it is still the same model.
 SAME_PROBES = 0.05
 _FLOAT32_ROUNDING = 1e-3
 
 
 class Entry(NamedTuple):
-    """What a server says of one token of a text; `log_prob` is None for the first, which nothing comes before."""
+    """A token of a text in a reply; `log_prob` is None for the first token, which has no context."""
 
     token: int
     log_prob: float | None
@@ -50,17 +50,17 @@ class Dialect(Protocol):
         """The request for the log-probability of every token of a text."""
 
     def relax(self) -> bool:
-        """Ask in the next-best way from now on, after a refusal; False where there is none."""
+        """Switch to the next-best request after a refusal; False if there is none."""
 
     def entries(self, reply: Any) -> list[Entry]:
-        """The tokens of the reply; a `BadReply` where it lacks them."""
+        """The tokens of a reply; raises `BadReply` if it lacks them."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """What the server says of the model: `id`, and `max_length` where it tells it."""
+        """The server's information on the model: `id`, and `max_length` if it has it."""
 
 
 class BadReply(Exception):  # noqa: N818 - a statement about the server; it becomes a ModelError with its address
-    """A reply without what it must have; the sentence says what is missing."""
+    """A reply that lacks something; the message says what."""
 
 
 @dataclass(kw_only=True)
@@ -81,51 +81,52 @@ class EndpointModel:
 
     @cached_property
     def text(self) -> TokenizerText:
-        """Its text side, from the tokenizer that was named."""
+        """The tokenizer that was named."""
         return TokenizerText(self.tokenizer, SimpleNamespace(), "causal")
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """What the server says of the model."""
+        """The server's information on the model."""
         return self.dialect.about(self.client, self.served)
 
     @property
     def max_length(self) -> int | None:
-        """The longest input it can read, in tokens, where the server tells it."""
+        """The longest input, in tokens, if the server tells it."""
         longest = self.about.get("max_length")
         return int(longest) if longest else None
 
     @cached_property
     def _tested(self) -> str:
-        """The fingerprint: the address, the served model, the tokenizer, and its answers to the probes.
+        """The fingerprint: a hash of address, served model, tokenizer, and answers to the probes.
 
-        Asking for it runs the self-test, which refuses a server that would give wrong numbers.
+        Computing it runs the self-test, which refuses a server that would give wrong numbers.
         """
         from tiltmeter.models.self_test import self_test
 
         outcome = self_test(self)
         self.noise = outcome.noise
         identity = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
-        return _known_print(identity, outcome.probes, self.cache)
+        return _matching_fingerprint(identity, outcome.probes, self.cache)
 
     def fingerprint(self, kind: Kind) -> str:
-        """Names everything that its answers depend on, as far as it can be seen from here."""
+        """The key of stored answers: everything that they depend on, as far as a client can see it."""
         return hashlib.sha256(f"{self._tested}\n{kind}".encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """What the manifest says of it, besides its name and fingerprints."""
         return {
             "kind": "causal",
             "endpoint": self.client.public_address,
             "dialect": self.dialect.scheme,
             "served": self.about.get("id", self.served),
             "tokenizer": self.tokenizer_name,
+            "chat_template": self.text.has_chat_template,
             "noise": self.noise,
             "requests": self.requests_sent,
         }
 
     def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[Entry]]]]:
-        """The checked entries of each text, with its index, as replies come: all since the last were taken."""
+        """The index and checked entries of each text, in lists of all that arrived since the list before."""
         sent = list(texts)
         for replies in self.client.replies(self.dialect.request(self.served, ids) for ids in sent):
             self.requests_sent += len(replies)
@@ -147,7 +148,7 @@ class EndpointModel:
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest, read from the store and put there as they come."""
+        """The answers to all questions, by digest; read from the store, and stored as replies arrive."""
         fingerprint = self.fingerprint(kind)
         by_digest = {question.digest: question for question in questions}
         answers = dict(store.get(fingerprint, by_digest))
@@ -174,10 +175,10 @@ class EndpointModel:
 
 
 class _Plan:
-    """Which texts are sent for some questions, and the answers that their replies complete.
+    """The texts to send for some questions, and the answers that their replies complete.
 
-    A wanted token t at position p needs the text that ends with t after the first p + 1 tokens. A text that begins
-    another one is not sent: the longer one's reply has its log-probabilities too.
+    A wanted token t at position p needs the text of the first p + 1 tokens followed by t. A text that is a prefix of
+    another one is not sent: the reply to the longer one has its log-probabilities, too.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -185,7 +186,7 @@ class _Plan:
         needed = [_texts_for(question) for question in questions]
         self.texts: list[Ids] = []
         text_of: dict[Ids, int] = {}
-        # In reverse order a text comes right after those that it begins.
+        # In reverse order a prefix comes right after the texts that begin with it.
         for ids in sorted({ids for texts in needed for ids in texts}, reverse=True):
             if not self.texts or self.texts[-1][: len(ids)] != ids:
                 self.texts.append(ids)
@@ -202,7 +203,7 @@ class _Plan:
         self._replies: dict[int, list[Entry]] = {}
 
     def answered(self, text: int, entries: list[Entry]) -> Iterator[tuple[bytes, Answer]]:
-        """The questions that the reply to a text completes, with their answers."""
+        """The questions that are complete with the reply to a text, with their answers."""
         self._replies[text] = entries
         for number in self._waiting.pop(text, ()):
             self._open[number].discard(text)
@@ -232,7 +233,7 @@ def _texts_for(question: Question) -> list[Ids]:
 
 
 def checked(entries: list[Entry], ids: Ids) -> list[Entry]:
-    """The entries of a text's tokens, which a server may follow with one that it generated; else a `BadReply`."""
+    """The entries of a text's tokens, without one that was generated; raises `BadReply` if they do not match."""
     if len(entries) not in (len(ids), len(ids) + 1):
         raise BadReply(
             f"it gives {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
@@ -287,7 +288,7 @@ def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> Endpoin
 
 
 def api_key() -> str | None:
-    """The key for a server, from the environment alone."""
+    """The API key, which is read only from the environment."""
     return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
 
 
@@ -296,7 +297,7 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(name, trust_remote_code=options.trust_remote_code)
-    except Exception as error:  # whatever transformers and the hub come up with
+    except Exception as error:  # of transformers or the hub
         if given:
             raise ModelError(f"The tokenizer {name} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
         raise ModelError(
@@ -305,8 +306,8 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
         ) from error
 
 
-def _known_print(identity: Sequence[str], probes: Sequence[float], cache: Path | None) -> str:
-    """The fingerprint of an earlier start whose probes were the same up to noise, else a new one, which is kept."""
+def _matching_fingerprint(identity: Sequence[str], probes: Sequence[float], cache: Path | None) -> str:
+    """The fingerprint of an earlier start whose probes are equal up to noise; otherwise a new one, which is saved."""
     key = hashlib.sha256("\n".join(identity).encode()).hexdigest()
     path = cache / "endpoints" / f"{key}.json" if cache is not None else None
     known: list[list[float]] = []

@@ -1,4 +1,4 @@
-"""A transformers model that is loaded already, with its tokenizer: in a notebook, or during training."""
+"""A transformers model that is loaded already, with its tokenizer, as in a notebook or during training."""
 
 import copy
 import hashlib
@@ -19,13 +19,13 @@ from tiltmeter.models.local import LocalModel
 from tiltmeter.models.text import tokenizer_digest
 from tiltmeter.questions import Kind
 
-# Where a config came from and what saved it, which says nothing about the model.
+# Entries of a config that do not affect answers.
 _NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InMemoryModel(LocalModel):
-    """A loaded model. It answers where it is, in the precision it has, and is left as it was."""
+    """A loaded model. It answers on its own device, in its own precision, and is not modified."""
 
     module: nn.Module
 
@@ -37,14 +37,19 @@ class InMemoryModel(LocalModel):
             digest.update(part)
         return digest.hexdigest()
 
+    @property
+    def size(self) -> int:
+        """The size of the weights in memory, in bytes."""
+        return sum(parameter.numel() * parameter.element_size() for parameter in self.module.parameters())
+
     def close(self) -> None:
-        """Let go of the hash too: the model may be trained further before it is asked again."""
+        """Free the memory, and forget the hash: the model may be trained further before it is asked again."""
         super().close()
         self.__dict__.pop("weights", None)
 
     def _module(self, kind: Kind) -> nn.Module:
-        assert kind == self.kind, "a loaded model has the one head that it was loaded with"
-        # Speed-ups replace some modules: in a copy of the model that shares its tensors.
+        assert kind == self.kind, "a loaded model has only the head that it was loaded with"
+        # Speed-ups replace modules; this is done in a copy that shares the model's tensors.
         tensors = {id(tensor): tensor for tensor in chain(self.module.parameters(), self.module.buffers())}
         return copy.deepcopy(self.module, tensors).eval()
 
@@ -58,10 +63,10 @@ def in_memory(
     batch_tokens: int | None = None,
     without: Collection[str] = (),
 ) -> InMemoryModel:
-    """A loaded transformers model as something that can be asked.
+    """A loaded transformers model as a `Model`.
 
-    `name` is what results call it; without it, the name that the model was loaded by, or else that of its class.
-    `without` names speed-ups to leave out.
+    `name` is its name in results; the default is the name that it was loaded by, or that of its class. `without` names
+    speed-ups to leave out.
     """
     config = getattr(module, "config", None)
     called = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
@@ -83,7 +88,7 @@ def in_memory(
         name=called,
         module=module,
         config=config,
-        # Encoding turns truncation and padding off, which should not show in somebody else's tokenizer.
+        # Encoding turns off truncation and padding; the caller's tokenizer must not change.
         tokenizer=copy.deepcopy(tokenizer),
         kind=told,
         has_next_sentence_head=False,

@@ -1,4 +1,4 @@
-"""What kind of model a checkpoint holds: told by its config and its tensors, never by its name."""
+"""The kind of a model: found from its config and its tensors, never from its name."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ _LANGUAGE_MODEL_KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq")
 
 
 def tell_kind(checkpoint: Checkpoint, config: Any) -> Kind:
-    """Masked, causal or seq2seq."""
+    """The kind of language model of a checkpoint: masked, causal or seq2seq."""
     architectures: list[str] = list(getattr(config, "architectures", None) or [])
     possible = possible_kinds(config)
     for architecture in architectures:
         for kind in possible:
-            # Encoder-decoders are listed among the causal and masked models too (their decoders, their denoising).
+            # transformers lists some encoder-decoders among causal and masked models, too.
             if config.is_encoder_decoder and kind != "seq2seq":
                 continue
             if architecture in _class_names(kind, config):
@@ -52,7 +52,7 @@ def tell_kind(checkpoint: Checkpoint, config: Any) -> Kind:
 
 
 def kind_of_class(module: object, config: Any) -> Kind | None:
-    """The kind of language model that a loaded model is, by its class; None if it has no such head."""
+    """The kind of a loaded model by its class; None if it has no language-model head."""
     names = {base.__name__ for base in type(module).__mro__}
     for kind in possible_kinds(config):
         if (kind == "seq2seq" or not config.is_encoder_decoder) and names & set(_class_names(kind, config)):
@@ -80,7 +80,7 @@ def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
 
 
 def _class_names(kind: Kind, config: Any) -> list[str]:
-    """The classes transformers knows for this config and kind, by name; one that comes with the model counts too."""
+    """The names of transformers' classes for this config and kind, with that of code that comes with the model."""
     auto = AUTO_CLASSES[kind]
     names: list[str] = []
     if type(config) in auto._model_mapping:

@@ -1,7 +1,7 @@
 """Which files of a checkpoint are loaded, and a hash of exactly those.
 
-Stored answers are found by this hash: a file that is read must be in it, and one that is not (a README, optimizer
-states, the same weights in another format, the chat template) must not, or answers would be computed again for nothing.
+Stored answers are found by this hash. It must cover every file that is read, and no other (a README, optimizer states,
+the same weights in another format, the chat template), or answers would be computed again for nothing.
 """
 
 import hashlib
@@ -21,23 +21,29 @@ from transformers.tokenization_utils_base import (
 
 from tiltmeter.models.checkpoint import CONFIG, Checkpoint
 
-# What `from_pretrained` reads of every tokenizer, besides the vocabulary files that its class names.
+# The files that `from_pretrained` reads for every tokenizer, besides the vocabulary files that its class names.
 _TOKENIZER_FILES = (ADDED_TOKENS_FILE, SPECIAL_TOKENS_MAP_FILE, TOKENIZER_CONFIG_FILE, FULL_TOKENIZER_FILE)
 # Vocabularies that `from_pretrained` looks for where there is no tokenizer.json, and tokenizer.json of other versions.
 _TOKENIZER_PATTERNS = ("tekken.json", "tokenizer.model*", "tiktoken.model", "tokenizer.*.json")
 
 
 def loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_code: bool) -> list[Path]:
-    """The files with the weights, the config, the tokenizer and, if it is trusted, the code of a model."""
+    """The files with a model's weights, config, tokenizer and, if it is trusted, code."""
     if checkpoint.gguf:
         return checkpoint.weight_files
     folder = checkpoint.folder
     found = [*checkpoint.weight_files, *checkpoint.weight_index, *_config_files(folder)]
-    names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
-    found += [folder / name for name in names if isinstance(name, str)]
-    found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]
+    found += tokenizer_files(folder, tokenizer)
     if trust_remote_code:
         found += _code_files(folder)
+    return sorted({file for file in found if file.is_file()})
+
+
+def tokenizer_files(folder: Path, tokenizer: Any) -> list[Path]:
+    """The files of a folder that a tokenizer is loaded from."""
+    names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
+    found = [folder / name for name in names if isinstance(name, str)]
+    found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]
     return sorted({file for file in found if file.is_file()})
 
 
@@ -56,7 +62,7 @@ def _config_files(folder: Path) -> list[Path]:
 
 
 def _code_files(folder: Path) -> list[Path]:
-    """The modules that config and tokenizer config name, and what those import of the same folder."""
+    """The modules that config and tokenizer config name, and the modules of the same folder that those import."""
     found: list[Path] = []
     for file in (folder / CONFIG, folder / TOKENIZER_CONFIG_FILE):
         for reference in _references((_read(file).get("auto_map") or {}).values()):
@@ -71,7 +77,7 @@ def _code_files(folder: Path) -> list[Path]:
 def _references(values: Iterable[Any]) -> Iterable[str]:
     """The entries of an `auto_map`; that of a tokenizer is a list for slow and fast ones."""
     for value in values:
-        yield from (one for one in (value if isinstance(value, list | tuple) else [value]) if one)
+        yield from (entry for entry in (value if isinstance(value, list | tuple) else [value]) if entry)
 
 
 def _of_another_repository(repository: str, module: str) -> Path | None:

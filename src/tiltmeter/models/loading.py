@@ -1,9 +1,11 @@
-"""From a model's name to something that answers questions."""
+"""Models in files: opened by name, loaded when their first question comes."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext, redirect_stderr, suppress
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,33 +20,106 @@ from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.devices import answer_on_devices
 from tiltmeter.engine.execute import Report
 from tiltmeter.engine.speedups import check_names
-from tiltmeter.errors import ModelError
-from tiltmeter.models.checkpoint import Checkpoint, find_checkpoint
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.adapters import Adapter, find_model, merge
+from tiltmeter.models.checkpoint import Checkpoint
+from tiltmeter.models.facts import skeleton
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
-from tiltmeter.models.loaded_files import digest, loaded_files
+from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
+from tiltmeter.models.placement import (
+    Split,
+    describe_split,
+    find_device,
+    find_dtype,
+    fits,
+    memory_to_use,
+    read_split,
+)
+from tiltmeter.models.quantizing import (
+    BYTES_PER_WEIGHT,
+    Quantization,
+    check_quantization,
+    describe_quantization,
+    quantization_config,
+    saved_quantization,
+)
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.questions import Answer, Kind, Question
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointModel(LocalModel):
-    """A model in files. Its weights are loaded when the first unanswered question comes, not before."""
+    """A model in files. Its weights are loaded when the first question without a stored answer comes."""
 
     checkpoint: Checkpoint
+    adapter: Adapter | None = None
+    quantize: Quantization | None = None
+    split: Split = field(default_factory=Split)
     devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
+    # The number of modules on each device, once the model has been split.
+    _split_over: dict[str, int] = field(default_factory=dict, repr=False)
+    _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
     @cached_property
     def weights(self) -> str:
-        """SHA-256 of the files that are loaded: weights, config, tokenizer and, if it is trusted, code."""
-        return digest(loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code))
+        """SHA-256 of all that is loaded: the files with weights, config, tokenizer, trusted code, and the adapter's.
+
+        A quantised model, and one with an adapter, also depends on the libraries that make it.
+        """
+        base = digest(loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code))
+        parts = [base]
+        if self.adapter is not None:
+            tokenizer = tokenizer_files(self.adapter.folder, self.tokenizer)
+            parts += [digest(self.adapter.files), digest(tokenizer), f"peft {version('peft')}"]
+        if self.quantize is not None:
+            parts += describe_quantization(self.quantize).values()
+        return base if len(parts) == 1 else hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """The size of the files with the weights, in bytes."""
+        files = [*self.checkpoint.weight_files, *(self.adapter.files if self.adapter else ())]
+        return sum(file.stat().st_size for file in files)
+
+    @cached_property
+    def skeleton(self) -> nn.Module:
+        """The model without its weights."""
+        return skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
+
+    @property
+    def used_devices(self) -> list[torch.device]:
+        """The devices that it answers on."""
+        if self.devices:
+            return [torch.device(name) for name in self.devices]
+        places = [name for name in self._split_over if name.startswith("cuda")]
+        return [torch.device(name) for name in places] or [self.device]
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
-        return {"revision": self.checkpoint.revision, **super().describe()}
+        found: dict[str, Any] = {"revision": self.checkpoint.revision, **super().describe()}
+        if self.adapter is not None:
+            found["base"] = self.checkpoint.name
+            found["adapter"] = {
+                "name": self.adapter.name,
+                "revision": self.adapter.revision,
+                "type": self.adapter.config.get("peft_type"),
+                "files": digest(self.adapter.files),
+            }
+        if quantized := self._quantized():
+            found["quantized"] = quantized
+        if self._split_over:
+            found["split"] = self._split_over
+        return found
 
-    def answer(
+    def _quantized(self) -> dict[str, str] | None:
+        if self.quantize is not None:
+            return describe_quantization(self.quantize)
+        saved = "gguf" if self.checkpoint.gguf else saved_quantization(self.config)
+        return {"saved as": saved} if saved else None
+
+    def _answer(
         self,
         questions: Sequence[Question],
         *,
@@ -53,9 +128,8 @@ class CheckpointModel(LocalModel):
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest; on several devices at once, if there are several."""
         if len(self.devices) < 2:
-            return super().answer(questions, kind=kind, store=store, names=names, report=report)
+            return super()._answer(questions, kind=kind, store=store, names=names, report=report)
         return answer_on_devices(
             questions,
             kind=kind,
@@ -68,9 +142,9 @@ class CheckpointModel(LocalModel):
         )
 
     def loads(self, kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
-        """What loads this model on each of several devices, in a process of its own."""
-        on_processor = sum(device == "cpu" for device in devices)
-        threads = max(1, torch.get_num_threads() // on_processor) if on_processor else None
+        """For each device, the function with which a worker process loads this model on it."""
+        on_cpu = sum(device == "cpu" for device in devices)
+        threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
         return [
             partial(
                 load_answerer,
@@ -80,27 +154,83 @@ class CheckpointModel(LocalModel):
                 device=device,
                 dtype=str(self.dtype).removeprefix("torch."),
                 trust_remote_code=self.trust_remote_code,
+                quantize=self.quantize,
                 without=self.without,
             )
             for device in devices
         ]
 
+    def close(self) -> None:
+        """Free the memory of the weights, and remove those that were written to disk."""
+        super().close()
+        self._folders.close()
+
     @quiet_transformers()
     def _module(self, kind: Kind) -> nn.Module:
+        divided = self.split.always or not (self.devices or fits(self._bytes_in_memory(), self.device))
+        if not divided and self.quantize is None:
+            ready: nn.Module = self._merged(kind).to(self.device).eval()
+            return ready
+        arguments: dict[str, Any] = {"device_map": {"": self.device}}
+        if divided:
+            arguments = {
+                "device_map": "auto",
+                "max_memory": memory_to_use(self.split, self.device),
+                "offload_folder": self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-")),
+            }
+        if self.quantize is not None:
+            arguments["quantization_config"] = quantization_config(self.quantize, self.dtype)
+        with self._merged_files(kind) as files:
+            model: nn.Module = self._loaded_from(kind, files, arguments).eval()
+        if divided:
+            self._split_over.update(describe_split(getattr(model, "hf_device_map", {"": self.device.type})))
+        return model
+
+    def _bytes_in_memory(self) -> float:
+        """About how much memory the weights need."""
+        if saved_quantization(self.config) and not self.checkpoint.gguf:
+            return self.size
+        each = BYTES_PER_WEIGHT[self.quantize] if self.quantize else self.dtype.itemsize
+        return each * sum(parameter.numel() for parameter in self.skeleton.parameters())
+
+    def _merged(self, kind: Kind) -> nn.Module:
+        """The model in main memory, with its adapter merged."""
+        model = self._loaded_from(kind, _files_of(self.checkpoint), {})
+        return merge(model, self.adapter, self.checkpoint.name) if self.adapter else model
+
+    @contextmanager
+    def _merged_files(self, kind: Kind) -> Iterator[dict[str, str]]:
+        """The files to load; with an adapter, temporary ones of the merged model."""
+        if self.adapter is None:
+            yield _files_of(self.checkpoint)
+            return
+        merged: Any = self._merged(kind)
+        # Of a GGUF file, whose weights are no longer quantised.
+        merged.hf_quantizer = None
+        if hasattr(merged.config, "quantization_config"):
+            del merged.config.quantization_config
+        folder = self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-"))
+        merged.save_pretrained(folder)
+        yield {"pretrained_model_name_or_path": folder}
+
+    def _loaded_from(self, kind: Kind, files: Mapping[str, str], arguments: Mapping[str, Any]) -> Any:
+        """The model by transformers' `from_pretrained`, with errors as sentences."""
         try:
-            # The bar that comes with reading GGUF files cannot be turned off, and would tear our own.
-            with redirect_stderr(StringIO()) if self.checkpoint.gguf else nullcontext():
+            # The progress bar of GGUF files cannot be turned off.
+            with redirect_stderr(StringIO()) if "gguf_file" in files else nullcontext():
                 model, info = AUTO_CLASSES[kind].from_pretrained(
-                    str(self.checkpoint.folder),
                     config=self.config,
                     dtype=self.dtype,
                     trust_remote_code=self.trust_remote_code,
                     output_loading_info=True,
-                    **_gguf_argument(self.checkpoint),
+                    **files,
+                    **arguments,
                 )
-        except Exception as error:  # whatever transformers and the files come up with
+        except Exception as error:  # of transformers, or of code that comes with the model
+            how = " and split over devices" if "max_memory" in arguments else ""
+            how += f" in {self.quantize}" if "quantization_config" in arguments else ""
             raise ModelError(
-                f"The weights of {self.name} could not be loaded as {kind}: {_first_line(error)}"
+                f"The weights of {self.name} could not be loaded as {kind}{how}: {_first_line(error)}"
             ) from error
         missing = sorted(info["missing_keys"])
         if missing:
@@ -109,8 +239,7 @@ class CheckpointModel(LocalModel):
                 f"first, so its answers would be random. Models of its type can be used as "
                 f"{' or '.join(possible_kinds(self.config)) or 'none of the kinds'}; choose with --kind."
             )
-        ready: nn.Module = model.to(self.device).eval()
-        return ready
+        return model
 
 
 @quiet_transformers()
@@ -125,43 +254,44 @@ def open_model(
     trust_remote_code: bool = False,
     cache: Path | None = None,
     tokenizer: str | None = None,
+    quantize: str | None = None,
+    split: bool = False,
+    max_memory: Mapping[str, str] | None = None,
     without: Collection[str] = (),
 ) -> CheckpointModel:
-    """The model called `name`: a folder, a .gguf file, a hub id (`id@revision`), or `embedded`.
+    """The model of a name: a folder, a .gguf file, a hub id (`id@revision`), `embedded`, an adapter, or BASE+ADAPTER.
 
-    The options are those of `ModelOptions`. `cache` is where the config and tokenizer of a GGUF file are kept, since
-    taking them out of it takes seconds. `tokenizer` is a folder or hub id, if not the model's own.
-    `without` names speed-ups to leave out (`tiltmeter.engine.speedups.NAMES`).
+    The options are those of `ModelOptions`. `cache` is a folder for the config and tokenizer of a GGUF file, which take
+    seconds to extract. `without` names speed-ups to leave out (`tiltmeter.engine.speedups.NAMES`).
     """
-    checkpoint = find_checkpoint(name, trust_remote_code=trust_remote_code)
+    if devices and (split or max_memory):
+        raise UsageError("--devices puts a whole copy on each device, --split divides one; choose one of them.")
+    checkpoint, adapter = find_model(name, trust_remote_code=trust_remote_code)
     text_files = _text_files(checkpoint, cache)
     try:
         config = AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **text_files)
     except Exception as error:
         hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
         raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
-    told = kind or tell_kind(checkpoint, config)
-    if told not in possible_kinds(config):
+    chosen = kind or tell_kind(checkpoint, config)
+    if chosen not in possible_kinds(config):
         raise ModelError(
-            f"{name} ({config.model_type}) cannot be used as {told}; it can be used as "
+            f"{name} ({config.model_type}) cannot be used as {chosen}; it can be used as "
             f"{' or '.join(possible_kinds(config)) or 'none of the kinds'}."
         )
-    where = _device(devices[0] if devices else device)
-    loaded = _tokenizer(checkpoint, trust_remote_code, text_files if tokenizer is None else _other(tokenizer))
-    if tokenizer is not None and len(loaded) > config.get_text_config().vocab_size:
-        raise ModelError(
-            f"The tokenizer {tokenizer} has {len(loaded):,} tokens, and {name} knows only "
-            f"{config.get_text_config().vocab_size:,}; it is not a tokenizer for this model."
-        )
+    where = find_device(devices[0] if devices else device)
     return CheckpointModel(
         name=name,
         checkpoint=checkpoint,
+        adapter=adapter,
+        quantize=check_quantization(quantize, checkpoint, config, where),
+        split=read_split(split, max_memory),
         config=config,
-        tokenizer=loaded,
-        kind=told,
-        has_next_sentence_head=told == "masked" and has_next_sentence_head(checkpoint, config),
+        tokenizer=_find_tokenizer(name, config, text_files, tokenizer, adapter, trust_remote_code),
+        kind=chosen,
+        has_next_sentence_head=chosen == "masked" and has_next_sentence_head(checkpoint, config),
         device=where,
-        dtype=_dtype(dtype, where, config),
+        dtype=find_dtype(dtype, where, config),
         batch_tokens=batch_tokens,
         devices=tuple(devices),
         trust_remote_code=trust_remote_code,
@@ -170,24 +300,45 @@ def open_model(
 
 
 def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
-    """The model called `name`, loaded to answer as `kind`; the options are those of `open_model`.
+    """Load a model to answer questions of a kind, in a worker process; the options are those of `open_model`.
 
-    What a worker process is started with. `threads` keeps several workers on CPUs from competing for cores.
+    `threads` limits the threads of several workers on one CPU.
     """
     if threads is not None:
         torch.set_num_threads(threads)
     return open_model(name, **options).answerer(kind)
 
 
-def _tokenizer(checkpoint: Checkpoint, trust_remote_code: bool, text_files: dict[str, str]) -> Any:
+def _find_tokenizer(
+    name: str, config: Any, own: dict[str, str], given: str | None, adapter: Adapter | None, trust_remote_code: bool
+) -> Any:
+    """The tokenizer that was asked for, or that was saved with the adapter, or the model's own."""
+    if given is not None:
+        loaded = _tokenizer(name, trust_remote_code, _given_tokenizer(given))
+        which = f"The tokenizer {given}"
+    elif adapter is not None and adapter.has_tokenizer:
+        loaded = _tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(adapter.folder)})
+        which = f"The tokenizer of the adapter {adapter.name}"
+    else:
+        return _tokenizer(name, trust_remote_code, own)
+    known = config.get_text_config().vocab_size
+    if len(loaded) > known:
+        raise ModelError(
+            f"{which} has {len(loaded):,} tokens, and {name} knows only {known:,}; it is not a tokenizer for this "
+            "model."
+        )
+    return loaded
+
+
+def _tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     try:
-        return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **text_files)
+        return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
-        raise ModelError(f"The tokenizer of {checkpoint.name} cannot be loaded: {_first_line(error)}") from error
+        raise ModelError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
 
 
-def _other(tokenizer: str) -> dict[str, str]:
-    """A tokenizer that is not the model's own; `id@revision` as for models."""
+def _given_tokenizer(tokenizer: str) -> dict[str, str]:
+    """The arguments that load a tokenizer from a folder or hub id (`id@revision`)."""
     name, at, revision = tokenizer.rpartition("@")
     if not at or Path(tokenizer).exists():
         return {"pretrained_model_name_or_path": tokenizer}
@@ -195,54 +346,29 @@ def _other(tokenizer: str) -> dict[str, str]:
 
 
 def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
-    """Where config and tokenizer are read from. Those inside a GGUF file are taken out once, and kept in `cache`."""
-    inside = {"pretrained_model_name_or_path": str(checkpoint.folder), **_gguf_argument(checkpoint)}
+    """The arguments that load config and tokenizer. Those of a GGUF file are extracted once, into `cache`."""
+    inside = _files_of(checkpoint)
     if not checkpoint.gguf or cache is None:
         return inside
-    kept = cache / "gguf" / digest(checkpoint.weight_files)
-    if not kept.is_dir():
-        with TemporaryDirectory(dir=_made(kept.parent)) as part, redirect_stderr(StringIO()):
+    extracted = cache / "gguf" / digest(checkpoint.weight_files)
+    if not extracted.is_dir():
+        extracted.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=extracted.parent) as part, redirect_stderr(StringIO()):
             try:
                 AutoConfig.from_pretrained(**inside).save_pretrained(part)
                 AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
             except Exception:
-                return inside  # to be told by who reads it next
-            with suppress(OSError):  # another run may have just put it there
-                Path(part).rename(kept)
+                return inside  # reading it again gives the error
+            with suppress(OSError):  # another run may have extracted it meanwhile
+                Path(part).rename(extracted)
                 Path(part).mkdir()  # for the temporary folder to remove
-    return {"pretrained_model_name_or_path": str(kept)}
+    return {"pretrained_model_name_or_path": str(extracted)}
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _gguf_argument(checkpoint: Checkpoint) -> dict[str, str]:
-    return {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {}
-
-
-def _device(device: str) -> torch.device:
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        found = torch.device(device)
-        torch.empty(0, device=found)
-    except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"The device {device!r} cannot be used here: {_first_line(error)}") from error
-    return found
-
-
-def _dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
-    """Float32, unless asked otherwise, or unless a model stored in half precision meets a GPU."""
-    if dtype == "auto":
-        stored = getattr(config, "dtype", None)
-        half = stored in (torch.float16, torch.bfloat16)
-        return stored if half and device.type == "cuda" else torch.float32  # type: ignore[return-value]
-    found = getattr(torch, dtype, None)
-    if found not in (torch.float32, torch.float16, torch.bfloat16):
-        raise ModelError(f"The dtype {dtype!r} is not known; choose auto, float32, float16 or bfloat16.")
-    return found  # type: ignore[no-any-return]
+def _files_of(checkpoint: Checkpoint) -> dict[str, str]:
+    """The arguments that load a checkpoint."""
+    files = {"pretrained_model_name_or_path": str(checkpoint.folder)}
+    return {**files, "gguf_file": checkpoint.gguf} if checkpoint.gguf else files
 
 
 def _first_line(error: BaseException) -> str:

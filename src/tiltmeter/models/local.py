@@ -1,8 +1,9 @@
-"""Models that transformers runs on this machine: what those in files and those in memory have in common."""
+"""Models that transformers runs on this machine: the base class of those in files and those in memory."""
 
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -21,8 +22,10 @@ from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
+from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.usage import Usage
 from tiltmeter.questions import Answer, Kind, Question
 
 ANSWERERS: dict[Kind, type[Answerer]] = {
@@ -51,11 +54,17 @@ class LocalModel(ABC):
     batch_tokens: int | None = None
     without: frozenset[str] = frozenset()
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
+    _usage: Usage = field(default_factory=Usage, repr=False)
 
     @property
     @abstractmethod
     def weights(self) -> str:
-        """A hash of the weights, and of whatever else decides what the model answers."""
+        """A hash of the weights and of everything else that the model's answers depend on."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The size of the weights in bytes: of the files, or in memory."""
 
     @abstractmethod
     def _module(self, kind: Kind) -> nn.Module:
@@ -63,30 +72,37 @@ class LocalModel(ABC):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question it can be asked; the first is its kind of language model."""
+        """The kinds of question that it answers; the first is its kind of language model."""
         return (self.kind, "next-sentence") if self.has_next_sentence_head else (self.kind,)
 
     @cached_property
     def text(self) -> TokenizerText:
-        """Its text side."""
+        """Its tokenizer and special tokens."""
         return TokenizerText(self.tokenizer, self.config, self.kind, next_sentence=self.has_next_sentence_head)
+
+    @property
+    def used_devices(self) -> list[torch.device]:
+        """The devices that it answers on."""
+        return [self.device]
+
+    @cached_property
+    def skeleton(self) -> nn.Module:
+        """The model without its weights."""
+        return skeleton(self.config, self.kind)
 
     @cached_property
     def max_length(self) -> int | None:
-        """The longest input it can read, in tokens; None where there is no limit."""
+        """The longest input, in tokens; None if there is no limit."""
         named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
         limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
-        if not limits:
-            return None
-        with torch.device("meta"):
-            backbone = transformers.AutoModel.from_config(self.config)  # type: ignore[no-untyped-call]
-        return max(limits) - first_position(backbone)
+        return max(limits) - first_position(self.skeleton) if limits else None
 
     def fingerprint(self, kind: Kind) -> str:
-        """SHA-256 of everything that an answer of this model depends on.
+        """SHA-256 of everything that the model's answers depend on.
 
-        Of libraries the major and minor version count: patches do not change numbers, and the manifest has the exact
-        ones. Speed-ups change numbers by rounding alone, but whoever leaves one out wants them computed without it.
+        Of torch and transformers the major and minor version: patch releases do not change numbers, and the manifest
+        has the exact versions. Speed-ups change numbers only by rounding, but answers asked for without one are
+        computed without it.
         """
         without = "plain" if self.without >= ALL else ",".join(sorted(self.without))
         versions = [f"{library.__name__} {_major_minor(library.__version__)}" for library in _LIBRARIES]
@@ -95,17 +111,23 @@ class LocalModel(ABC):
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
+        facts: dict[str, Any] = {"type": self.config.model_type}
+        with suppress(Exception):  # code that comes with a model may not be able to make it without weights
+            facts = model_facts(self.config, self.skeleton)
         return {
-            "type": self.config.model_type,
+            **facts,
+            "bytes": self.size,
             "kind": self.kind,
             "next_sentence_head": self.has_next_sentence_head,
+            "chat_template": self.text.has_chat_template,
             "weights": self.weights,
             "device": str(self.device),
             "dtype": str(self.dtype).removeprefix("torch."),
+            "compute": self._usage.describe(self.used_devices),
         }
 
     def answerer(self, kind: Kind) -> Answerer:
-        """The model, ready to answer batches. One kind is held at a time: another head means loading weights again."""
+        """The loaded model. Only one kind is kept in memory: for another head the weights are loaded again."""
         if kind not in self._loaded:
             self._loaded.clear()
             self._loaded[kind] = ANSWERERS[kind](self._module(kind), self.device, self.without)
@@ -121,7 +143,19 @@ class LocalModel(ABC):
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest. The weights are loaded if one of them is not stored yet."""
+        """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
+        with self._usage.measuring(self.used_devices):
+            return self._answer(questions, kind=kind, store=store, names=names, report=report)
+
+    def _answer(
+        self,
+        questions: Sequence[Question],
+        *,
+        kind: Kind,
+        store: AnswerStore,
+        names: Mapping[bytes, str],
+        report: Report,
+    ) -> Mapping[bytes, Answer]:
         return answer_all(
             questions,
             kind=kind,
@@ -134,7 +168,7 @@ class LocalModel(ABC):
         )
 
     def close(self) -> None:
-        """Let go of the weights."""
+        """Free the memory of the weights."""
         self._loaded.clear()
 
 

@@ -1,4 +1,4 @@
-"""Whatever a run is given for a model, as a `Model`."""
+"""From what a run is given for a model (a name, a path, a loaded model, an object) to a `Model`."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -13,16 +13,16 @@ from tiltmeter.errors import UsageError
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.registry import plugins
 
-# A name or path; a loaded transformers model with its tokenizer; or any object of the protocols.
+# A name or path, a loaded transformers model with its tokenizer, or an object that implements one of the protocols.
 Given = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
 Opened = Model | ChatModel
 
-# What a module of this folder calls the function that makes a model of what stands after `scheme:`.
+# The function of a module of this folder that opens names of its scheme; it takes the part after `scheme:`.
 _OPENER = "open_scheme"
 
 
 def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | Opened]:
-    """One model or several, as a list of names, which are to be opened in their turn, and of models.
+    """One model or several as a list: names, which the run opens one after the other, and models.
 
     >>> listed("bert-base-cased", ModelOptions())
     ['bert-base-cased']
@@ -31,15 +31,28 @@ def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | 
         given = [given]  # type: ignore[list-item]
     if not isinstance(given, Iterable):
         raise _unknown(given)
-    return [os.fspath(one) if isinstance(one, str | os.PathLike) else open_given(one, options) for one in given]
+    return [os.fspath(model) if isinstance(model, str | os.PathLike) else open_given(model, options) for model in given]
 
 
 def open_given(given: Given, options: ModelOptions) -> Opened:
-    """The model: opened by its name, made of a loaded one, or as it is.
+    """Open a model by its name, wrap a loaded one, or return an object that is one; inside its chat template if asked.
 
-    A name such as `openai:gpt-x` is for the plug-in (or module of this folder) of that scheme; any other is a folder, a
-    .gguf file, a hub id or `embedded`.
+    A name with a scheme, such as `openai:gpt-x`, is opened by the plug-in or the module of this folder of that name;
+    `open_model` describes all others.
     """
+    model = _open(given, options)
+    if not options.chat_template:
+        return model
+    if isinstance(model, ChatModel):
+        raise UsageError(
+            f"{model.name} is a chat model, which is asked inside its template anyway; drop --chat-template."
+        )
+    from tiltmeter.models.templated import TemplatedModel
+
+    return TemplatedModel(model)
+
+
+def _open(given: Given, options: ModelOptions) -> Opened:
     if isinstance(given, str | os.PathLike):
         name = os.fspath(given)
         opener = _opener_of(name)
@@ -57,6 +70,9 @@ def open_given(given: Given, options: ModelOptions) -> Opened:
             trust_remote_code=options.trust_remote_code,
             cache=options.cache,
             tokenizer=options.tokenizer,
+            quantize=options.quantize,
+            split=options.split,
+            max_memory=options.max_memory,
             without=left_out(plain=options.plain),
         )
     if _is_loaded(given):
@@ -77,7 +93,7 @@ def open_given(given: Given, options: ModelOptions) -> Opened:
 
 @contextmanager
 def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
-    """The model for the length of a context. If transformers runs it, transformers writes no messages meanwhile."""
+    """The model, closed when the context ends. A local one keeps transformers from writing messages meanwhile."""
     with ExitStack() as stack:
         if isinstance(given, str) and _opener_of(given) is None:
             from tiltmeter.models.quiet import quiet_transformers
@@ -97,7 +113,7 @@ def _is_loaded(given: object) -> bool:
 
 
 def _opener_of(name: str) -> Callable[[str, ModelOptions], Opened] | None:
-    """What opens names of this one's scheme, if it has one."""
+    """The function that opens names with this name's scheme, if it has one."""
     scheme, colon, _ = name.partition(":")
     return _opener(scheme) if colon and not Path(name).exists() else None
 

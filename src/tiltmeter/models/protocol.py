@@ -1,4 +1,4 @@
-"""What runs know of a model, whoever answers: transformers on this machine, an endpoint, somebody else's code."""
+"""The interface between runs and models: transformers on this machine, an endpoint, or a plug-in."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,29 +9,32 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Report
 from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, Sampling, Text
 
+# Added to the name of a protocol whose texts stand inside the model's chat template.
+CHAT_TEMPLATE = "chat-template"
+
 
 @runtime_checkable
 class Model(Protocol):
-    """Whatever answers questions."""
+    """A model that answers questions."""
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """Its name in results."""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question it can be asked. The first is its kind of language model: how items are put to it."""
+        """The kinds of question that it answers. The first is its kind of language model, which benchmarks go by."""
 
     @property
     def text(self) -> Text:
-        """Its text side: the tokenizer and special tokens that questions are built with."""
+        """The tokenizer and special tokens that questions are built from."""
 
     @property
     def max_length(self) -> int | None:
-        """The longest input it can read, in tokens; None where there is no limit."""
+        """The longest input, in tokens; None if there is no limit."""
 
     def fingerprint(self, kind: Kind) -> str:
-        """Names everything that its answers to questions of this kind depend on; stored answers are found by it."""
+        """The key of stored answers: a hash of everything that its answers to questions of this kind depend on."""
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints: JSON values."""
@@ -45,13 +48,13 @@ class Model(Protocol):
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest, read from the store and put there as they come.
+        """The answers to all questions, by digest; read from the store, and stored as they are computed.
 
-        `names` gives the item of a question, for errors; `report` is told of the progress.
+        `names` has the item of each question, for errors; `report` is called with the progress.
         """
 
     def close(self) -> None:
-        """Let go of memory and connections; the run has no more questions."""
+        """Free memory and connections; the run has no more questions."""
 
 
 @runtime_checkable
@@ -80,14 +83,17 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How models that are named are opened: those that transformers runs on this machine, and those behind a server.
+    """Options for models that are opened by name.
 
-    `devices` names several devices to work side by side. `batch_tokens` is how many tokens are sent at once, if not
-    what the model's size suggests. `cache` is a folder for files taken out of GGUF files. `plain` turns all speed-ups
-    off (`tiltmeter.engine.speedups`): the same numbers up to rounding, slower.
+    `devices` names several devices to work in parallel. `batch_tokens` is the number of tokens in a batch; by default
+    it follows from the model's size. `cache` is a folder for files extracted from GGUF files. `plain` turns all
+    speed-ups off (`tiltmeter.engine.speedups`): slower, with the same numbers up to rounding. `quantize` is `8bit` or
+    `4bit`. `split` divides a model over all GPUs, main memory and disk, which is also done if it does not fit on one
+    device; `max_memory` limits what it takes of each, as in `{"0": "10GiB", "cpu": "4GiB"}`.
 
-    `tokenizer` names another tokenizer than the model's own. `concurrency` (requests at a time), `per_minute` (requests
-    a minute at most) and `timeout` (seconds) are for models behind a server.
+    `tokenizer` names another tokenizer than the model's own. `chat_template` puts every text into the model's chat
+    template. `concurrency` (requests at a time), `per_minute` (most requests a minute) and `timeout` (seconds) are for
+    models behind a server.
     """
 
     kind: Kind | None = None
@@ -99,6 +105,10 @@ class ModelOptions:
     cache: Path | None = None
     plain: bool = False
     tokenizer: str | None = None
+    quantize: str | None = None
+    split: bool = False
+    max_memory: Mapping[str, str] | None = None
+    chat_template: bool = False
     concurrency: int = 16
     per_minute: int | None = None
     timeout: float = 300.0

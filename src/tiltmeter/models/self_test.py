@@ -34,23 +34,23 @@ PROBES = (
     "Pociąg spóźnił się dziś rano, więc czekaliśmy na stacji.",
 )
 ENGLISH = 8
-# Of the probes, how many must be more probable than their own words in another order: all English ones, or so many of
-# all. By chance a server passes in 1.5% of cases.
+# The number of probes that must be more probable than their own words in another order, unless all English ones are. A
+# server with random values passes in 1.5% of cases.
 _REAL_OF_ALL = 13
-# How far a value may move between two requests: beyond it results would not repeat, below it is reported as noise.
+# The largest change of a value between two requests; smaller ones are reported as noise.
 MOST_NOISE = 0.05
 _TWICE = 4
 
 
 class Tested(NamedTuple):
-    """The values of the probes, one after the other, and the most that one moved when asked again."""
+    """The values of all probes, concatenated, and their largest change when asked again."""
 
     probes: list[float]
     noise: float
 
 
 def self_test(model: "EndpointModel") -> Tested:
-    """Ask the probes and check the server with them; a ModelError says what is wrong with it."""
+    """Ask the probes and check the replies; a ModelError says what is wrong with the server."""
     texts = [_ids(model, sentence) for sentence in PROBES]
     first = _first_reply(model, texts[0])
     values = _values(model, texts)
@@ -63,7 +63,7 @@ def self_test(model: "EndpointModel") -> Tested:
 
 
 def _first_reply(model: "EndpointModel", text: Ids) -> list["Entry"]:
-    """One text. A server that refuses the request is asked in the dialect's next-best way."""
+    """The reply to one text, after a refusal by the dialect's next-best request."""
     while True:
         try:
             return _entries(model, [text])[0]
@@ -73,7 +73,7 @@ def _first_reply(model: "EndpointModel", text: Ids) -> list["Entry"]:
 
 
 def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence["Entry"]) -> None:
-    """Another last token changes the last value alone; another first word changes those after it."""
+    """Check that the last token affects only the last value, and the first word the values after it."""
     other = next(token for token in _ids(model, PROBES[1])[1:] if token != text[-1])
     before, changed = _log_probs(entries), _log_probs(_entries(model, [(*text[:-1], other)])[0])
     moved = [abs(one - two) > MOST_NOISE for one, two in zip(before, changed, strict=True)]
@@ -98,7 +98,7 @@ def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence["Entry
 
 
 def _noise(model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str) -> float:
-    """The most that the earlier values move in these texts, which begin alike; too much is refused."""
+    """The largest change of earlier values in texts with the same beginning; refused if it is too large."""
     moved = max(
         abs(one - two)
         for asked, before in zip(_values(model, texts), earlier, strict=True)
@@ -114,7 +114,7 @@ def _noise(model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Seque
 
 
 def _check_sense(model: "EndpointModel", values: Sequence[Sequence[float]]) -> None:
-    """Sentences are more probable than their own words in another order."""
+    """Check that sentences are more probable than their own words in another order."""
     shuffled = _values(model, [_ids(model, _shuffled(sentence)) for sentence in PROBES])
     real = [sum(text) / len(text) > sum(mixed) / len(mixed) for text, mixed in zip(values, shuffled, strict=True)]
     if not all(real[:ENGLISH]) and sum(real) < _REAL_OF_ALL:

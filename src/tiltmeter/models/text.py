@@ -1,4 +1,4 @@
-"""The text side of a model: its tokenizer, asked for every special token instead of assuming one."""
+"""A model's tokenizer as benchmarks use it, with the special tokens that it names itself."""
 
 import copy
 import hashlib
@@ -13,12 +13,12 @@ from tiltmeter.questions import Encoded, Kind
 
 # The name of the first sentinel in T5 and all models made after it.
 _SENTINEL = "<extra_id_0>"
-# What the tokenizer tells of a text takes far more memory than the ids that are kept of it.
+# Texts encoded at a time: the tokenizer's own result objects take far more memory than the ids that are kept.
 _TEXTS_AT_ONCE = 1000
 
 
 def tokenizer_digest(tokenizer: Any) -> str:
-    """SHA-256 of a tokenizer: its rules and vocabulary, and its special tokens."""
+    """SHA-256 of a tokenizer's rules, vocabulary and special tokens."""
     if getattr(tokenizer, "is_fast", False):
         library = copy.deepcopy(tokenizer.backend_tokenizer)
         library.no_truncation()
@@ -31,16 +31,16 @@ def tokenizer_digest(tokenizer: Any) -> str:
 
 
 class TokenizerText:
-    """A Hugging Face tokenizer as benchmarks see it (see `tiltmeter.questions.Text`)."""
+    """A Hugging Face tokenizer (see `tiltmeter.questions.Text`)."""
 
     def __init__(self, tokenizer: Any, config: Any, kind: Kind, *, next_sentence: bool = False) -> None:
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self.kind = kind
         self.next_sentence = next_sentence
         self.start: int | None = _first(
             tokenizer.bos_token_id,
             getattr(config, "bos_token_id", None),
-            # Where a model names no token for the beginning, texts were joined by the one for the end in training.
+            # A model without a BOS token was trained on texts joined by its EOS token.
             tokenizer.eos_token_id,
             tokenizer.cls_token_id,
         )
@@ -53,44 +53,49 @@ class TokenizerText:
             getattr(config, "decoder_start_token_id", None), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
-        # Tokenizers over bytes know everything, and some give another special token in that place.
-        named = tokenizer.unk_token_id
-        self.unknown: int | None = None if named in (tokenizer.bos_token_id, tokenizer.eos_token_id) else named
+        # Byte-level tokenizers encode any text; some name another special token as the unknown one.
+        unknown = tokenizer.unk_token_id
+        self.unknown: int | None = None if unknown in (tokenizer.bos_token_id, tokenizer.eos_token_id) else unknown
         self._decoded: dict[tuple[int, ...], str] = {(): ""}
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what splits texts into tokens."""
-        return tokenizer_digest(self._tokenizer)
+        """SHA-256 of the tokenizer."""
+        return tokenizer_digest(self.tokenizer)
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the tokenizer has a chat template, as those of instruct models do."""
+        return bool(getattr(self.tokenizer, "chat_template", None))
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the tokenizer knows which characters a token stands for."""
-        return bool(self._tokenizer.is_fast)
+        """Whether the tokenizer gives the character range of each token."""
+        return bool(self.tokenizer.is_fast)
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
-        """The texts alone, without any special token."""
+        """Tokenize without special tokens."""
         return self._encode(texts, special=False, offsets=offsets)
 
     def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
-        """The texts with the special tokens the model expects around an input."""
+        """Tokenize with the special tokens that the model expects around an input."""
         return self._encode(texts, special=True, offsets=offsets)
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """The number of the word that each token of `encode_whole` belongs to; None for a special token."""
+        """The index of the word that each token of `encode_whole` belongs to; None for a special token."""
         if not texts:
             return []
-        encoded = self._tokenizer(list(texts), return_offsets_mapping=True)
+        encoded = self.tokenizer(list(texts), return_offsets_mapping=True)
         return [
-            words_of(text, encoded.word_ids(number), encoded["offset_mapping"][number])
-            for number, text in enumerate(texts)
+            word_indices(text, encoded.word_ids(index), encoded["offset_mapping"][index])
+            for index, text in enumerate(texts)
         ]
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Two sentences as one input, with token types where the model has them."""
+        """Tokenize sentence pairs as single inputs, with token types if the model has them."""
         if not pairs:
             return []
-        encoded = self._tokenizer(
+        encoded = self.tokenizer(
             [first for first, _ in pairs], [second for _, second in pairs], return_attention_mask=False
         )
         segments = encoded.get("token_type_ids") or [()] * len(pairs)
@@ -100,29 +105,29 @@ class TokenizerText:
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of some tokens."""
+        """The text of a sequence of token ids."""
         key = tuple(ids)
-        if key not in self._decoded:  # the beginnings of words come again and again
-            self._decoded[key] = str(self._tokenizer.decode(list(ids)))
+        if key not in self._decoded:  # the same pieces of words are decoded many times
+            self._decoded[key] = str(self.tokenizer.decode(list(ids)))
         return self._decoded[key]
 
     def _encode(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[Encoded]:
-        # Many texts of a benchmark are the same but for what is asked of them: each is encoded once.
+        # Each distinct text is encoded once: benchmarks ask several questions about the same text.
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return []
         if self.has_offsets:
             found = self._encode_fast(distinct, special=special, offsets=offsets)
         else:
-            encoded = self._tokenizer(distinct, add_special_tokens=special, return_attention_mask=False)
+            encoded = self.tokenizer(distinct, add_special_tokens=special, return_attention_mask=False)
             found = [Encoded(tuple(ids)) for ids in encoded["input_ids"]]
-        place = dict(zip(distinct, found, strict=True))
-        return [place[text] for text in texts]
+        by_text = dict(zip(distinct, found, strict=True))
+        return [by_text[text] for text in texts]
 
     def _encode_fast(self, texts: list[str], *, special: bool, offsets: bool) -> list[Encoded]:
-        """By the library behind the tokenizer: the wrapper around it takes longer than the work itself."""
-        library = self._tokenizer.backend_tokenizer
-        # A checkpoint may have been saved with them on; nothing here is cut or filled up.
+        """Encode with the tokenizers library directly: transformers' wrapper takes longer than the encoding."""
+        library = self.tokenizer.backend_tokenizer
+        # Checkpoints may have been saved with truncation or padding on.
         library.no_truncation()
         library.no_padding()
         encode = library.encode_batch if offsets else library.encode_batch_fast
@@ -133,26 +138,28 @@ class TokenizerText:
         return found
 
 
-def words_of(text: str, told: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> tuple[int | None, ...]:
-    """The words as the tokenizer tells them, or, where to it all is one word, as spaces part them.
+def word_indices(
+    text: str, reported: Sequence[int | None], offsets: Sequence[tuple[int, int]]
+) -> tuple[int | None, ...]:
+    """The word index of each token as the tokenizer reports it, or by whitespace if it reports a single word.
 
-    A tokenizer that turns spaces into a character of its own before it cuts (Gemma's, say) knows no words.
+    Tokenizers that replace spaces before splitting (such as Gemma's) report the whole text as one word.
 
-    >>> words_of("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
+    >>> word_indices("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
     (None, 1, 2, 2, None)
     """
     starts = [match.start() for match in re.finditer(r"\S+", text)]
-    if len(set(told) - {None}) != 1 or len(starts) < 2:
-        return tuple(told)
-    # A token may begin with the space in front of its word: the first other character tells.
+    if len(set(reported) - {None}) != 1 or len(starts) < 2:
+        return tuple(reported)
+    # A token may begin with the space before its word: its first other character decides.
     firsts = [start + len(text[start:]) - len(text[start:].lstrip()) for start, _ in offsets]
     return tuple(
-        None if word is None else bisect_right(starts, first) for word, first in zip(told, firsts, strict=True)
+        None if word is None else bisect_right(starts, first) for word, first in zip(reported, firsts, strict=True)
     )
 
 
 def _first(*tokens: Any) -> int | None:
-    """The first token id there is; configs may hold None, or a list of several."""
+    """The first token id that is not None; of a list of ids, the first."""
     for token in tokens:
         if isinstance(token, list):
             token = token[0] if token else None

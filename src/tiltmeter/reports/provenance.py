@@ -11,6 +11,7 @@ from tiltmeter.measures.records import Record
 from tiltmeter.reports.clean import clip, label, short_names
 from tiltmeter.reports.formatting import count_of
 from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.model_facts import HEADINGS, model_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,15 @@ def facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     rows += [(name, _text(manifest[name])) for name in ("finished", "seconds") if name in manifest]
     return rows
+
+
+def model_table(manifest: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The headings of what is known of the models, and for each model its name and the facts under the headings."""
+    entries = {str(entry.get("name", "")): entry for entry in manifest.get("models", ())}
+    names = short_names(entries)
+    facts_of = [(label(names[name]), model_facts(entry)) for name, entry in entries.items()]
+    used = [heading for heading in HEADINGS if any(heading in facts for _, facts in facts_of)]
+    return used, [(name, [facts.get(heading, "") for heading in used]) for name, facts in facts_of]
 
 
 def notes(manifest: Mapping[str, Any]) -> list[str]:

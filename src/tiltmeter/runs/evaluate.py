@@ -19,7 +19,7 @@ from tiltmeter.engine.execute import Progress
 from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
-from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
@@ -29,6 +29,7 @@ from tiltmeter.runs.chat_run import ask_chat
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
+from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
@@ -67,6 +68,10 @@ def evaluate(
     trust_remote_code: bool = False,
     plain: bool = False,
     tokenizer: str | None = None,
+    quantize: str | None = None,
+    split: bool = False,
+    max_memory: Mapping[str, str] | None = None,
+    chat_template: bool = False,
     concurrency: int = 16,
     per_minute: int | None = None,
     timeout: float = 300.0,
@@ -79,17 +84,20 @@ def evaluate(
 ) -> Result:
     """Measure the bias of models towards stereotypes.
 
-    `models` are folders, .gguf files, hub ids (`id@revision`) or `embedded`; a loaded transformers model with its
-    tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names benchmarks:
-    `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many items of each
-    part and language, the same ones in every language. `perturb` applies a perturbation to every item (pairs:
-    `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `out` is a folder to write
-    the run to.
+    `models` are folders, .gguf files, hub ids (`id@revision`), adapters, `BASE+ADAPTER` or `embedded`; a loaded
+    transformers model with its tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names
+    benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
+    items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
+    (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `out` is a folder to
+    write the run to.
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
     and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
     all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a
-    tokenizer other than the model's own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
+    tokenizer other than the model's own. `quantize` is `8bit` or `4bit`. `split` divides a model over all GPUs, main
+    memory and disk, which is also done if it does not fit on one device; `max_memory`, such as `{"0": "10GiB", "cpu":
+    "4GiB"}`, limits what it takes of each. `chat_template` puts every text into the model's chat template, which is a
+    protocol of its own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
     is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
 
     `chat:my-model@http://localhost:8000/v1` and `chat:FOLDER_OR_ID` are chat models, which choose between options;
@@ -109,6 +117,10 @@ def evaluate(
         cache=cache_dir(),
         plain=plain,
         tokenizer=tokenizer,
+        quantize=quantize,
+        split=split,
+        max_memory=max_memory,
+        chat_template=chat_template,
         concurrency=concurrency,
         per_minute=per_minute,
         timeout=timeout,
@@ -137,6 +149,10 @@ def evaluate(
         request["plain"] = True
     if tokenizer is not None:
         request["tokenizer"] = tokenizer
+    if quantize is not None:
+        request["quantize"] = quantize
+    if chat_template:
+        request["chat_template"] = True
     if margins := read_margins(margins):
         request["margins"] = margins
     # The name of a model object does not identify it, so its fingerprint is part of the request.
@@ -153,6 +169,7 @@ def evaluate(
         refuse_other_run(Path(out), request, force=force)
     available = [portion for spec in specs for portion in portions(spec)]
     chosen = [_perturbed(limited(portion, limit), perturb) for portion in available]
+    suffixes = [name for name in (perturb, CHAT_TEMPLATE if chat_template else None) if name]
     runs: list[ModelRun] = []
     with (
         AnswerStore(cache_dir() / "answers.sqlite") as answers,
@@ -177,7 +194,7 @@ def evaluate(
                         )
                     )
                 else:
-                    runs.append(_ask_model(model, chosen, protocol, perturb, answers, watch))
+                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch))
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
     if not scores:
@@ -226,14 +243,14 @@ def _fingerprint(model: Opened, chat: ChatOptions) -> str:
 
 
 def _ask_model(
-    model: Model, chosen: Sequence[Portion], protocol: str, perturb: str | None, answers: AnswerStore, watch: Watch
+    model: Model, chosen: Sequence[Portion], protocol: str, suffixes: Sequence[str], answers: AnswerStore, watch: Watch
 ) -> ModelRun:
     """Ask a language model about all portions."""
     run = ModelRun()
     asked = []
     for portion, benchmark in _in_parts(chosen, model.kinds[0]):
         try:
-            asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, perturb)))
+            asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, suffixes)))
         except CannotAsk as refusal:
             run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
     run.scores += _scores(model, asked, answers, watch)
@@ -256,6 +273,7 @@ def _ask_model(
         for entry in asked
     ]
     run.model = _describe(model, asked)
+    run.notes += model_notes([run.model])
     return run
 
 
@@ -305,10 +323,10 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, perturb: str | None) -> Asked:
+def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str]) -> Asked:
+    """The questions of a portion; `suffixes` are added to the name of the protocol."""
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
-    if perturb is not None:
-        asked.protocol += f"/{perturb}"
+    asked.protocol = "/".join([asked.protocol, *suffixes])
     max_length = model.max_length
     if max_length is None:
         return asked

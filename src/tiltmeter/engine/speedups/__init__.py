@@ -66,7 +66,11 @@ def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
     for speedup in chosen:
         if speedup.changes_rows:
             check.prepare_rows()
-        undo = speedup.apply(answerer, check)
+        try:
+            undo = speedup.apply(answerer, check)
+        except Exception:  # weights on several devices or on disk, layers of an unknown library
+            logger.debug("The speed-up %s does not apply.", speedup.name, exc_info=True)
+            continue
         if undo is None:
             continue
         if check.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):

@@ -1,4 +1,4 @@
-"""The model-index of a model card, which the hub's model pages show."""
+"""The model-index of a model card, which the hub's model pages show, and a paragraph on how it was measured."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,19 +11,30 @@ import tiltmeter
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.exports.chosen import SOURCE, choose, in_words, slug
 from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.reports.formatting import escape_markdown
+from tiltmeter.reports.model_facts import model_facts
 from tiltmeter.runs.result import Result
 
 TASKS = {"masked": "fill-mask", "causal": "text-generation", "seq2seq": "text2text-generation"}
 
 
 def export(result: Result, options: Options) -> str:
-    """The YAML front matter for the head of the model's README.md, with its lines of dashes."""
+    """The YAML front matter for the head of the model's README.md, with its lines of dashes, and a paragraph."""
     chosen = choose(result, options.model)
     # The kind of model is not known for imported predictions.
     task = TASKS.get(str(chosen.entry.get("kind")), "other")
     results = [_result(record, task, result.manifest) for record in chosen.records]
     index = eval_results_to_model_index(chosen.model.rpartition("/")[2] or chosen.model, results)
-    return f"---\n{yaml_dump({'model-index': index})}---\n"
+    return f"---\n{yaml_dump({'model-index': index})}---\n{_paragraph(chosen.entry)}"
+
+
+def _paragraph(entry: Mapping[str, Any]) -> str:
+    """The model, its precision, and the hardware, hours and energy of the run, as Markdown; empty if not known."""
+    facts = model_facts(entry)
+    if not facts:
+        return ""
+    lines = [f"- {heading}: {escape_markdown(text)}" for heading, text in facts.items()]
+    return "\n".join(["\n## Stereotype bias", "", f"Measured by Tiltmeter {tiltmeter.__version__}:", "", *lines, ""])
 
 
 def _result(record: Record, task: str, manifest: Mapping[str, Any]) -> EvalResult:

@@ -1,0 +1,117 @@
+"""Where a model's weights go: onto one device, or split over all GPUs, main memory and disk."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tiltmeter.errors import ModelError, UsageError
+
+# The share of a device's free memory that weights may take; the rest is for activations.
+_SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Whether and how to split a model over devices.
+
+    With `always` it is split even if it fits on one device. `max_memory` is the most memory in bytes to take of each
+    device (GPUs by number, and "cpu"); the rest goes to disk. Without it, that is what is free.
+    """
+
+    always: bool = False
+    max_memory: Mapping[int | str, int] | None = None
+
+
+def find_device(device: str) -> torch.device:
+    """The device of that name; `auto` is a CUDA GPU, or else Apple's GPU (MPS), or else the CPU."""
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"The device {device!r} cannot be used here: {reason}") from error
+    return found
+
+
+def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
+    """The dtype of that name; `auto` is float32, or half precision for a checkpoint stored so on a CUDA GPU."""
+    if dtype == "auto":
+        stored = getattr(config, "dtype", None)
+        half = stored in (torch.float16, torch.bfloat16)
+        return stored if half and device.type == "cuda" else torch.float32  # type: ignore[return-value]
+    found = getattr(torch, dtype, None)
+    if found not in (torch.float32, torch.float16, torch.bfloat16):
+        raise ModelError(f"The dtype {dtype!r} is not known; choose auto, float32, float16 or bfloat16.")
+    return found  # type: ignore[no-any-return]
+
+
+def read_split(always: bool, max_memory: Mapping[str, str] | None) -> Split:
+    """A `Split` from options; `max_memory` has sizes (`10GiB`, or bytes) by GPU number or `cpu`, and forces a split."""
+    if not max_memory:
+        return Split(always)
+    from accelerate.utils import convert_file_size_to_int
+
+    sizes: dict[int | str, int] = {}
+    for name, size in max_memory.items():
+        device = str(name).removeprefix("cuda:")
+        try:
+            if device != "cpu" and not device.isdigit():
+                raise ValueError
+            in_bytes = int(size) if str(size).isdigit() else convert_file_size_to_int(size)
+            sizes[int(device) if device.isdigit() else device] = in_bytes
+        except ValueError:
+            raise UsageError(
+                f"--max-memory {name}={size} is not DEVICE=SIZE with a GPU's number or cpu, as in 0=10GiB,cpu=4GiB."
+            ) from None
+    return Split(True, sizes)
+
+
+def free_memory(device: torch.device) -> int | None:
+    """The free memory of a CUDA GPU, or the memory available to the CPU; None if it is not known."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    if device.type != "cpu":
+        return None
+    try:
+        import psutil  # comes with accelerate
+    except ImportError:
+        return None
+    return int(psutil.virtual_memory().available)
+
+
+def fits(weights: float, device: torch.device) -> bool:
+    """Whether weights of this many bytes fit on a device beside the activations; true if its memory is not known."""
+    free = free_memory(device)
+    return free is None or weights <= free * _SHARE_FOR_WEIGHTS[device.type]
+
+
+def memory_to_use(split: Split, device: torch.device) -> dict[int | str, int]:
+    """The most memory to take of each device, as accelerate takes it: all GPUs (unless on the CPU), and the CPU."""
+    if split.max_memory is not None:
+        return dict(split.max_memory)
+    memory: dict[int | str, int] = {}
+    if device.type == "cuda":
+        for index in range(torch.cuda.device_count()):
+            free = free_memory(torch.device("cuda", index)) or 0
+            memory[index] = int(free * _SHARE_FOR_WEIGHTS["cuda"])
+    memory["cpu"] = int((free_memory(torch.device("cpu")) or 0) * _SHARE_FOR_WEIGHTS["cpu"])
+    return memory
+
+
+def describe_split(device_map: Mapping[str, Any]) -> dict[str, int]:
+    """The number of modules on each device of a device map.
+
+    >>> describe_split({"model.embed_tokens": 0, "model.layers.0": 0, "lm_head": "disk"})
+    {'cuda:0': 2, 'disk': 1}
+    """
+    counts: dict[str, int] = {}
+    for place in device_map.values():
+        name = f"cuda:{place}" if isinstance(place, int) else str(place)
+        counts[name] = counts.get(name, 0) + 1
+    return counts

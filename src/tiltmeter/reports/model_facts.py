@@ -1,0 +1,77 @@
+"""What a manifest says of a model, in words: for reports and model cards."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tiltmeter.reports.clean import clip, label
+from tiltmeter.reports.formatting import four_digits
+
+# The heading of each fact.
+HEADINGS = ("architecture", "parameters", "layers", "vocabulary", "size", "revision", "precision", "compute")
+
+
+def model_facts(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The facts of a model by heading; those that are not known are left out.
+
+    >>> model_facts({"type": "gpt2", "architecture": "GPT2LMHeadModel", "parameters": 124439808, "bytes": 548105171,
+    ...     "dtype": "float32", "compute": {"hardware": ["NVIDIA H200"], "hours": 0.25, "energy_wh": 90.5, "energy":
+    ...     "measured by the driver"}})["compute"]
+    'NVIDIA H200, 0.25 hours, 90.5 Wh (measured by the driver)'
+    """
+    architecture = entry.get("architecture")
+    known = {
+        "architecture": f"{architecture} ({entry.get('type')})" if architecture else None,
+        "parameters": _number(entry.get("parameters")),
+        "layers": _number(entry.get("layers")),
+        "vocabulary": _number(entry.get("vocabulary")),
+        "size": byte_count(entry["bytes"]) if isinstance(entry.get("bytes"), int) else None,
+        "revision": _revision(entry),
+        "precision": _precision(entry),
+        "compute": compute_in_words(entry.get("compute")),
+    }
+    return {heading: clip(str(known[heading])) for heading in HEADINGS if known[heading]}
+
+
+def compute_in_words(compute: Any) -> str:
+    """The hardware, hours and energy of a run; empty if they are not known."""
+    if not isinstance(compute, Mapping) or not compute.get("hardware"):
+        return ""
+    names = [str(name) for name in compute["hardware"]]
+    counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+    energy = compute.get("energy_wh")
+    how = str(compute.get("energy") or "")
+    used = f"{four_digits(energy)} Wh ({how})" if energy is not None else f"energy {how}" if how else ""
+    return ", ".join(filter(None, (*counted, f"{four_digits(compute.get('hours', 0.0))} hours", used)))
+
+
+def byte_count(size: int) -> str:
+    """A size in bytes with a unit.
+
+    >>> byte_count(548105171), byte_count(1999)
+    ('548 MB', '2 kB')
+    """
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if size >= 10**power:
+            return f"{size / 10**power:.3g} {unit}"
+    return f"{size} bytes"
+
+
+def _number(value: Any) -> str | None:
+    return f"{value:,}" if isinstance(value, int) else None
+
+
+def _revision(entry: Mapping[str, Any]) -> str | None:
+    adapter = entry.get("adapter")
+    if not isinstance(adapter, Mapping):
+        return entry.get("revision")
+    names = (entry.get("base"), entry.get("revision"), "+", adapter.get("name"), adapter.get("revision"))
+    return " ".join(label(str(name)) for name in names if name)
+
+
+def _precision(entry: Mapping[str, Any]) -> str | None:
+    quantized = entry.get("quantized")
+    if not isinstance(quantized, Mapping):
+        return entry.get("dtype")
+    if "bits" not in quantized:
+        return f"{entry.get('dtype')}, saved as {quantized.get('saved as')}"
+    return f"{quantized['bits']} bits ({quantized.get('method')}, {quantized.get('by')})"

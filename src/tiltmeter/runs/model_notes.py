@@ -1,0 +1,26 @@
+"""Remarks on the models of a run, in sentences: what a reader of its numbers should know about how they were loaded."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+
+def model_notes(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The remarks on models, from their entries in the manifest.
+
+    >>> model_notes([{"name": "m", "chat_template": True}])[0]
+    'm is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used.'
+    """
+    return [note for entry in entries for note in _notes(entry)]
+
+
+def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
+    name = entry["name"]
+    if entry.get("chat_template") is True:
+        yield (
+            f"{name} is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it "
+            "as it is used."
+        )
+    if bits := (entry.get("quantized") or {}).get("bits"):
+        yield f"{name} was measured with weights quantised to {bits} bits; the original ones give other numbers."
+    if split := entry.get("split"):
+        yield f"{name} was split over {', '.join(split)}."
