@@ -152,3 +152,12 @@ def test_long_messages_are_refused(instruct: str) -> None:
     for sampling in (Sampling(), Sampling(probabilities=True)):
         with pytest.raises(ModelError, match="reads at most 512"):
             list(opened(instruct).replies(long, sampling))
+
+
+def test_the_manifest_has_its_hours_and_does_not_call_it_a_plain_language_model(instruct: str, tmp_path: Path) -> None:
+    result = evaluate(f"chat:{instruct}", str(pairs_file(tmp_path)), limit=2, device="cpu")
+    (about,) = result.manifest["models"]
+    assert about["compute"]["hours"] > 0
+    assert not any("plain language model" in note for note in result.manifest["notes"])
+    with pytest.raises(UsageError, match="is asked inside its template anyway; drop --chat-template"):
+        evaluate(f"chat:{instruct}", str(pairs_file(tmp_path)), limit=2, device="cpu", chat_template=True)

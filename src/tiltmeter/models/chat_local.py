@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,7 +48,11 @@ class LocalChat:
 
     def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
         """The replies, a batch at a time."""
-        return self._label_probabilities(questions) if sampling.probabilities else self._texts(questions, sampling)
+        with self.model.measuring():
+            if sampling.probabilities:
+                yield from self._label_probabilities(questions)
+            else:
+                yield from self._texts(questions, sampling)
 
     def close(self) -> None:
         """Let go of the weights."""
@@ -169,7 +173,8 @@ def open_chat_local(name: str, options: ModelOptions) -> LocalChat:
     """The model of a name such as `chat:./folder`, `chat:HUB_ID` or `chat:embedded`."""
     from tiltmeter.models.opening import open_given
 
-    model = open_given(name, options)
+    # A chat model is asked inside its template anyway; the caller refuses the option.
+    model = open_given(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be asked as a chat model.")
     return local_chat(model)

@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -126,6 +126,10 @@ class LocalModel(ABC):
             "compute": self._usage.describe(self.used_devices),
         }
 
+    def measuring(self) -> AbstractContextManager[None]:
+        """Count the time and energy within the context as spent on this model's answers."""
+        return self._usage.measuring(self.used_devices)
+
     def answerer(self, kind: Kind) -> Answerer:
         """The loaded model. Only one kind is kept in memory: for another head the weights are loaded again."""
         if kind not in self._loaded:
@@ -144,7 +148,7 @@ class LocalModel(ABC):
         report: Report,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
-        with self._usage.measuring(self.used_devices):
+        with self.measuring():
             return self._answer(questions, kind=kind, store=store, names=names, report=report)
 
     def _answer(

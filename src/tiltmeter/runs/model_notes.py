@@ -7,7 +7,7 @@ from typing import Any
 def model_notes(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """The remarks on models, from their entries in the manifest.
 
-    >>> model_notes([{"name": "m", "chat_template": True}])[0]
+    >>> model_notes([{"name": "m", "kind": "causal", "chat_template": True}])[0]
     'm is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used.'
     """
     return [note for entry in entries for note in _notes(entry)]
@@ -15,7 +15,7 @@ def model_notes(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
     name = entry["name"]
-    if entry.get("chat_template") is True:
+    if entry.get("chat_template") is True and entry.get("kind") == "causal":
         yield (
             f"{name} is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it "
             "as it is used."
