@@ -7,7 +7,7 @@ are drawn with a seed, the same number for each room. Each mutant is a copy of t
 tree changed; the tests of its module run first, then the rest of the room's, then those marked slow, until one fails.
 
 Numbers on which no result depends are not drawn (`ARBITRARY`). Survivors that are known to be equivalent are listed in
-`perf/mutants.md` with the reason.
+`perf/mutants-equivalent.md` with the reason.
 """
 
 import argparse

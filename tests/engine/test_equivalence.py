@@ -14,6 +14,7 @@ from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.head import VocabularyHead
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.plan import plan
+from tiltmeter.engine.rows import Batch
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.engine.speedups.wanted_positions import ProjectingHead
 from tiltmeter.questions import Want
@@ -182,3 +183,23 @@ def test_questions_about_logits_are_those_that_read_few_positions() -> None:
     assert [(q.ids, q.wanted, q.source, q.want) for q in found] == [
         (q.ids, q.wanted, q.source, Want.LOGIT) for q in few
     ]
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_the_reference_has_no_padding_and_the_compared_batches_have(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answerer = plain(name)
+    sent: list[list[int]] = []
+    true_answer = answerer.answer
+
+    def noted(batch: Batch) -> Any:
+        sent.append([len(row.ids) for row in batch])
+        return true_answer(batch)
+
+    monkeypatch.setattr(answerer, "answer", noted)
+    with torch.inference_mode():
+        check = equivalence.EquivalenceCheck(answerer)
+        check.prepare_rows()
+        assert all(len(lengths) == 1 for lengths in sent)
+        sent.clear()
+        assert check.passes(rows=True)
+    assert any(len(set(lengths)) > 1 for lengths in sent)

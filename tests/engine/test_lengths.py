@@ -78,10 +78,6 @@ def test_batches_of_like_length_are_full_and_the_longest_come_first(lengths: lis
         assert len(batches) == math.ceil(len(lengths) / max(1, batch_tokens // lengths[0]))
 
 
-def test_empty_rows_are_one_batch() -> None:
-    assert of_like_length([0, 0, 0], 4) == [[0, 1, 2]]
-
-
 @given(LENGTHS, st.integers(1, 60))
 def test_in_order_each_chunk_takes_what_fits(lengths: list[int], most: int) -> None:
     parts: list[list[int]] = []

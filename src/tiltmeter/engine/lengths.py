@@ -23,7 +23,7 @@ def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]
     counts = sorted(((length, len(indices)) for length, indices in by_length.items()), reverse=True)
     for group in _groups(counts, batch_tokens):
         indices = [index for length in group for index in by_length[length]]
-        rows = max(1, batch_tokens // max(1, group[0]))
+        rows = max(1, batch_tokens // group[0])
         batches += [indices[start : start + rows] for start in range(0, len(indices), rows)]
     return batches
 
@@ -43,7 +43,7 @@ def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[i
             length, count = counts[start]
             rows += count
             useful += length * count
-            batches = -(-rows // max(1, batch_tokens // max(1, length)))
+            batches = -(-rows // max(1, batch_tokens // length))
             cost = best[start][0] + rows * length - useful + batches * overhead
             cheapest = min(cheapest, (cost, start))
         best.append(cheapest)
