@@ -19,6 +19,9 @@ from tiltmeter.engine.speedups import ALL
 from tiltmeter.engine.speedups.wanted_positions import ProjectingHead
 from tiltmeter.questions import Want
 
+# Torch warns on processors without instructions for bfloat16.
+pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
+
 
 def plain(name: str, dtype: torch.dtype = torch.float32) -> Any:
     return ANSWERERS[kind_of(name)](made(MODELS[name]).to(dtype), CPU, ALL)
@@ -203,3 +206,27 @@ def test_the_reference_has_no_padding_and_the_compared_batches_have(name: str, m
         sent.clear()
         assert check.passes(rows=True)
     assert any(len(set(lengths)) > 1 for lengths in sent)
+
+
+def test_rounding_is_measured_between_plain_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    answerer = plain("gpt2", torch.bfloat16)
+    sent: list[Batch] = []
+    true_answer = answerer.answer
+
+    def noted(batch: Batch) -> Any:
+        sent.append(batch)
+        return true_answer(batch)
+
+    monkeypatch.setattr(answerer, "answer", noted)
+    with torch.inference_mode():
+        check = equivalence.EquivalenceCheck(answerer)
+        long, short, _ = equivalence._questions(answerer)
+        sent.clear()
+        check.prepare_rows()
+        alone, together = sent
+        assert [row.ids for row in alone] == [long[0].ids]
+        assert sorted(row.ids for row in together) == sorted(question.ids for question in (*long, *short))
+        assert not any(row.has_several for row in together)
+        # A model whose plain batches hardly differ is not given the tolerance of one whose do.
+        answerer.head = Shifted(answerer.model, 0.3)
+        assert not check.passes(rows=True)

@@ -99,3 +99,8 @@ def test_the_number_of_even_chunks(lengths: list[int], most: int) -> None:
     # A chunk may exceed the mean by nearly a whole row, so the mean must fit with that much room left.
     needed = math.ceil(sum(lengths) / (most - max(lengths, default=0))) if lengths else 0
     assert len(list(evenly(lengths, most))) <= needed
+
+
+def test_even_chunks_of_rows_that_are_nearly_as_long_as_a_chunk() -> None:
+    assert list(evenly([5, 5, 5], 6)) == [[0], [1], [2]]
+    assert list(evenly([], 6)) == []
