@@ -7,7 +7,7 @@ are drawn with a seed, the same number for each room. Each mutant is a copy of t
 tree changed; the tests of its module run first, then the rest of the room's, then those marked slow, until one fails.
 
 Numbers on which no result depends are not drawn (`ARBITRARY`). Survivors that are known to be equivalent are listed in
-`perf/mutants.md` with the reason.
+`perf/mutants-equivalent.md` with the reason.
 """
 
 import argparse
@@ -78,7 +78,7 @@ ARBITRARY: dict[str, set[str]] = {
     "engine/head.py": {"_LOGITS_AT_ONCE", "_LOGITS_AT_ONCE_ELSEWHERE"},
     "engine/lengths.py": {"_BATCH_OVERHEAD"},
     "engine/memory.py": {"_MAX_ON_CPU", "_MAX_ON_GPU", "_ASSUMED_FREE"},
-    "engine/plan.py": {"LARGEST_TREE", "_MOST_TOKENS"},
+    "engine/plan.py": {"LARGEST_TREE", "_MOST_TOKENS", "_SOURCES_PER_TOKEN"},
     "engine/seq2seq.py": {"example"},
     "engine/speedups/activations.py": {"_agrees"},
     "engine/speedups/norms.py": {"_is_root_mean_square"},

@@ -14,9 +14,13 @@ from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.head import VocabularyHead
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.plan import plan
+from tiltmeter.engine.rows import Batch
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.engine.speedups.wanted_positions import ProjectingHead
 from tiltmeter.questions import Want
+
+# Torch warns on processors without instructions for bfloat16.
+pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
 
 
 def plain(name: str, dtype: torch.dtype = torch.float32) -> Any:
@@ -182,3 +186,47 @@ def test_questions_about_logits_are_those_that_read_few_positions() -> None:
     assert [(q.ids, q.wanted, q.source, q.want) for q in found] == [
         (q.ids, q.wanted, q.source, Want.LOGIT) for q in few
     ]
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_the_reference_has_no_padding_and_the_compared_batches_have(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answerer = plain(name)
+    sent: list[list[int]] = []
+    true_answer = answerer.answer
+
+    def noted(batch: Batch) -> Any:
+        sent.append([len(row.ids) for row in batch])
+        return true_answer(batch)
+
+    monkeypatch.setattr(answerer, "answer", noted)
+    with torch.inference_mode():
+        check = equivalence.EquivalenceCheck(answerer)
+        check.prepare_rows()
+        assert all(len(lengths) == 1 for lengths in sent)
+        sent.clear()
+        assert check.passes(rows=True)
+    assert any(len(set(lengths)) > 1 for lengths in sent)
+
+
+def test_rounding_is_measured_between_plain_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    answerer = plain("gpt2", torch.bfloat16)
+    sent: list[Batch] = []
+    true_answer = answerer.answer
+
+    def noted(batch: Batch) -> Any:
+        sent.append(batch)
+        return true_answer(batch)
+
+    monkeypatch.setattr(answerer, "answer", noted)
+    with torch.inference_mode():
+        check = equivalence.EquivalenceCheck(answerer)
+        long, short, _ = equivalence._questions(answerer)
+        sent.clear()
+        check.prepare_rows()
+        alone, together = sent
+        assert [row.ids for row in alone] == [long[0].ids]
+        assert sorted(row.ids for row in together) == sorted(question.ids for question in (*long, *short))
+        assert not any(row.has_several for row in together)
+        # A model whose plain batches hardly differ is not given the tolerance of one whose do.
+        answerer.head = Shifted(answerer.model, 0.3)
+        assert not check.passes(rows=True)

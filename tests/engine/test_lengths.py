@@ -78,10 +78,6 @@ def test_batches_of_like_length_are_full_and_the_longest_come_first(lengths: lis
         assert len(batches) == math.ceil(len(lengths) / max(1, batch_tokens // lengths[0]))
 
 
-def test_empty_rows_are_one_batch() -> None:
-    assert of_like_length([0, 0, 0], 4) == [[0, 1, 2]]
-
-
 @given(LENGTHS, st.integers(1, 60))
 def test_in_order_each_chunk_takes_what_fits(lengths: list[int], most: int) -> None:
     parts: list[list[int]] = []
@@ -103,3 +99,8 @@ def test_the_number_of_even_chunks(lengths: list[int], most: int) -> None:
     # A chunk may exceed the mean by nearly a whole row, so the mean must fit with that much room left.
     needed = math.ceil(sum(lengths) / (most - max(lengths, default=0))) if lengths else 0
     assert len(list(evenly(lengths, most))) <= needed
+
+
+def test_even_chunks_of_rows_that_are_nearly_as_long_as_a_chunk() -> None:
+    assert list(evenly([5, 5, 5], 6)) == [[0], [1], [2]]
+    assert list(evenly([], 6)) == []

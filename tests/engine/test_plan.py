@@ -291,3 +291,11 @@ def test_plans_with_segments_and_sources_do_not_depend_on_order(pack: int) -> No
     for kind, given_questions in cases:
         shuffled = rng.sample(given_questions, len(given_questions))
         assert plan(given_questions, kind, 40, pack=pack) == plan(shuffled, kind, 40, pack=pack)
+
+
+@pytest.mark.parametrize("kind", ["masked", "causal", "seq2seq"])
+def test_an_input_that_is_alone_in_its_row_is_not_packed(kind: Kind) -> None:
+    asked = [Question((1, 2, 3, 4, 5), ((4, 1),)), Question((7, 8, 9, 6, 5), ((4, 1),))]
+    rows = [row for batch in plan(asked, kind, 1000, pack=7) for row in batch]
+    assert len(rows) == 2
+    assert not any(row.has_several for row in rows)

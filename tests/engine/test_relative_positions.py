@@ -4,9 +4,9 @@ from typing import Any
 
 import torch
 import transformers
-from torch import nn
+from torch import Tensor, nn
 
-from tiltmeter.engine.speedups.relative_positions import RelativePositions
+from tiltmeter.engine.speedups.relative_positions import RelativePositions, _forwards_keywords
 
 DEPTHS = torch.tensor([[0, 1, 2, 0, 1, 0]])
 # The row has three inputs, of three, two and one tokens.
@@ -49,3 +49,18 @@ def test_the_encoder_is_restored_afterwards() -> None:
     torch.testing.assert_close(row[:, :3], before)
     assert torch.equal(stack(input_ids=ids).last_hidden_state, before)
     assert not any(module._forward_pre_hooks for module in stack.modules())
+
+
+class _Fixed(nn.Module):
+    def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
+        return states if mask is None else states + mask
+
+
+class _Open(nn.Module):
+    def forward(self, states: Tensor, **more: Any) -> Tensor:
+        return states if not more else states + 1
+
+
+def test_the_mask_is_joined_only_where_the_module_takes_further_keywords() -> None:
+    assert _forwards_keywords(_Open())
+    assert not _forwards_keywords(_Fixed())

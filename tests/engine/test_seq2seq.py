@@ -1,6 +1,7 @@
 """Encoder-decoders: tokens sent through encoder and decoder, and the share of padding."""
 
 import random
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from tests.engine.asked import CPU, plain
 from tests.models.tiny import SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress, answer_all
-from tiltmeter.engine.seq2seq import Seq2seqAnswerer
+from tiltmeter.engine.rows import Row
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer, as_they_stand
+from tiltmeter.engine.speedups import ALL
 from tiltmeter.questions import Question
 
 BATCH_TOKENS = 40
@@ -89,3 +92,32 @@ def test_a_source_is_encoded_once_in_a_batch_for_all_its_targets() -> None:
     questions = [Question((3, a, b), ((2, b),), source=(5, 6, 7)) for a in (8, 9) for b in (10, 11)]
     sent, _ = sent_tokens(Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU), questions)
     assert [ids.tolist() for ids in sent[0]] == [[[5, 6, 7]]]
+
+
+def test_positions_can_be_given_where_sources_are_encoded_apart_and_the_decoder_takes_them() -> None:
+    answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
+    found = {}
+    for once in (False, True):
+        for decoder_at in (as_they_stand, lambda _positions: nullcontext()):
+            answerer.encodes_once, answerer.decoder_at = once, decoder_at
+            found[once, decoder_at is not as_they_stand] = answerer.takes_positions()
+    assert found == {(False, False): False, (False, True): False, (True, False): False, (True, True): True}
+
+
+@torch.inference_mode()
+def test_rows_of_one_source_need_no_mask_for_each_token() -> None:
+    answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
+    sources = [(5, 6, 7), (8, 9), (4, 4, 4)]
+    states, starts = answerer._encoded(sources)
+    rows = [Row((1, 2), (source,)) for source in sources]
+    assert answerer._decoding([rows[0], rows[2]], states, starts)["attention_mask"] is None
+    assert answerer._decoding(rows, states, starts)["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0], [1, 1, 1]]
+    packed = [Row((1, 2, 3), (sources[0], sources[1]), lengths=(1, 2)), Row((1,), (sources[2],))]
+    given = answerer._decoding(packed, states, starts)
+    assert (given["attention_mask"] == 0)[:, 0].int().tolist() == [
+        [[1, 1, 1, 0, 0], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]],
+        [[1, 1, 1, 0, 0]] * 3,  # padding sees the first source of its row
+    ]
+    whole = answerer.model.get_encoder()(input_ids=torch.tensor([sources[1]])).last_hidden_state  # type: ignore[operator]
+    torch.testing.assert_close(given["encoder_outputs"].last_hidden_state[0, 3:], whole[0])
+    assert given["encoder_outputs"].last_hidden_state[1, 3:].eq(0).all()

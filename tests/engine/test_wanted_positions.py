@@ -85,25 +85,28 @@ def test_a_base_model_without_last_hidden_state() -> None:
     assert head.read(example, torch.tensor([1]), lambda _rows: nullcontext()).shape == (1, 16)
 
 
-class _Scaled(nn.Module):
-    def __init__(self, model: Any, factor: float, more: int = 0) -> None:
+class _Changed(nn.Module):
+    def __init__(self, model: Any, factor: float, added: float, more: int) -> None:
         super().__init__()
-        self.model, self.factor, self.more = model, factor, more
+        self.model, self.factor, self.added, self.more = model, factor, added, more
         self.base_model = model.base_model
 
     def forward(self, **inputs: Any) -> Any:
         output = self.model(**inputs)
-        output.logits = nn.functional.pad(output.logits * self.factor, (0, self.more))
+        output.logits = nn.functional.pad(output.logits * self.factor + self.added, (0, self.more))
         return output
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize(("factor", "more"), [(1.0, 0), (1.00001, 0), (1.0, 2)])
-def test_a_model_that_changes_its_logits_after_the_projection_does_not_fit(factor: float, more: int) -> None:
+@pytest.mark.parametrize(
+    ("factor", "added", "more", "fits"),
+    [(1.0, 0.0, 0, True), (1.00001, 0.0, 0, False), (1.0, 5e-7, 0, True), (1.0, 1e-5, 0, False), (1.0, 0.0, 2, False)],
+)
+def test_a_model_that_changes_its_logits_after_the_projection_does_not_fit(
+    factor: float, added: float, more: int, fits: bool
+) -> None:
     _, model, example = head_of("bert")
-    assert ProjectingHead(_Scaled(model, factor, more), model.get_output_embeddings()).fits(example) == (
-        (factor, more) == (1.0, 0)
-    )
+    assert ProjectingHead(_Changed(model, factor, added, more), model.get_output_embeddings()).fits(example) == fits
 
 
 def test_a_model_whose_projection_is_not_linear_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:

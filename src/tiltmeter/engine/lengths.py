@@ -23,7 +23,7 @@ def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]
     counts = sorted(((length, len(indices)) for length, indices in by_length.items()), reverse=True)
     for group in _groups(counts, batch_tokens):
         indices = [index for length in group for index in by_length[length]]
-        rows = max(1, batch_tokens // max(1, group[0]))
+        rows = max(1, batch_tokens // group[0])
         batches += [indices[start : start + rows] for start in range(0, len(indices), rows)]
     return batches
 
@@ -31,20 +31,19 @@ def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]
 def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
     """Which lengths are padded to the same one: the cheapest division of (length, number of rows) pairs, longest first.
 
-    The cost of a group is its padding and the overhead of its batches. By dynamic programming: the best division up to
-    each length follows from the best divisions up to shorter prefixes of the list.
+    The cost of a group is its tokens, padding included, and the overhead of its batches. By dynamic programming: the
+    best division up to each length follows from the best divisions up to shorter prefixes of the list.
     """
     overhead = int(batch_tokens * _BATCH_OVERHEAD)
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(counts) + 1):
         cheapest = (float("inf"), 0)
-        rows = useful = 0
+        rows = 0
         for start in range(end - 1, -1, -1):
             length, count = counts[start]
             rows += count
-            useful += length * count
-            batches = -(-rows // max(1, batch_tokens // max(1, length)))
-            cost = best[start][0] + rows * length - useful + batches * overhead
+            batches = -(-rows // max(1, batch_tokens // length))
+            cost = best[start][0] + rows * length + batches * overhead
             cheapest = min(cheapest, (cost, start))
         best.append(cheapest)
     groups: list[list[int]] = []

@@ -78,7 +78,7 @@ class LastLayer:
             if not shapes:
                 return output
             (shape,) = shapes
-            all_positions = output.new_full((shape[:-1].numel(), output.shape[-1]), torch.nan)
+            all_positions = output.new_full((shape[:-1].numel(), output.shape[1]), torch.nan)
             return all_positions.index_copy_(0, rows, output).view(*shape[:-1], -1)
 
         handles = [matrix.register_forward_pre_hook(gather) for matrix in (*self._widening, *self._single)]

@@ -50,7 +50,7 @@ class ProjectingHead(VocabularyHead):
         # Both are the same product of the same numbers, so any difference is more than rounding.
         if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=1e-6, atol=1e-6):
             return False
-        rows = torch.arange(1, len(flat(hidden)), device=hidden.device)
+        rows = torch.arange(1, len(flat(hidden)))
         try:
             kept = self.read(inputs, rows, lambda _rows: nullcontext())
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
