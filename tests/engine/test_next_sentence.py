@@ -26,7 +26,9 @@ def make() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("without", "batch_tokens"), [((), 1), ((), 30), ((), 1000), (("packing",), 200), (ALL, 200)], ids=str
+    ("without", "batch_tokens"),
+    [((), 1), ((), 30), ((), 1000), (("packing",), 200), (ALL, 200)],
+    ids=["alone", "few", "all", "without packing", "plain"],
 )
 def test_decisions_equal_a_plain_forward_pass(without: Collection[str], batch_tokens: int) -> None:
     answerer = NextSentenceAnswerer(make(), CPU, without)

@@ -13,7 +13,7 @@ from scipy import stats
 from tiltmeter.errors import DataError
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.estimates import Mean, Share, two_sided
-from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, crows_pairs_score, differences, measure
+from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, crows_pairs_score, measure, pair_differences
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import assign_verdicts
 
@@ -321,10 +321,10 @@ def test_records_do_not_depend_on_row_order_or_other_cases() -> None:
 
 def test_differences_of_pairs() -> None:
     pairs = random_pairs(20)
-    result = differences(pd.concat([table(pairs), table(pairs[:5], language="de")], ignore_index=True))
+    result = pair_differences(pd.concat([table(pairs), table(pairs[:5], language="de")], ignore_index=True))
     assert result.groupby("language").size().to_dict() == {"de": 5, "en": 20}
     assert result["difference"][:20].tolist() == pytest.approx([p["more"] - p["less"] for p in pairs])
-    assert list(differences(table(pairs).head(0)).columns) == list(result.columns)
+    assert list(pair_differences(table(pairs).head(0)).columns) == list(result.columns)
 
 
 def test_an_empty_table_has_no_records() -> None:
