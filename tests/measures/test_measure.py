@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures import association, deciding, gest, gest_mt, measures_for, measuring_for, pairs, winobias
+from tiltmeter.measures import (
+    association,
+    choices,
+    deciding,
+    gest,
+    gest_mt,
+    measures_for,
+    measuring_for,
+    pairs,
+    winobias,
+)
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
 from tiltmeter.measures.measure import (
@@ -54,7 +64,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, gest, gest_mt, pairs)
+    modules = (association, choices, gest, gest_mt, pairs)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(measures())
@@ -63,7 +73,8 @@ def test_every_module_lists_its_measures_once() -> None:
 
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in measures().items() if measure.decides}
-    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"}
+    chosen = {"chosen stereotype", "masculine choice gap"}
+    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
@@ -78,6 +89,8 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "S_JSD x 1e3": 2.5,
         "g_s": 1.22,
         "f_s": 0.05,
+        "chosen stereotype": 5.0,
+        "masculine choice gap": 10.0,
     }
 
 
@@ -173,6 +186,8 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
         "S_JSD x 1e3": ("template",),
         "B.S_JSD": ("template",),
         "mean difference per token": ("template",),
+        "chosen stereotype": ("target", "template"),
+        "masculine choice gap": (),
     }
 
 
