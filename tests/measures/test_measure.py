@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from tests.runs.made import CASE, association_scores, gest_scores, pair_scores, winobias_scores
 from tiltmeter.errors import UsageError
-from tiltmeter.measures import association, deciding, gest, gest_mt, measures_for, measuring_for, pairs, winobias
+from tiltmeter.measures import (
+    association,
+    choices,
+    deciding,
+    gest,
+    gest_mt,
+    measures_for,
+    measuring_for,
+    pairs,
+    winobias,
+)
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
 from tiltmeter.measures.measure import (
@@ -56,7 +66,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, gest, gest_mt, pairs)
+    modules = (association, choices, gest, gest_mt, pairs)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(measures())
@@ -65,7 +75,8 @@ def test_every_module_lists_its_measures_once() -> None:
 
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in measures().items() if measure.decides}
-    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"}
+    chosen = {"chosen stereotype", "masculine choice gap"}
+    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
@@ -80,6 +91,8 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "S_JSD x 1e3": 2.5,
         "g_s": 1.22,
         "f_s": 0.05,
+        "chosen stereotype": 5.0,
+        "masculine choice gap": 10.0,
     }
 
 
@@ -98,10 +111,11 @@ def test_the_logarithm_of_g_s_has_the_ideal_and_axis_of_g_s() -> None:
 
 def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
     pairs_of_measures = [(measure, measures()[measure.general]) for measure in measures().values() if measure.general]
-    assert [general.name for _, general in pairs_of_measures] == [
+    assert {general.name for _, general in pairs_of_measures} == {
         "g_s of stereotypes like these",
         "f_s of stereotypes like these",
-    ]
+        "masculine choice gap of stereotypes like these",
+    }
     for measure, general in pairs_of_measures:
         for name in ("ideal", "stereotype", "bounds", "ratio", "reach", "digits", "unit", "margin", "validity"):
             assert getattr(general, name) == getattr(measure, name), (general.name, name)
@@ -218,6 +232,8 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
         "S_JSD x 1e3": [("template",)],
         "B.S_JSD": [("template",)],
         "mean difference per token": [("template",)],
+        "chosen stereotype": [("target", "template")],
+        "masculine choice gap": [()],
     }
 
 

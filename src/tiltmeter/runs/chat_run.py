@@ -1,7 +1,7 @@
 """One chat model in a run: from portions to messages, replies, outcomes and scores."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -15,6 +15,7 @@ from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.parsing import REFUSAL, parse
 from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
 from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
+from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_named
@@ -67,7 +68,6 @@ def ask_chat(
     protocol: str,
     perturb: str | None,
     options: ChatOptions,
-    store: ReplyStore,
     watch: Watching,
     tell: Callable[[str], None],
 ) -> ModelRun:
@@ -76,24 +76,9 @@ def ask_chat(
     sampling = options.sampling(probabilities=protocol == PROBABILITIES)
     run = ModelRun()
     asked = list(_asked(run, model.name, portions, protocol, perturb, options, sampling))
-    fingerprint = model.chat_fingerprint(sampling)
-    spending = Spending(options)
     questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
-    replies = store.get(fingerprint, questions)
-    pending = [question for digest, question in questions.items() if digest not in replies]
-    if pending:
-        budget = Budget.of(model, pending, sampling, options)
-        stored = f"; {len(replies):,} answers are stored" if replies else ""
-        tell(f"{model.name}: {budget.words}{stored}.")
-        budget.refuse_beyond(options)
-    with watch(f"{model.name} (chat)") as report:
-        report(Progress(len(replies), len(questions), 0.0))
-        for index, reply in model.replies(pending, sampling):
-            digest = pending[index].digest
-            store.put(fingerprint, digest, reply)
-            replies[digest] = reply
-            spending.add(reply)
-            report(Progress(len(replies), len(questions), 0.0))
+    spending = Spending(options)
+    replies, stored = _replies(model, questions, sampling, options, spending, watch, tell)
     for entry in asked:
         table, scores = _outcomes(model.name, entry, replies, sampling)
         run.answers.append(table)
@@ -117,12 +102,42 @@ def ask_chat(
         "temperature": sampling.temperature,
         "samples": options.samples,
         "max_tokens": sampling.max_tokens,
-        "asked": len(pending),
-        "stored": len(questions) - len(pending),
+        "asked": len(questions) - stored,
+        "stored": stored,
         **spending.to_dict(),
-        "answers": {"chat": fingerprint},
+        "answers": {"chat": model.chat_fingerprint(sampling)},
     }
     return run
+
+
+def _replies(
+    model: ChatModel,
+    questions: Mapping[bytes, ChatQuestion],
+    sampling: Sampling,
+    options: ChatOptions,
+    spending: Spending,
+    watch: Watching,
+    tell: Callable[[str], None],
+) -> tuple[dict[bytes, Reply], int]:
+    """The replies to all questions, and how many of them were stored before; others are stored as they come."""
+    fingerprint = model.chat_fingerprint(sampling)
+    with ReplyStore(cache_dir() / "replies.sqlite") as store:
+        replies = store.get(fingerprint, questions)
+        stored = len(replies)
+        pending = [question for digest, question in questions.items() if digest not in replies]
+        if pending:
+            budget = Budget.of(model, pending, sampling, options)
+            tell(f"{model.name}: {budget.words}{f'; {stored:,} answers are stored' if stored else ''}.")
+            budget.refuse_beyond(options)
+        with watch(f"{model.name} (chat)") as report:
+            report(Progress(stored, len(questions), 0.0))
+            for index, reply in model.replies(pending, sampling):
+                digest = pending[index].digest
+                store.put(fingerprint, digest, reply)
+                replies[digest] = reply
+                spending.add(reply)
+                report(Progress(len(replies), len(questions), 0.0))
+    return replies, stored
 
 
 def _known(protocol: str) -> str:

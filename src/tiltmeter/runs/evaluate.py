@@ -20,7 +20,6 @@ from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
-from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
@@ -171,11 +170,7 @@ def evaluate(
     chosen = [_perturbed(limited(portion, limit), perturb) for portion in available]
     suffixes = [name for name in (perturb, CHAT_TEMPLATE if chat_template else None) if name]
     runs: list[ModelRun] = []
-    with (
-        AnswerStore(cache_dir() / "answers.sqlite") as answers,
-        ReplyStore(cache_dir() / "replies.sqlite") as replies,
-        running(left_out(plain=plain)),
-    ):
+    with AnswerStore(cache_dir() / "answers.sqlite") as answers, running(left_out(plain=plain)):
         for source in requested:
             with opened(source, options) as model:
                 if isinstance(model, ChatModel) != chatting:
@@ -188,7 +183,6 @@ def evaluate(
                             protocol=protocol,
                             perturb=perturb,
                             options=chat,
-                            store=replies,
                             watch=watch,
                             tell=tell,
                         )
