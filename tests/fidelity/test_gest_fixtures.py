@@ -68,7 +68,7 @@ def test_an_encoder_decoder_is_read_after_its_sentinel(part: str, fixtures_dir: 
         "template-3": ('"{}", <extra_id_0> said.', "he", "she"),
         "template-4": ('"{}", the <extra_id_0> said.', "man", "woman"),
     }[part]
-    tokenizer = model.text._tokenizer  # type: ignore[attr-defined]
+    tokenizer = model.text.tokenizer  # type: ignore[attr-defined]
     male, female = (tokenizer(word, add_special_tokens=False)["input_ids"] for word in words)
     assert len(male) == len(female) == 1
     decoder = [0, tokenizer.convert_tokens_to_ids("<extra_id_0>")]
@@ -86,7 +86,7 @@ def occupations(part: str) -> list[WinoBiasItem]:
 
 def test_winobias_masks_the_pronouns(fixtures_dir: Path) -> None:
     model = model_at(str(fixtures_dir / "bert-tiny"))
-    tokenizer = model.text._tokenizer  # type: ignore[attr-defined]
+    tokenizer = model.text.tokenizer  # type: ignore[attr-defined]
     items = occupations("type1-test")
     asked = put(model, "winobias", "type1-test", items)
     found = scores(model, asked)
@@ -106,7 +106,7 @@ def test_winobias_masks_the_pronouns(fixtures_dir: Path) -> None:
 
 def test_winobias_compares_whole_sentences_of_a_causal_model(fixtures_dir: Path) -> None:
     model = model_at(str(fixtures_dir / "gpt2-tiny"))
-    tokenizer = model.text._tokenizer  # type: ignore[attr-defined]
+    tokenizer = model.text.tokenizer  # type: ignore[attr-defined]
     items = occupations("type2-dev")
     found = scores(model, put(model, "winobias", "type2-dev", items))
     assert len(found) > 25

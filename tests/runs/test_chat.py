@@ -225,9 +225,12 @@ def test_a_server_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         assert len(answered) == 50
         server.dies_after = None
         result = evaluate(name, path, concurrency=4)
-    assert len(server.answered) == len(set(server.answered)) == 120
-    assert result.manifest["models"][0]["stored"] == 50
-    assert result.manifest["models"][0]["asked"] == 70
+    # Of the four requests at a time, the one that fails ends the others, whose replies may be on their way.
+    stored = result.manifest["models"][0]["stored"]
+    assert 47 <= stored <= 50
+    assert result.manifest["models"][0]["asked"] == 120 - stored
+    assert len(set(server.answered)) == 120
+    assert len(server.answered) == 120 + 50 - stored
 
 
 def test_stored_answers_are_not_asked_for_again(tmp_path: Path) -> None:
