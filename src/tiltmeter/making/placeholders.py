@@ -7,7 +7,6 @@ translation is therefore checked; what cannot be mended is sent again with the n
 import html
 import re
 import tomllib
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +25,7 @@ USABLE: tuple[Outcome, ...] = (*SURE, "attached")
 
 # Brackets and marks that belong to a token, in any style; quotation marks belong to the sentence.
 _WRAPPER = r"[{}\[\]()<>#/【】「」]"
+_FULL_WIDTH = {code + 0xFEE0: code for code in range(ord("!"), ord("~") + 1)}
 _SPLIT_LETTERS = r"[\s\-_.·]{0,2}"
 _SPLIT_MARKS = r"\W{0,4}"
 
@@ -60,10 +60,12 @@ class Placeholder:
         Found(text='El cocinero era BLANK.', outcome='respelled')
         """
         pattern = _respelled(self.token)
-        if translation.count(self.token) == wanted and not pattern.search(_plain(translation.replace(self.token, ""))):
+        if translation.count(self.token) == wanted and not pattern.search(_ascii(translation.replace(self.token, ""))):
             return self._checked(translation.replace(self.token, BLANK), "kept")
-        text = " ".join(pattern.sub(f" {BLANK} " if self._has_marks else BLANK, _plain(translation)).split())
-        text = re.sub(rf"({BLANK}) (?=[.,;:!?])", r"\1", text)
+        text = translation if "<" not in self.token else html.unescape(translation)
+        # From the end, so that earlier positions stay valid.
+        for match in reversed(list(pattern.finditer(_ascii(text)))):
+            text = text[: match.start()] + BLANK + text[match.end() :]
         if text.count(BLANK) == wanted:
             return self._checked(text, "respelled")
         merged = re.sub(rf"{BLANK}(?:[\s,;/\-]*{BLANK})+", BLANK, text)
@@ -76,10 +78,16 @@ class Placeholder:
         return not self.token.isalnum()
 
     def _checked(self, text: str, outcome: Outcome) -> Found:
-        """The text, in which a token of marks is not joined to words; `attached` if letters are joined to BLANK."""
+        """The text; with the outcome `attached` if letters are joined to BLANK.
+
+        Marks between two words lost their spaces; letters on one side only may be an ending.
+        """
         if self._has_marks:
-            text = re.sub(rf"([^\W_]){BLANK}", lambda match: match[1] + _gap(match[1]) + BLANK, text)
-            text = re.sub(rf"{BLANK}([^\W_])", lambda match: BLANK + _gap(match[1]) + match[1], text)
+            text = re.sub(
+                rf"([^\W_]){BLANK}([^\W_])",
+                lambda match: match[1] + _gap(match[1]) + BLANK + _gap(match[2]) + match[2],
+                text,
+            )
         neighbours = (letter for pair in re.findall(rf"(\w?){BLANK}(\w?)", text) for letter in pair)
         attached = any(letter and not is_unspaced(letter) for letter in neighbours)
         return Found(text, "attached" if attached else outcome)
@@ -111,17 +119,18 @@ def _respelled(token: str) -> re.Pattern[str]:
     core = [character for character in token if character.isalnum()]
     if not core:
         mark = re.escape(token[0])
-        spelled = rf"{mark}(?:\s?\\?{mark})+"
+        spelled = rf"{mark}(?:[\s\-\\]?{mark})+"
     elif len(core) == len(token):
         spelled = _SPLIT_LETTERS.join(core)
     else:
-        spelled = rf"(?:{_WRAPPER}\s?)*{_SPLIT_MARKS.join(core)}\"?(?:\s?{_WRAPPER})*"
+        closing = rf"(?:{_WRAPPER}|\")" if '"' in token else _WRAPPER
+        spelled = rf"(?:{_WRAPPER}[\s\-]?)*{_SPLIT_MARKS.join(core)}(?:[\s\-]?{closing})*"
     return re.compile(rf"{spelled}|{BLANK}", re.IGNORECASE)
 
 
-def _plain(text: str) -> str:
-    """The text without HTML entities, and with full-width letters, digits and brackets as ASCII."""
-    return unicodedata.normalize("NFKC", html.unescape(text))
+def _ascii(text: str) -> str:
+    """The text, character by character, with full-width letters, digits and brackets as ASCII."""
+    return text.translate(_FULL_WIDTH)
 
 
 def _gap(neighbour: str) -> str:

@@ -9,8 +9,8 @@ from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.validate import examine
 from tiltmeter.forms import Item, form_of
+from tiltmeter.making.item_makers import Rejected
 from tiltmeter.making.project import Project
-from tiltmeter.making.recipes import Rejected
 from tiltmeter.making.store import ProjectItem
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]
@@ -53,7 +53,7 @@ def assemble(project: Project) -> Assembled:
     items: list[Item] = []
     rejected: dict[str, str] = {}
     for entry in entries:
-        made = project.recipe.assemble(project.source_item(entry), project.settings.language, texts.get(entry.id, {}))
+        made = project.maker.assemble(project.source_item(entry), project.settings.language, texts.get(entry.id, {}))
         if isinstance(made, Rejected):
             rejected[entry.id] = made.reason
         else:

@@ -19,7 +19,7 @@ from tiltmeter.files import write_text
 from tiltmeter.forms import Item, form_by_keys, form_named, form_of
 from tiltmeter.forms.fields import is_language
 from tiltmeter.making.draft import Draft
-from tiltmeter.making.recipes import GENDERED_PAIRS, PROMPTS, MakeGenderedPairs, Recipe, TranslateItem
+from tiltmeter.making.item_makers import GENDERED_PAIRS, PROMPTS, ItemMaker, PairMaker, TranslatingMaker
 from tiltmeter.making.store import ProjectItem, ProjectStore, now
 from tiltmeter.translators.base import SOURCE
 
@@ -72,11 +72,11 @@ class Project:
         self.store = store
 
     @cached_property
-    def recipe(self) -> Recipe:
+    def maker(self) -> ItemMaker:
         """What is sent to the translator, and how items are made of the translations."""
         if self.settings.makes == GENDERED_PAIRS:
-            return MakeGenderedPairs(self.settings.prompts, self.settings.system)
-        return TranslateItem(form_named(self.settings.form), self.settings.filled)
+            return PairMaker(self.settings.prompts, self.settings.system)
+        return TranslatingMaker(form_named(self.settings.form), self.settings.filled)
 
     def source_item(self, entry: ProjectItem) -> Item:
         """The source of an item."""
@@ -127,6 +127,8 @@ def new_project(
     The settings are written last: a folder with `project.toml` is a complete project.
     """
     folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; choose another folder.")
     if (folder / SETTINGS).exists():
         raise UsageError(f"{folder} is a project already; choose another folder, or go on with it.")
     if not is_language(language):

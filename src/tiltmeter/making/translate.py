@@ -14,10 +14,10 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import form_named
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.item_makers import Wanted
 from tiltmeter.making.placeholders import SURE, USABLE, Found, Placeholder, placeholders_for
 from tiltmeter.making.problems import count_open
 from tiltmeter.making.project import Project
-from tiltmeter.making.recipes import Wanted
 from tiltmeter.making.restore import Locate, restore_blank
 from tiltmeter.making.store import ProjectItem
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
@@ -36,7 +36,7 @@ _STEP = "translate"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class TranslationVolume:
     """What a translation would send: texts and characters by kind, and those not stored yet."""
 
     texts: Counter[str]
@@ -65,7 +65,9 @@ class _Blanked:
     attempts: list[tuple[str, str, str]]
 
 
-def estimate(project: Project, translator: Translator, entries: Sequence[ProjectItem] | None = None) -> Estimate:
+def estimate(
+    project: Project, translator: Translator, entries: Sequence[ProjectItem] | None = None
+) -> TranslationVolume:
     """Count what translating the items would send; contexts with a blank count once."""
     entries = project.store.items("source") if entries is None else entries
     form = form_named(project.settings.form)
@@ -75,7 +77,7 @@ def estimate(project: Project, translator: Translator, entries: Sequence[Project
         texts.setdefault(kind, set()).add(wanted.text)
     with TranslationStore(cache_dir() / "translations.sqlite") as cache:
         new = _pending(project, translator, entries, cache)
-    return Estimate(
+    return TranslationVolume(
         texts=Counter({kind: len(entries) for kind, entries in texts.items()}),
         characters=Counter({kind: sum(map(len, entries)) for kind, entries in texts.items()}),
         new_texts=len(new),
@@ -121,7 +123,8 @@ def translate_project(
         facts = {
             "system": translator.name,
             "items": summary.items,
-            "characters": summary.sent_characters,
+            "characters": sum(len(text) for text in {wanted.text for wanted in _all_wanted(project, entries)}),
+            "sent": summary.sent_characters,
             "blanks": dict(summary.blanks),
             "seconds": round(summary.seconds, 1),
         }
@@ -133,7 +136,7 @@ def translate_project(
 
 def _all_wanted(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Wanted]:
     for entry in entries:
-        yield from project.recipe.wanted(project.source_item(entry))
+        yield from project.maker.wanted(project.source_item(entry))
 
 
 def _pending(
@@ -174,7 +177,7 @@ def _translate_batch(
     summary: TranslateSummary,
 ) -> None:
     language = project.settings.language
-    wanted = {entry.id: project.recipe.wanted(project.source_item(entry)) for entry in batch}
+    wanted = {entry.id: project.maker.wanted(project.source_item(entry)) for entry in batch}
     plain = _known(translator, (text.text for texts in wanted.values() for text in texts if not text.has_blank))
     translations = translate_all(translator, plain, language, cache)
     contexts = dict.fromkeys(text.text for texts in wanted.values() for text in texts if text.has_blank)

@@ -33,7 +33,7 @@ class Rejected:
     reason: str
 
 
-class Recipe(Protocol):
+class ItemMaker(Protocol):
     """How items of one form are made from source items."""
 
     @property
@@ -48,7 +48,7 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TranslateItem:
+class TranslatingMaker:
     """Translate the texts of an item that its form declares; words of a blank also inside the filled context."""
 
     form: Form[Any]
@@ -78,7 +78,7 @@ class TranslateItem:
 
 
 @dataclass(frozen=True, slots=True)
-class MakeGenderedPairs:
+class PairMaker:
     """Translate a GEST sentence by itself and as said by a man and by a woman, and pair the two genders."""
 
     prompts: Mapping[str, str]
