@@ -13,8 +13,8 @@ CUTOFF = 0.4
 def closest_words(term: str, sentence: str, *, count: int = 3, cutoff: float = CUTOFF) -> list[str]:
     """The words of the sentence that are most like the term, best first; none for a term of several words.
 
-    >>> closest_words("Russisch", "Der BLANK Russe saß auf der Couch.")
-    ['Russe']
+    >>> closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
+    ['Norweger']
     >>> closest_words("darstellender Künstler", "Ein darstellender Künstler war BLANK.")
     []
     """

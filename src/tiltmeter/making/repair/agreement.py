@@ -1,7 +1,7 @@
 """Gender, number and case of candidate words: the word as it stands in the translation of the filled sentence.
 
-A word translated alone has its dictionary form; inside the sentence it agrees with its neighbours. Where the translation of
-the filled sentence is the translated context but for the blank, what stands there is the right form, and the word is
+A word translated alone has its dictionary form; inside the sentence it agrees with its neighbours. Where the translation
+of the filled sentence is the translated context but for the blank, what stands there is the right form, and the word is
 changed if it is a form of the same word. Where more differs, or the word is another one, the form is proposed.
 """
 
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from tiltmeter.forms.blank import BLANK, EDGES
-from tiltmeter.forms.case_folding import find_folded, fold_case
+from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.resources import RepairResources
+from tiltmeter.making.repair.spacing import without_attached
 from tiltmeter.making.word_alignment import AlignedPair, Token, tokens
 
 RULE = "agreement"
@@ -47,15 +48,17 @@ class _Occurrence:
 def _of_word(draft: Draft, name: str, context: str, aligned: AlignedPair | None) -> RepairFinding | None:
     word, sentence = draft.texts[name], draft.filled[name]
     at_start = context.startswith(BLANK)
-    if (found := in_place_of_blank(context, sentence)) is not None:
+    free = without_attached(context)
+    if (found := in_place_of_blank(free, sentence)) is not None:
         if found.text == word or (at_start and fold_case(found.text) == fold_case(word)):
             return None
-        if found.exact and is_form_of(found.text, word):
+        # Letters at the blank are an ending that the found word has too: the context has to be decided on first.
+        if found.exact and free == context and is_form_of(found.text, word):
             if at_start:
                 found = _Occurrence(_cased_like(found.text, word), exact=True)
             reason = f"In the translation of the filled sentence the word is {found.text!r}."
             return RepairFinding(draft.item, name, RULE, "changed", reason, word, (found.text,))
-    if find_folded(sentence, word) is not None:
+    if free == context and word in [token.text for token in tokens(sentence)]:
         return None
     return _proposal(draft, name, found, aligned)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.draft import Draft, FindingKind, RepairFinding
 from tiltmeter.making.repair.language_rules import Rewrite
 from tiltmeter.making.repair.resources import RepairResources
 
@@ -20,7 +20,7 @@ def _of_draft(draft: Draft, rewrites: Sequence[Rewrite]) -> Iterator[RepairFindi
             rewritten = rewrite.pattern.sub(rewrite.replacement, text)
             if rewritten == text:
                 continue
-            kind = "changed" if rewrite.sure else "proposed"
+            kind: FindingKind = "changed" if rewrite.sure else "proposed"
             yield RepairFinding(draft.item, name, rewrite.name, kind, rewrite.reason, text, (rewritten,))
             if rewrite.sure:
                 draft = draft.with_text(name, rewritten)

@@ -15,6 +15,7 @@ _ODD_SPACE = re.compile(r"[^\S ]+| {2,}")
 _MARKS = ".,;:!?"
 # Letters right at the blank, or behind an apostrophe or quotation mark, as Turkish translators write endings.
 _ATTACHED = re.compile(rf"\w+['’\"”]?{BLANK}|{BLANK}['’\"”]?\w+")
+_ENDING = re.compile(rf"{BLANK}['’\"”]\w+")
 # Elided articles and particles are written so: l'BLANK.
 _ELIDED = re.compile(rf"\w+['’]{BLANK}")
 
@@ -37,7 +38,20 @@ def _of_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFindi
             text = mended
     if (attached := _ATTACHED.search(text)) and not _ELIDED.fullmatch(attached[0]):
         reason = f"Letters are attached to the blank ({attached[0]!r}), and would be attached to every candidate word."
-        yield RepairFinding(draft.item, name, "attached-blank", "open", reason, text)
+        if (free := without_attached(text)) != text:
+            reason += " Without them, the words need the ending."
+            yield RepairFinding(draft.item, name, "attached-blank", "proposed", reason, text, (free,))
+        else:
+            yield RepairFinding(draft.item, name, "attached-blank", "open", reason, text)
+
+
+def without_attached(text: str) -> str:
+    """The text without an ending that is attached to the blank by an apostrophe or quotation mark.
+
+    >>> without_attached("Komşum BLANK'tı."), without_attached("L'homme est BLANK.")
+    ('Komşum BLANK.', "L'homme est BLANK.")
+    """
+    return _ENDING.sub(BLANK, text)
 
 
 def _mendings(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:

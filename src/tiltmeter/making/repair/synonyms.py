@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded, fold_case
-from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.draft import Draft, FindingKind, RepairFinding
 from tiltmeter.making.repair.language_rules import LanguageRules, Synonym
 from tiltmeter.making.repair.resources import RepairResources
 
@@ -83,7 +83,7 @@ def _context_finding(
     changes = rules.articles.get(f"{former.pop()}>{synonym.gender}", {})
     proposals = _with_articles(rewritten, synonym.term, changes)
     reason += " It has another gender: check articles, pronouns and candidate words."
-    kind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
+    kind: FindingKind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
     return RepairFinding(draft.item, context, RULE, kind, reason, text, proposals)
 
 

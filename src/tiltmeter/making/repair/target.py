@@ -1,7 +1,7 @@
 """A target term that does not occur in its context: find the word of the context that stands for it.
 
-The word is looked for by alignment with the source context and by its spelling. Candidates are ranked by how much of the
-source term is aligned with them, how often their words stand for the same source term in the other contexts of the
+The word is looked for by alignment with the source context and by its spelling. Candidates are ranked by how much of
+the source term is aligned with them, how often their words stand for the same source term in the other contexts of the
 project, and how much they are spelt like the term.
 """
 
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded, fold_case
