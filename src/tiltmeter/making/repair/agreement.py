@@ -1,7 +1,7 @@
 """Gender, number and case of candidate words: the word as it stands in the translation of the filled sentence.
 
-A word translated alone has its dictionary form; inside the sentence it agrees with its neighbours. Where the translation
-of the filled sentence is the translated context but for the blank, what stands there is the right form, and the word is
+A word translated alone has its dictionary form; inside the sentence it agrees with its neighbours. Where the filled
+sentence's translation is the translated context but for the blank, what stands there is the right form, and the word is
 changed if it is a form of the same word. Where more differs, or the word is another one, the form is proposed.
 """
 
