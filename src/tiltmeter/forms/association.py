@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tiltmeter.forms.blank import BLANK, fill, word_in
+from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.fields import Fields, Problem, json_type
 from tiltmeter.forms.form import Form, ItemText, JsonValues, TextKind, Unique
 
@@ -265,7 +266,7 @@ def _unique(item: AssociationItem) -> Iterator[Unique]:
 
 
 def _lint(item: AssociationItem) -> Iterator[Problem]:
-    if item.target_term.casefold() not in item.context.casefold():
+    if fold_case(item.target_term) not in fold_case(item.context):
         yield Problem("target-not-in-context", "context", f"the target term {item.target_term!r} does not occur")
     if item.part == "intrasentence":
         yield from _blanks(item)
