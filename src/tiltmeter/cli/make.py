@@ -108,6 +108,38 @@ def translate(
 
 
 @app.command()
+def repair(
+    folder: Folder,
+    steps: Annotated[
+        str | None, typer.Option(metavar="STEP,...", help="Only these steps; see docs/making.md for all.")
+    ] = None,
+    align: Annotated[bool, typer.Option("--align/--no-align", help="Use word alignment, if it is installed.")] = True,
+) -> None:
+    """Repair translated items: change what is sure, propose what is likely, queue the rest with the reason.
+
+    In a project of gendered pairs, drop the sentences whose translations are not a pair.
+
+    **Example**
+
+    `tiltmeter make repair my-es`
+    """
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.repair import STEPS
+    from tiltmeter.making.repair_step import repair_project
+    from tiltmeter.making.word_alignment import find_aligner
+
+    chosen = tuple(filter(None, (steps or "").split(","))) or tuple(STEPS)
+    with open_project(folder) as project:
+        done = repair_project(project, steps=chosen, aligner=find_aligner() if align else None)
+    aligned = f", {done.pairs:,} sentence pairs aligned by {done.aligner}" if done.aligner else ""
+    typer.echo(f"{done.items:,} items in {done.seconds:,.0f} s{aligned}")
+    for (rule, kind), count in done.findings.most_common():
+        typer.echo(f"{count:>9,} {kind:<9}{rule}")
+    for reason, count in done.dropped.most_common():
+        typer.echo(f"{count:>9,} dropped, because {reason}")
+
+
+@app.command()
 def status(
     folder: Folder,
     figure: Annotated[

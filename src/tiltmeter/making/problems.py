@@ -63,11 +63,13 @@ def assemble(project: Project) -> Assembled:
     in_source = {(finding.item, finding.code) for finding in examine_items(map(project.source_item, entries))}
     by = project.store.accepted_problems()
     problems = _stored_problems(project, by_id)
+    # A repair step that says more about a validation finding, with proposals, has the same name.
+    known = {(problem.item, problem.reason) for problem in problems}
     accepted: list[tuple[Finding, str, str]] = []
     for finding in found:
         if (key := (finding.item, finding.code)) in by:
             accepted.append((finding, *by[key]))
-        else:
+        elif key not in known:
             problems.append(_problem(finding, by_id[finding.item], in_source=key in in_source))
     return Assembled(items, rejected, problems, accepted)
 

@@ -293,8 +293,10 @@ class ProjectStore(Database):
     # Findings
 
     def replace_findings(self, item: str, step: Step, findings: Iterable[RepairFinding]) -> None:
-        """Store what a step found in an item, in place of what it found in an earlier run and nobody has settled."""
-        self._db.execute("DELETE FROM findings WHERE item = ? AND step = ? AND closed_at IS NULL", [item, step])
+        """Store what a step found in an item, in place of what an earlier run left to people and nobody has settled."""
+        self._db.execute(
+            "DELETE FROM findings WHERE item = ? AND step = ? AND kind != 'changed' AND closed_at IS NULL", [item, step]
+        )
         rows = [
             (item, step, found.field, found.rule, found.kind, found.reason, found.before, _list(found.proposals), now())
             for found in findings
