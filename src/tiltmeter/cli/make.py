@@ -181,6 +181,62 @@ def status(
 
 
 @app.command()
+def export(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
+    to: Annotated[str | None, typer.Option("--to", help="`csv`, `xlsx` or `xliff`; otherwise by the suffix.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All translated items, not only open ones.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write the open items to a file for people who review in a spreadsheet or a translation program.
+
+    People fill in `corrected`, `decision` (`accept` or `drop`, for the item) and `comment`; in XLIFF they edit the
+    target and set its state to final.
+
+    **Example**
+
+    `tiltmeter make export my-es --out review.xlsx`
+    """
+    from tiltmeter.making.exchange import export_project, format_of
+    from tiltmeter.making.project import open_project
+
+    if out.exists() and not force:
+        raise UsageError(f"{out} already exists; --force replaces it.")
+    with open_project(folder) as project:
+        rows = export_project(project, out, format=format_of(out, to), everything=everything)
+    typer.echo(f"{rows:,} rows")
+    print_note(f"Written to {out}")
+
+
+@app.command("import")
+def import_(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `make export` wrote, filled in.")],
+    by: By,
+    format: Annotated[str | None, typer.Option("--from", help="`csv`, `xlsx` or `xliff`; else by the suffix.")] = None,
+) -> None:
+    """Read decisions and corrections from a file; conflicts are named row by row and change nothing (exit code 1).
+
+    **Example**
+
+    `tiltmeter make import my-es review.xlsx --by Ana`
+    """
+    from tiltmeter.making.exchange import format_of, import_project
+    from tiltmeter.making.project import open_project
+
+    with open_project(folder) as project:
+        done = import_project(project, file, format=format_of(file, format), reviewer=by)
+    typer.echo(
+        f"{done.accepted:,} items accepted, {done.edited:,} edited ({done.texts:,} texts), {done.dropped:,} dropped, "
+        f"{done.undecided - len({conflict.item for conflict in done.conflicts}):,} without a decision"
+    )
+    for conflict in done.conflicts:
+        typer.echo(f"conflict in {conflict}")
+    if done.conflicts:
+        raise typer.Exit(1)
+
+
+@app.command()
 def publish(
     folder: Folder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the edition to.")],

@@ -46,10 +46,11 @@ class Assembled:
     accepted: list[tuple[Finding, str, str]]
 
 
-def assemble(project: Project) -> Assembled:
-    """Make items of all current translations, and collect what is open about them."""
-    entries = [entry for entry in project.store.items() if entry.stage != "source"]
-    texts = project.store.texts("text")
+def assemble(project: Project, only: str | None = None) -> Assembled:
+    """Make items of all current translations, or of one item's, and collect what is open about them."""
+    chosen = project.store.items() if only is None else [project.store.item(only)]
+    entries = [entry for entry in chosen if entry.stage != "source"]
+    texts = project.store.texts("text", only)
     items: list[Item] = []
     rejected: dict[str, str] = {}
     for entry in entries:
