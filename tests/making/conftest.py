@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.making.items import source_file
+from perf.making_items import source_file
 from tiltmeter.making.project import Project, new_project
 
 

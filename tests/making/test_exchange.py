@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.making.engine import BreakingEngine
+from perf.breaking_engine import BreakingEngine
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.making.exchange import FORMATS, FileFormat, export_project, export_rows, format_of, import_project
 from tiltmeter.making.exchange.rows import Row

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.making.engine import TOKENS, WAYS
+from perf.breaking_engine import TOKENS, WAYS
 from tiltmeter.errors import UsageError
 from tiltmeter.making.placeholders import USABLE, Placeholder, placeholders_for
 

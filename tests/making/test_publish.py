@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.making.engine import BreakingEngine
+from perf.breaking_engine import BreakingEngine
 from tests.support.command import command
 from tiltmeter.datasets import load_spec, parse_spec
 from tiltmeter.datasets.by_name import examine_spec

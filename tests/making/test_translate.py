@@ -1,17 +1,20 @@
 """The step translate: all declared texts, blanks kept or restored or queued, nothing sent twice."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from tests.making.engine import WAYS, BreakingEngine
-from tests.making.items import blank_item, gest_file, source_file
+from perf.breaking_engine import WAYS, BreakingEngine
+from perf.making_items import blank_item, gest_file, source_file
 from tiltmeter.errors import UsageError
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, new_project, open_project
 from tiltmeter.making.restore import restore_blank
 from tiltmeter.making.translate import estimate, translate_project
+from tiltmeter.making.word_alignment import AlignedPair, tokens
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.translation_files import FileTranslator
 
@@ -116,15 +119,46 @@ def test_a_blank_that_cannot_be_restored_is_queued(tmp_path: Path) -> None:
 
 
 def test_restoring_goes_from_differences_to_words_to_positions() -> None:
-    none = lambda *_: None  # noqa: E731
     filled = {"a": "Era paciente el cocinero.", "b": "El cocinero fue muy brusco ayer."}
-    assert restore_blank({}, {}, filled, {"a": "Paciente"}, 1, none) == "Era BLANK el cocinero."
-    assert restore_blank({}, {}, filled, {"a": "calmo"}, 1, none) is None
+    assert restore_blank({}, {}, filled, {"a": "Paciente"}, 1) == "Era BLANK el cocinero."
+    assert restore_blank({}, {}, filled, {"a": "calmo"}, 1) is None
     source, words = {"a": "The cook was patient.", "b": "The cook was gruff."}, {"a": "patient", "b": "gruff"}
     assert restore_blank(source, words, filled, {}, 1, lambda *_: (4, 12)) == "Era BLANK el cocinero."
     twice = {"a": "Paciente y paciente.", "b": "Brusco y brusco."}
-    assert restore_blank({}, {}, twice, {"a": "paciente"}, 2, none) == "BLANK y BLANK."
-    assert restore_blank({}, {}, {}, {}, 1, none) is None
+    assert restore_blank({}, {}, twice, {"a": "paciente"}, 2) == "BLANK y BLANK."
+    assert restore_blank({}, {}, {}, {}, 1) is None
+
+
+@dataclass(frozen=True)
+class WordForWord:
+    """Aligns the first word of a source with the last of its translation, and so on."""
+
+    name: str = "reversed"
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+        aligned = []
+        for source, target in pairs:
+            words, translated = tokens(source), tokens(target)
+            links = frozenset((n, len(translated) - 1 - n) for n in range(min(len(words), len(translated))))
+            aligned.append(AlignedPair(tuple(words), tuple(translated), links, links))
+        return aligned
+
+
+def test_alignment_comes_after_all_placeholders(tmp_path: Path) -> None:
+    source = source_file(tmp_path / "source.jsonl", blanks=2, nexts=0)
+    with new_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as project:
+        engine = BreakingEngine()
+        # Every word is another one in every sentence, so nothing but an alignment tells the place.
+        engine._translate = lambda text: " ".join(  # type: ignore[method-assign]
+            sha256(f"{text}{word}".encode()).hexdigest() for word in reversed(text.split())
+        )
+        done = translate_project(project, engine, aligner=WordForWord())  # type: ignore[arg-type]
+        assert +done.blanks == {"restored": 2}
+        assert project.store.blanks() == {("alignment", "restored"): 2}
+        context = project.store.texts("text", "i0")["i0"]["context"]
+        # BLANK is the fifth of seven words, and the order is reversed.
+        assert context.split().index("BLANK") == 2
+        assert [stored.finding.kind for stored in project.store.findings("i0")] == ["proposed"]
 
 
 def test_a_file_of_translations(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def translate(
     from tiltmeter.cli.progress import item_bar
     from tiltmeter.making.project import open_project
     from tiltmeter.making.translate import estimate, select, translate_project
+    from tiltmeter.making.word_alignment import find_aligner
     from tiltmeter.translators import open_translator
 
     with open_project(folder) as project:
@@ -99,7 +100,10 @@ def translate(
         if dry_run:
             return
         with item_bar("translate") as report:
-            done = translate_project(project, translator, part=part, limit=limit, yes=yes, report=report)
+            aligner = find_aligner()
+            done = translate_project(
+                project, translator, part=part, limit=limit, yes=yes, aligner=aligner, report=report
+            )
         typer.echo(f"{done.items:,} items translated in {done.seconds:,.0f} s")
         for outcome, count in done.blanks.most_common():
             typer.echo(f"{count:>9,} blanks {outcome}")

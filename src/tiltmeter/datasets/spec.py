@@ -36,7 +36,7 @@ def parse_spec(text: str) -> Spec:
     'my-items.jsonl'
     """
     if _is_path(text):
-        return Spec(text, None, (), _path(text))
+        return Spec(text.rstrip("/"), None, (), _path(text))
     name, colon, tail = text.rpartition(":")
     name = name if colon else text
     languages = tuple(dict.fromkeys(filter(None, map(str.strip, tail.split(","))))) if colon else ()

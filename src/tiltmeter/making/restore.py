@@ -1,10 +1,11 @@
 """Put BLANK back into a context whose placeholder was lost, from the translations of the filled contexts."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.word_alignment import AlignedPair
 
 # Called with a source sentence, its translation and a word of the former: where the word is in the translation, as
 # (start, end) in characters, or None.
@@ -21,7 +22,7 @@ def restore_blank(
     filled: Mapping[str, str],
     alone: Mapping[str, str],
     wanted: int,
-    locate: Locate,
+    locate: Locate = lambda *_: None,
 ) -> str | None:
     """The translated context with BLANK, or None if its position cannot be told.
 
@@ -29,7 +30,7 @@ def restore_blank(
     of the former and those of the latter. `wanted` is the number of blanks.
 
     >>> filled = {"a": "El cocinero era paciente hoy.", "b": "El cocinero era brusco hoy."}
-    >>> restore_blank({}, {}, filled, {}, 1, lambda *_: None)
+    >>> restore_blank({}, {}, filled, {}, 1)
     'El cocinero era BLANK hoy.'
     """
     found = [_by_word(filled[field], word, wanted) for field, word in alone.items() if field in filled]
@@ -41,6 +42,25 @@ def restore_blank(
             if field in words
         ]
     return next((text for text in found if text is not None), None)
+
+
+def aligned_locate(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str]]) -> Locate:
+    """A function that finds words by these alignments of sources with their translations."""
+    by_pair = dict(zip(pairs, aligned, strict=True))
+
+    def locate(source: str, translation: str, word: str) -> tuple[int, int] | None:
+        pair = by_pair.get((source, translation))
+        found = list(re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", source))
+        if pair is None or len(found) != 1:
+            return None
+        start, end = found[0].span()
+        inside = {number for number, token in enumerate(pair.source) if start <= token.start < end}
+        linked = pair.linked(inside, both=True) or pair.linked(inside, both=False)
+        if not linked or max(linked) - min(linked) >= _LONGEST:
+            return None
+        return pair.target[min(linked)].start, pair.target[max(linked)].end
+
+    return locate
 
 
 def _by_difference(one: str, other: str) -> str | None:

@@ -369,6 +369,12 @@ class ProjectStore(Database):
             [item, reviewer, verdict, json.dumps(dict(texts), ensure_ascii=False), comment, via, now()],
         )
 
+    def last_decision(self, item: str, reviewer: str) -> tuple[str, str, str] | None:
+        """The verdict, comment and origin of a person's last decision on an item."""
+        query = "SELECT verdict, comment, via FROM decisions WHERE item = ? AND reviewer = ? ORDER BY id DESC LIMIT 1"
+        row = self._db.execute(query, [item, reviewer]).fetchone()
+        return None if row is None else (row[0], row[1], row[2])
+
     def reviewers(self) -> dict[str, int]:
         """The people who decided, with the number of their decisions."""
         return dict(self._db.execute("SELECT reviewer, count(*) FROM decisions GROUP BY reviewer ORDER BY reviewer"))

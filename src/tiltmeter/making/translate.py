@@ -18,8 +18,9 @@ from tiltmeter.making.item_makers import Wanted
 from tiltmeter.making.placeholders import SURE, USABLE, Found, Placeholder, placeholders_for
 from tiltmeter.making.problems import count_open
 from tiltmeter.making.project import Project
-from tiltmeter.making.restore import Locate, restore_blank
+from tiltmeter.making.restore import aligned_locate, restore_blank
 from tiltmeter.making.store import ProjectItem
+from tiltmeter.making.word_alignment import Eflomal
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
@@ -100,10 +101,14 @@ def translate_project(
     part: str | None = None,
     limit: int | None = None,
     yes: bool = False,
-    locate: Locate = lambda *_: None,
+    aligner: Eflomal | None = None,
     report: Report = lambda _done, _all: None,
 ) -> TranslateSummary:
-    """Translate the items that are not translated yet; nothing is sent to a paid service without `yes`."""
+    """Translate the items that are not translated yet; nothing is sent to a paid service without `yes`.
+
+    Blanks that are lost with every placeholder are restored from the filled contexts: where these differ, and if that
+    does not tell, by word alignment with their sources, if there is an aligner.
+    """
     began = time.monotonic()
     language = project.settings.language
     translator.check(language)
@@ -116,10 +121,13 @@ def translate_project(
         report(0, len(entries))
         for start in range(0, len(entries), _BATCH):
             batch = entries[start : start + _BATCH]
-            _translate_batch(project, translator, batch, cache, locate, summary)
+            _translate_batch(project, translator, batch, cache, summary)
             report(start + len(batch), len(entries))
+    if aligner is not None:
+        _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began
-    if entries:
+    # A run that was killed at its very end left nothing to translate, and no record.
+    if entries or not any(record.step == "translate" for record in project.store.steps()):
         facts = {
             "system": translator.name,
             "items": summary.items,
@@ -173,7 +181,6 @@ def _translate_batch(
     translator: Translator,
     batch: Sequence[ProjectItem],
     cache: TranslationStore,
-    locate: Locate,
     summary: TranslateSummary,
 ) -> None:
     language = project.settings.language
@@ -184,7 +191,7 @@ def _translate_batch(
     blanked = _with_blanks(project, translator, list(contexts), cache)
     with project.store.transaction():
         for entry in batch:
-            _write(project, translator.name, entry, wanted[entry.id], translations, blanked, locate, summary)
+            _write(project, translator.name, entry, wanted[entry.id], translations, blanked, summary)
 
 
 def _with_blanks(
@@ -222,7 +229,6 @@ def _write(
     wanted: Sequence[Wanted],
     translations: Mapping[str, str],
     blanked: Mapping[str, _Blanked],
-    locate: Locate,
     summary: TranslateSummary,
 ) -> None:
     """Write the translations of one item, what happened to its blank, and what is missing."""
@@ -248,7 +254,7 @@ def _write(
             restored = None
             if context.best is None or context.best.outcome not in USABLE:
                 blanks = text.text.count(BLANK)
-                restored = restore_blank(sources, words, texts["filled"], texts["alone"], blanks, locate)
+                restored = restore_blank(sources, words, texts["filled"], texts["alone"], blanks)
             result, reason, found = _settled(entry.id, text, context, restored, summary)
             if reason == RESTORED:
                 store.add_attempt(
@@ -300,6 +306,39 @@ def _settled(
     summary.blanks[best.outcome] += 1
     reason = f"BLANK was {best.outcome} in translation, and its place could not be told."
     return attempt, NOT_RESTORED, [RepairFinding(item, text.field, NOT_RESTORED, "open", reason, attempt)]
+
+
+def _restore_by_alignment(project: Project, aligner: Eflomal, summary: TranslateSummary) -> None:
+    """Restore lost blanks by the alignment of all filled contexts of the project with their sources."""
+    store = project.store
+    lost = [stored.finding for stored in store.findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
+    if not lost:
+        return
+    drafts = {draft.item: draft for draft in project.drafts(project.store.items())}
+    pairs = [(draft.source_filled(word), text) for draft in drafts.values() for word, text in draft.filled.items()]
+    locate = aligned_locate(aligner.align(pairs), pairs)
+    for finding in lost:
+        draft = drafts[finding.item]
+        sources = {word: draft.source_filled(word) for word in draft.filled}
+        blanks = draft.source[finding.field].count(BLANK)
+        restored = restore_blank(sources, draft.source, draft.filled, draft.alone, blanks, locate)
+        if restored is None:
+            continue
+        reason = "BLANK was lost in translation and put back by the alignment of a filled sentence with its source."
+        proposed = RepairFinding(draft.item, finding.field, RESTORED, "proposed", reason, finding.before, (restored,))
+        with store.transaction():
+            store.set_text(draft.item, "text", finding.field, restored, step="translate", by=aligner.name, why=RESTORED)
+            store.add_attempt(
+                draft.item,
+                finding.field,
+                system=aligner.name,
+                placeholder="alignment",
+                received=restored,
+                outcome="restored",
+            )
+            store.replace_findings(draft.item, "translate", [proposed])
+        summary.blanks["lost"] -= 1
+        summary.blanks["restored"] += 1
 
 
 def _placeholder(context: _Blanked, best: Found) -> str:

@@ -143,13 +143,17 @@ def _import_item(
     edits = [row for row in rows if row.corrected and row.corrected != row.translation]
     if not decided and not edits:
         return _Result("", 0, [])
+    comment = " ".join(filter(None, (row.comment for row in rows)))
     with project.store.transaction():
         current = project.store.texts("text", entry.id).get(entry.id, {})
+        last = project.store.last_decision(entry.id, reviewer)
+        is_as_wanted = all(current.get(row.field) == (row.corrected or row.translation) for row in rows)
+        if last and last[1:] == (comment, via) and (is_as_wanted or last[0] == "drop"):
+            return _Result(last[0], 0, [])  # an earlier import of the same file decided it
         conflicts = list(_conflicts(project, entry, rows, decided, edits, current))
         if conflicts:
             return _Result("", 0, conflicts)
         store = project.store
-        comment = " ".join(filter(None, (row.comment for row in rows)))
         if any(row.decision == "drop" for row in decided):
             store.add_decision(entry.id, reviewer, "drop", {}, comment, via)
             store.drop(entry.id, step="import", by=reviewer, why=comment or "a reviewer dropped it")

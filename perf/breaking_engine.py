@@ -20,7 +20,7 @@ ANY_TOKEN = re.compile("|".join(map(re.escape, sorted(TOKENS.values(), key=len, 
 
 # What real systems do to a placeholder: research on issues of several systems, named in docs/making.md.
 WAYS: dict[str, Callable[[str, str], str]] = {
-    "kept": lambda text, token: text,
+    "kept": lambda text, _token: text,
     "translated": lambda text, token: text.replace(token, "en blanco"),
     "dropped": lambda text, token: " ".join(text.replace(token, "").split()),
     "doubled": lambda text, token: text.replace(token, f"{token} {token}", 1),
@@ -62,7 +62,7 @@ class BreakingEngine:
     def check(self, language: str) -> None:
         pass
 
-    def translate(self, texts: Sequence[str], language: str) -> list[str]:
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002
         self.sent += texts
         self._note("sent", texts)
         translations = [self._translate(text) for text in texts]
