@@ -90,7 +90,7 @@ def test_the_bootstrap_is_that_of_resampled_items() -> None:
     rows = [list(pair) for pair in pairs]
     for found, statistic in (
         (cohen_kappa(pairs), lambda drawn: cohen_kappa(map(tuple, drawn), resamples=1).value),
-        (krippendorff_alpha(rows, "interval"), lambda drawn: naive_alpha(drawn, "interval")),
+        (krippendorff_alpha(rows, "interval"), lambda drawn: krippendorff_alpha(drawn, "interval", resamples=1).value),
     ):
         drawn = [statistic(random_.choices(rows, k=len(rows))) for _ in range(800)]
         assert found.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.04)

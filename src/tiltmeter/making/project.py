@@ -61,6 +61,9 @@ class Settings:
     title: str = ""
     licence: str = ""
     guidelines: str = ""
+    review: str = "open"
+    reviewers_per_item: int = 1
+    agreeing: int = 1
 
 
 class Project:
@@ -212,6 +215,8 @@ _COMMENTS = {
     "filled": "Whether contexts with a word filled in are translated too: better words, about twice the characters.",
     "placeholders": "What to send in place of BLANK, in this order; empty: the order for the system.",
     "title": "For the data card: a title, a licence where the source has none, and the reviewers' guidelines (a file).",
+    "review": "Which items people review: those with something `open`, or `all`; how many people decide on each, and "
+    "how many of these have to agree.",
 }
 
 
