@@ -30,6 +30,7 @@ from tiltmeter.making.exchange import export_project, import_project
 from tiltmeter.making.project import SETTINGS, new_project, open_project
 from tiltmeter.making.publish import publish_project
 from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.source import apply_corrections
 from tiltmeter.making.translate import translate_project
 
 # Placeholders fail in different ways, so that every path of the step is taken.
@@ -62,6 +63,11 @@ def run_new(scene: Scene, _log: Path) -> None:
     new_project(scene.project, source, language="es", system="apertium:eng-xyz").close()
 
 
+def run_source(scene: Scene, _log: Path) -> None:
+    with open_project(scene.project) as project:
+        apply_corrections(project, scene.root / "corrections.csv", by="Ana")
+
+
 def run_translate(scene: Scene, log: Path) -> None:
     with open_project(scene.project) as project:
         translate_project(project, BreakingEngine(way=WAY, log=log), yes=True)
@@ -89,6 +95,7 @@ def run_publish(scene: Scene, _log: Path) -> None:
 
 STEPS: dict[str, Callable[[Scene, Path], None]] = {
     "new": run_new,
+    "source": run_source,
     "translate": run_translate,
     "repair": run_repair,
     "export": run_export,
@@ -103,6 +110,9 @@ def prepare(root: Path, step: str, items: int = ITEMS) -> Scene:
     translate._BATCH = repair_step._BATCH = 7  # so that a step has several transactions
     os.environ["TILTMETER_CACHE"] = str(root / "cache")
     source_file(root / "source.jsonl", blanks=items, nexts=items // 3)
+    rows = [f"i{number},correct,target_term,term{number},clearer" for number in range(1, items, 4)]
+    rows += [f"i{number},drop,,,faulty" for number in range(2, items, 5)]
+    (root / "corrections.csv").write_text("item,action,field,text,reason\n" + "\n".join(rows) + "\n", encoding="utf-8")
     for name, run in STEPS.items():
         if name == step:
             break

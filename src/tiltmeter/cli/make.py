@@ -67,6 +67,59 @@ def new(
 
 
 @app.command()
+def source(
+    folder: Folder,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write all problems to this CSV file.")] = None,
+    fix: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Apply corrections: `action`, `field`, `text`, `reason`.")
+    ] = None,
+    drop: Annotated[str | None, typer.Option(metavar="ID", help="Drop this item; --why is needed.")] = None,
+    names: Annotated[
+        bool, typer.Option("--names", help="Put listed names in place of pronouns that alone tell two sentences apart.")
+    ] = False,
+    by: By = "",
+    why: Annotated[str, typer.Option(help="The reason for --drop.")] = "",
+) -> None:
+    """Check the source items, and correct or drop them before they are translated; reasons are kept.
+
+    The file that --out writes has a row for each problem. Fill in `action` (`correct`, `drop` or `restore`), for a
+    correction `field` and `text`, and `reason`, and give it back with --fix.
+
+    **Examples**
+
+    `tiltmeter make source my-es --out problems.csv`
+
+    `tiltmeter make source my-es --fix problems.csv --by Ana`
+    """
+    from collections import Counter
+
+    from tiltmeter.making import source as step
+    from tiltmeter.making.project import open_project
+
+    with open_project(folder) as project:
+        if (fix or drop or names) and not by:
+            raise UsageError("--by is missing; the name is kept in the history of the items.")
+        if names:
+            typer.echo(f"{step.use_names(project, by=by):,} pairs with names in place of pronouns")
+        if fix is not None:
+            done = step.apply_corrections(project, fix, by=by)
+            typer.echo(f"{done.corrected:,} corrected, {done.dropped:,} dropped, {done.restored:,} restored")
+        if drop is not None:
+            step.drop(project, drop, by=by, why=why)
+            step.record_source_step(project)
+        if out is not None:
+            step.write_problems(project, out)
+        problems = step.check_source(project)
+        typer.echo(
+            f"{len(project.store.items()):,} items, {len({problem.item for problem in problems}):,} with problems"
+        )
+        for code, count in Counter(code for _, code in {(p.item, p.code) for p in problems}).most_common():
+            typer.echo(f"{count:>7,} {code}")
+            for problem in [problem for problem in problems if problem.code == code][:3]:
+                typer.echo(f"{'':<8}item {problem.item}, {problem.field}: {problem.message}")
+
+
+@app.command()
 def translate(
     folder: Folder,
     part: Part = None,

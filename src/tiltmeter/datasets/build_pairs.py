@@ -118,11 +118,18 @@ def quoted_speech(translation: str, sentence: str) -> str:
 
 def read_translations(path: Path) -> list[tuple[str, str]]:
     """The (source, translation) rows of a CSV file with the columns `from` and `to`."""
+    rows = read_csv_rows(path, ("from", "to"), "in which translations are expected")
+    return [(row["from"], row["to"]) for row in rows if row["from"] and row["to"]]
+
+
+def read_csv_rows(path: Path, columns: Sequence[str], meaning: str = "which is needed") -> list[dict[str, str]]:
+    """The rows of a CSV file that has at least these columns; `meaning` says in an error what they are for."""
     try:
-        reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
-        if not {"from", "to"} <= set(reader.fieldnames or ()):
-            raise DataError(f"{path} has no columns from and to, in which translations are expected.")
-        return [(row["from"], row["to"]) for row in reader if row["from"] and row["to"]]
+        reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
+        if not set(columns) <= set(reader.fieldnames or ()):
+            names = " and ".join(columns)
+            raise DataError(f"{path} has no column{'s' * (len(columns) > 1)} {names}, {meaning}.")
+        return list(reader)
     except csv.Error as error:
         raise DataError(f"{path} is not CSV: {error}.") from error
     except BrokenFileError as error:

@@ -41,9 +41,9 @@ class SourceFacts:
 class Settings:
     """The contents of `project.toml`.
 
-    `form` is that of the source items, `makes` that of the items made; `placeholders` overrides the order of the
-    translation system; `prompts` are the English prompts of gendered pairs; `filled` says whether the contexts with a
-    word filled in are translated too.
+    `form` is that of the source items, `makes` that of the items made; `filled` says whether the contexts with a word
+    filled in are translated too, `names` whether only listed names may occur; `placeholders` overrides the order of the
+    translation system; `prompts` are the English prompts of gendered pairs.
     """
 
     source: str
@@ -56,6 +56,7 @@ class Settings:
     tiltmeter: str
     facts: SourceFacts = field(default_factory=SourceFacts)
     filled: bool = True
+    names: bool = False
     placeholders: tuple[str, ...] = ()
     prompts: dict[str, str] = field(default_factory=lambda: dict(PROMPTS))
     title: str = ""
@@ -213,6 +214,7 @@ def _facts(spec: Spec) -> SourceFacts:
 _COMMENTS = {
     "system": "The translation system, as `tiltmeter make translate` opens it.",
     "filled": "Whether contexts with a word filled in are translated too: better words, about twice the characters.",
+    "names": "Whether only names of the lists may occur in translations; `tiltmeter make source --names` sets it.",
     "placeholders": "What to send in place of BLANK, in this order; empty: the order for the system.",
     "title": "For the data card: a title, a licence where the source has none, and the reviewers' guidelines (a file).",
     "review": "Which items people review: those with something `open`, or `all`; how many people decide on each, and "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import Draft, FindingKind, RepairFinding, counts
 from tiltmeter.making.item_makers import GENDERED_PAIRS
+from tiltmeter.making.name_lists import name_findings
 from tiltmeter.making.problems import assemble, count_open
 from tiltmeter.making.project import Project
 from tiltmeter.making.repair import STEPS, repair
@@ -63,17 +64,20 @@ def _repair(
 ) -> RepairSummary:
     drafts = [draft for draft in project.drafts(entries) if _is_complete(draft)]
     repaired = repair(drafts, steps=steps, aligner=aligner)
+    findings = list(repaired.findings)
+    if project.settings.names:
+        findings += [finding for draft in repaired.drafts for finding in name_findings(draft)]
     by_item: dict[str, list[RepairFinding]] = {draft.item: [] for draft in drafts}
-    for finding in repaired.findings:
+    for finding in findings:
         by_item[finding.item].append(finding)
     items = list(by_item.items())
     for start in range(0, len(items), _BATCH):
         with project.store.transaction():
-            for item, findings in items[start : start + _BATCH]:
-                _write(project, item, findings)
+            for item, own in items[start : start + _BATCH]:
+                _write(project, item, own)
     return RepairSummary(
         len(drafts),
-        counts(repaired.findings),
+        counts(findings),
         Counter(),
         repaired.aligner,
         repaired.pairs,
