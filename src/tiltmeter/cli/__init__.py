@@ -7,11 +7,10 @@ from rich.console import Console
 from rich.text import Text
 
 import tiltmeter
-from tiltmeter.cli import data, gest, make
+from tiltmeter.cli import data, gender_group, gest, make
 from tiltmeter.cli.check import check
 from tiltmeter.cli.compare import compare
 from tiltmeter.cli.export import export
-from tiltmeter.cli.gender import gender
 from tiltmeter.cli.report import report
 from tiltmeter.cli.reproduce import reproduce
 from tiltmeter.cli.run import run
@@ -52,7 +51,7 @@ app.command()(compare)
 app.command()(check)
 app.command()(export)
 app.command()(reproduce)
-app.command()(gender)
+app.add_typer(gender_group.app, name="gender")
 app.add_typer(data.app, name="data")
 app.add_typer(gest.app, name="gest")
 app.add_typer(make.app, name="make")

@@ -31,7 +31,7 @@ def gender(
 
     `tiltmeter gender --language sk translations.txt`
     """
-    for text, result in _results(file, language, gender_from):
+    for text, result in results(file, language, gender_from):
         if as_json:
             record: dict[str, object] = {"text": text, "gender": result.gender}
             if explain:
@@ -42,8 +42,8 @@ def gender(
             print(result.gender or "none", *why, text, sep="\t")
 
 
-def _results(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, SpeakerGender]]:
-    """Every sentence of the file with the gender of its speaker."""
+def results(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, SpeakerGender]]:
+    """Every sentence of a file with the gender of its speaker."""
     if gender_from not in SOURCES:
         raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
     if gender_from == "conllu":

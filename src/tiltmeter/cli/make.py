@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import adjudicate, review
+from tiltmeter.cli.make_write import write
 from tiltmeter.cli.output import choice_of, print_note
 from tiltmeter.errors import UsageError
 
@@ -21,6 +23,8 @@ app = typer.Typer(
 
 app.command()(review)
 app.command()(adjudicate)
+app.command()(rate)
+app.command()(write)
 
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
 Part = Annotated[str | None, typer.Option(help="Only items of this part.")]
@@ -31,14 +35,20 @@ By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who does it; kept
 @app.command()
 def new(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="English items: a data set, or a .jsonl file.")],
-    to: Annotated[str, typer.Option("--to", metavar="CODE", help="The language to translate into, such as es.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the project.")],
+    to: Annotated[
+        str | None, typer.Option("--to", "--language", metavar="CODE", help="The language, such as es.")
+    ] = None,
     system: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--with", metavar="SYSTEM", help="`apertium:eng-spa`, `amazon`, `deepl`, `nllb:MODEL`, `file:FILE.csv` …"
         ),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the project.")],
+    ] = None,
+    from_scratch: Annotated[
+        bool, typer.Option("--from-scratch", help="People write the items; SOURCE is a form, such as gest.")
+    ] = False,
+    quota: Annotated[int, typer.Option(min=1, help="With --from-scratch, items of each writer per subject.")] = 50,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Make gendered pairs of GEST sentences, by prompts for both genders.")
     ] = False,
@@ -57,10 +67,22 @@ def new(
     `tiltmeter make new stereoset:en --to es --with apertium:eng-spa --out my-es`
 
     `tiltmeter make new gest --to sk --with file:deepl-sk.csv --pairs --out my-sk`
+
+    `tiltmeter make new gest --from-scratch --language sk --out my-sk`
     """
     from tiltmeter.making.item_makers import PROMPTS
     from tiltmeter.making.project import new_project
 
+    if to is None:
+        raise UsageError("Into which language? Name it with --to, such as --to es.")
+    if from_scratch:
+        from tiltmeter.making.writing import new_written_project
+
+        with new_written_project(out, source, language=to, quota=quota):
+            typer.echo(f"The project is in {out}; name writers and subjects in writing.toml, scales in rating.toml.")
+        return
+    if system is None:
+        raise UsageError("Which translation system? Name it with --with, or start with --from-scratch.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
     with new_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
         typer.echo(f"{len(project.store.items())} items from {source}; the project is in {out}")

@@ -84,9 +84,9 @@ def review(
                 by,
                 _needed(item),
                 verdict,
-                texts=_named(text, "--text"),
+                texts=named_values(text, "--text"),
                 proposals=_numbered(proposal),
-                accepted=_named(accept_finding, "--accept-finding"),
+                accepted=named_values(accept_finding, "--accept-finding"),
                 comment=comment,
                 via=VIA,
             )
@@ -133,8 +133,8 @@ def adjudicate(
             item,
             verdict,
             take=take,
-            texts=_named(text, "--text"),
-            accepted=_named(accept_finding, "--accept-finding"),
+            texts=named_values(text, "--text"),
+            accepted=named_values(accept_finding, "--accept-finding"),
             comment=comment,
             via=VIA,
         )
@@ -199,7 +199,7 @@ def _needed(item: str | None) -> str:
     return item
 
 
-def _named(given: Sequence[str] | None, option: str) -> dict[str, str]:
+def named_values(given: Sequence[str] | None, option: str) -> dict[str, str]:
     """The values by name, from texts such as `context=Er war BLANK.`."""
     values = {}
     for text in given or ():
@@ -212,7 +212,7 @@ def _named(given: Sequence[str] | None, option: str) -> dict[str, str]:
 
 def _numbered(given: Sequence[str] | None) -> dict[str, int]:
     numbers = {}
-    for field, number in _named(given, "--proposal").items():
+    for field, number in named_values(given, "--proposal").items():
         if not number.strip().isdigit():
             raise UsageError(f"--proposal {field}={number} is not FIELD=NUMBER.")
         numbers[field] = int(number)

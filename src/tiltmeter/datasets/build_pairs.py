@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,16 +51,7 @@ def build_pairs(
     >>> build_pairs(made, [sentence], "sk").pairs[0].female
     'Bola som si istá.'
     """
-    known = {sentence.sentence for sentence in sentences}
-    alone: dict[str, str] = {}
-    prompted: dict[str, dict[str, list[str]]] = {}
-    for source, target in translations:
-        if source in known:
-            alone.setdefault(source, target)
-        elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
-            said = prompted.setdefault(prompt["sentence"], {})
-            gender = "masculine" if prompt["masculine"] else "feminine"
-            said.setdefault(gender, []).append(quoted_speech(target, prompt["sentence"]))
+    alone, prompted = _by_sentence(translations, sentences)
     built = BuiltPairs()
     seen: set[tuple[str, str]] = set()
     for item in sentences:
@@ -78,6 +69,35 @@ def build_pairs(
                 )
             )
     return built
+
+
+def prompted_pairs(
+    translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
+) -> Iterator[tuple[str, str]]:
+    """The (masculine, feminine) translations of each sentence before any filter, of all prompts."""
+    alone, prompted = _by_sentence(translations, sentences)
+    for sentence, plain in alone.items():
+        gender = speaker_gender(plain, language)
+        if gender is not None:
+            for other in prompted.get(sentence, {}).get("feminine" if gender == "masculine" else "masculine", ()):
+                yield (plain, other) if gender == "masculine" else (other, plain)
+
+
+def _by_sentence(
+    translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem]
+) -> tuple[dict[str, str], dict[str, dict[str, list[str]]]]:
+    """The translations of sentences by themselves, and those in prompts by gender of the prompt."""
+    known = {sentence.sentence for sentence in sentences}
+    alone: dict[str, str] = {}
+    prompted: dict[str, dict[str, list[str]]] = {}
+    for source, target in translations:
+        if source in known:
+            alone.setdefault(source, target)
+        elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
+            said = prompted.setdefault(prompt["sentence"], {})
+            gender = "masculine" if prompt["masculine"] else "feminine"
+            said.setdefault(gender, []).append(quoted_speech(target, prompt["sentence"]))
+    return alone, prompted
 
 
 def make_pair(plain: str, said: Mapping[str, Sequence[str]], language: str) -> tuple[str, str] | str:

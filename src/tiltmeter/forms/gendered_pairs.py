@@ -31,6 +31,7 @@ class GenderedPairItem:
     female: str
     original: str = ""
     translator: str = ""
+    side: str = ""
 
 
 def differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
@@ -68,14 +69,14 @@ def identical_sentences(male: str, female: str) -> Iterator[Problem]:
 
 def _read(fields: Fields) -> GenderedPairItem | None:
     id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
-    known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
+    known = {key: fields.text(key) for key in ("original", "translator", "side") if fields.values.get(key, "") != ""}
     stereotype = read_stereotype(fields)
     return None if stereotype is None else GenderedPairItem(id_, language, stereotype, male, female, **known)
 
 
 def _write(item: GenderedPairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
-    values |= {key: text for key in ("translator", "original") if (text := getattr(item, key))}
+    values |= {key: text for key in ("side", "translator", "original") if (text := getattr(item, key))}
     return values | _sentences(item)
 
 
@@ -92,8 +93,8 @@ def attributes(item: GenderedPairItem) -> dict[str, Any]:
 FORM = Form(
     name="gendered-pairs",
     item=GenderedPairItem,
-    keys=("id", "language", "stereotype", "translator", "original", "male", "female"),
-    optional=("translator", "original"),
+    keys=("id", "language", "stereotype", "side", "translator", "original", "male", "female"),
+    optional=("side", "translator", "original"),
     distinctive=("male", "female"),
     read=_read,
     write=_write,

@@ -29,7 +29,11 @@ STEREOTYPES: Final = {
     16: "men are strong",
 }
 STEREOTYPE_NAMES = {"stereotype": {str(number): f"{number} {name}" for number, name in STEREOTYPES.items()}}
-BAD_STEREOTYPE = {"bad-stereotype": "a GEST stereotype that is not a number from 1 to 16"}
+BAD_STEREOTYPE = {
+    "bad-stereotype": "a stereotype that is not one of GEST's, from 1 to 16, nor another with its side",
+}
+# Whom a stereotype is about; stated for those that are not GEST's.
+SIDES = ("feminine", "masculine")
 
 # The prompt templates of GEST. They are parts of the benchmark, not of the data: every sentence is used in all four.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
@@ -41,19 +45,29 @@ FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 
 @dataclass(frozen=True, slots=True)
 class GestItem:
-    """A first-person sentence that belongs to one of the sixteen gender stereotypes."""
+    """A first-person sentence that belongs to one of the sixteen gender stereotypes, or to another with its side."""
 
     id: str
     language: str
     stereotype: int
     sentence: str
+    side: str = ""
 
 
 def read_stereotype(fields: Fields) -> int | None:
     """The number of the stereotype; None, and a problem is added, if it is missing or invalid."""
     stereotype = fields.values.get("stereotype")
-    if isinstance(stereotype, int) and not isinstance(stereotype, bool) and stereotype in STEREOTYPES:
-        return stereotype
+    side = fields.values.get("side", "")
+    if isinstance(stereotype, int) and not isinstance(stereotype, bool):
+        if stereotype in STEREOTYPES and side == "":
+            return stereotype
+        if stereotype > len(STEREOTYPES) and side in SIDES:
+            return stereotype
+        if stereotype in STEREOTYPES or side not in ("", *SIDES):
+            fields.note(
+                "bad-stereotype", "side", "a side, feminine or masculine, is for stereotypes that are not GEST's"
+            )
+            return None
     shown = "missing" if stereotype is None else repr(stereotype)
     fields.note("bad-stereotype", "stereotype", f"the stereotype should be a number from 1 to 16, and is {shown}")
     return None
@@ -71,11 +85,13 @@ def has_family_words(sentence: str) -> bool:
 def _read(fields: Fields) -> GestItem | None:
     id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
     stereotype = read_stereotype(fields)
-    return None if stereotype is None else GestItem(id_, language, stereotype, sentence)
+    side = str(fields.values.get("side", ""))
+    return None if stereotype is None else GestItem(id_, language, stereotype, sentence, side)
 
 
 def _write(item: GestItem) -> dict[str, object]:
-    return {"id": item.id, "language": item.language, "stereotype": item.stereotype, "sentence": item.sentence}
+    side = {"side": item.side} if item.side else {}
+    return {"id": item.id, "language": item.language, "stereotype": item.stereotype, **side, "sentence": item.sentence}
 
 
 def attributes(item: GestItem) -> dict[str, Any]:
@@ -86,7 +102,8 @@ def attributes(item: GestItem) -> dict[str, Any]:
 FORM = Form(
     name="gest",
     item=GestItem,
-    keys=("id", "language", "stereotype", "sentence"),
+    keys=("id", "language", "stereotype", "side", "sentence"),
+    optional=("side",),
     distinctive=("stereotype", "sentence"),
     read=_read,
     write=_write,

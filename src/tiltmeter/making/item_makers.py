@@ -11,6 +11,9 @@ from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.making.store import TextRole
 
 GENDERED_PAIRS = "gendered-pairs"
+# The system of projects whose items people write; the text beside a written GEST sentence.
+WRITTEN = "written"
+TRANSLATION = "translation"
 NOT_TRANSLATED = "there is no translation"
 # The English prompts that make a translator choose a gender; {} is the sentence.
 PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
@@ -74,6 +77,28 @@ class TranslatingMaker:
         if missing:
             return Rejected(f"{NOT_TRANSLATED}: {', '.join(missing)}")
         made: Item = self.form.with_texts(item, language, texts)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMaker:
+    """Items that people wrote; of a GEST sentence, its translation is kept beside it, to check that it has a gender."""
+
+    form: Form[Any]
+
+    def wanted(self, item: Item) -> list[Wanted]:
+        """The texts as they were written."""
+        texts = dict(self.form.texts(item))
+        if not texts.keys() <= set(self.form.keys):  # nested texts, some of which follow from others
+            texts = self.form.translatable(item)
+        if self.form.name == "gest":
+            texts[TRANSLATION] = ""
+        return [Wanted("text", field, text) for field, text in texts.items()]
+
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:  # noqa: ARG002
+        """The item with its current texts, in the language in which it was written."""
+        own = {field: text for field, text in texts.items() if field != TRANSLATION}
+        made: Item = self.form.with_texts(item, item.language, own)
         return made
 
 

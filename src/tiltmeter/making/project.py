@@ -19,7 +19,15 @@ from tiltmeter.files import write_text
 from tiltmeter.forms import Item, form_by_keys, form_named, form_of
 from tiltmeter.forms.fields import is_language
 from tiltmeter.making.draft import Draft
-from tiltmeter.making.item_makers import GENDERED_PAIRS, PROMPTS, ItemMaker, PairMaker, TranslatingMaker
+from tiltmeter.making.item_makers import (
+    GENDERED_PAIRS,
+    PROMPTS,
+    WRITTEN,
+    ItemMaker,
+    PairMaker,
+    TranslatingMaker,
+    WrittenMaker,
+)
 from tiltmeter.making.store import ProjectItem, ProjectStore, now
 from tiltmeter.translators.base import SOURCE
 
@@ -78,6 +86,8 @@ class Project:
     @cached_property
     def maker(self) -> ItemMaker:
         """What is sent to the translator, and how items are made of the translations."""
+        if self.settings.system == WRITTEN:
+            return WrittenMaker(form_named(self.settings.form))
         if self.settings.makes == GENDERED_PAIRS:
             return PairMaker(self.settings.prompts, self.settings.system)
         return TranslatingMaker(form_named(self.settings.form), self.settings.filled)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
+from tiltmeter.making.rating_tables import RATING_SCHEMA, RatingTables
 from tiltmeter.making.review_tables import REVIEW_SCHEMA, ReviewTables
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
@@ -160,7 +161,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class ProjectStore(ReviewTables):
+class ProjectStore(ReviewTables, RatingTables):
     """Items, texts, history, findings and decisions of a project.
 
     Methods that write do so inside `transaction()` of the caller, who decides what belongs together.
@@ -169,7 +170,11 @@ class ProjectStore(ReviewTables):
     def __init__(self, path: Path) -> None:
         # FULL: it holds people's decisions, so every commit is synced to disk.
         super().__init__(
-            str(path), _SCHEMA + REVIEW_SCHEMA, synchronous="FULL", contents="a project", remedy="restore it"
+            str(path),
+            _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
+            synchronous="FULL",
+            contents="a project",
+            remedy="restore it",
         )
 
     # Items
@@ -182,6 +187,14 @@ class ProjectStore(ReviewTables):
         ]
         self._db.executemany(
             "INSERT INTO items (id, position, part, subject, original, source) VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
+
+    def append_item(self, item: ProjectItem) -> None:
+        """Add an item after all others."""
+        self._db.execute(
+            "INSERT INTO items (id, position, part, subject, original, source) "
+            "VALUES (?, (SELECT count(*) FROM items), ?, ?, ?, ?)",
+            [item.id, item.part, item.subject, item.original, item.source],
         )
 
     def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:

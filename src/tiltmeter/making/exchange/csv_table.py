@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,30 +19,42 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 
 def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
     """Write the rows."""
-    table = io.StringIO()
-    writer = csv.DictWriter(table, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _guarded(value) for key, value in asdict(row).items()} for row in rows)
-    write_text(path, _MARK + table.getvalue())
+    write_table(path, COLUMNS, (asdict(row) for row in rows))
 
 
 def read(path: Path) -> list[Row]:
     """The rows of a file, also of one that a spreadsheet wrote with semicolons or tabs."""
+    columns, rows = read_table(path)
+    check_columns(columns, path)
+    return [row_of(values, f"row {number}") for number, values in rows]
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
+    """Write a table of texts."""
+    table = io.StringIO()
+    writer = csv.DictWriter(table, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _guarded(value) for key, value in row.items()} for row in rows)
+    write_text(path, _MARK + table.getvalue())
+
+
+def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The columns and the rows of a table with their numbers, also of one with semicolons or tabs."""
     try:
         text = read_text(path).removeprefix(_MARK)
-    except BrokenFileError as error:
+    except (BrokenFileError, OSError) as error:
         raise DataError(f"{path} {error}.") from error
-    head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
+    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        check_columns(reader.fieldnames or (), path)
-        return [
-            row_of({key: _unguarded(value) for key, value in values.items() if isinstance(value, str)}, f"row {number}")
+        columns = list(reader.fieldnames or ())
+        rows = [
+            (number, {key: _unguarded(value) for key, value in values.items() if isinstance(value, str)})
             for number, values in enumerate(reader, start=2)
         ]
     except csv.Error as error:
         raise DataError(f"{path} is not CSV: {error}.") from error
+    return columns, rows
 
 
 def _guarded(value: str) -> str:

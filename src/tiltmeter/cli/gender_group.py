@@ -1,0 +1,123 @@
+"""`tiltmeter gender`: the speaker's gender in a file, `gender sample` and `gender evaluate`: how accurate that is."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from tiltmeter.cli.gender import SOURCES, gender, results
+from tiltmeter.cli.output import print_note
+from tiltmeter.errors import UsageError
+from tiltmeter.gender import LANGUAGES
+
+if TYPE_CHECKING:
+    from typer._click.core import Context
+
+_OF_A_FILE = "of"
+
+
+class _FileByDefault(TyperGroup):
+    """A group whose default command takes a file: `gender FILE` is `gender of FILE`."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [_OF_A_FILE, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_FileByDefault,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="The grammatical gender of the speaker in every sentence of a file, and how accurate the rules for it are.",
+)
+app.command(_OF_A_FILE)(gender)
+
+Folders = Annotated[list[Path], typer.Argument(metavar="SAMPLE...", help="Folders of `gender sample`.")]
+
+
+@app.command()
+def sample(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="One sentence per line; with --pairs, translations as CSV, `from` and `to`."
+        ),
+    ],
+    language: Annotated[str, typer.Option("--language", "-l", help=f"One of {', '.join(LANGUAGES)}.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the sample to.")],
+    per_outcome: Annotated[int, typer.Option(min=1, help="Sentences or pairs of each outcome.")] = 20,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Sample what the filter of gendered pairs says.")] = False,
+    gender_from: Annotated[str, typer.Option("--gender-from", help=f"One of {', '.join(SOURCES)}.")] = "rules",
+    edition: Annotated[str, typer.Option(help="With --pairs, the edition of GEST's sentences.")] = "1.1",
+    seed: Annotated[int, typer.Option(help="Another seed draws another sample.")] = 0,
+) -> None:
+    """Sample outcomes of the rules, or of the pair filter, for people to rate without seeing the outcome.
+
+    **Examples**
+
+    `tiltmeter gender sample translations.txt --language sk --out sample-sk`
+
+    `tiltmeter make rate sample-sk --by Ana`
+
+    `tiltmeter gender evaluate sample-sk`
+    """
+    from tiltmeter.making.gender_sample import draw, gender_units, pair_units, write_sample
+
+    if pairs:
+        from tiltmeter.datasets import load
+        from tiltmeter.datasets.build_pairs import read_translations
+        from tiltmeter.datasets.spec import with_edition
+        from tiltmeter.forms.gest import GestItem
+
+        (source,) = with_edition(["gest"], edition)
+        sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
+        units = pair_units(read_translations(Path(file)), sentences, language)
+    else:
+        units = gender_units(results(file, language, gender_from), language)
+    chosen = draw(units, per_outcome, seed)
+    write_sample(out, chosen, "pairs" if pairs else "gender")
+    for label in sorted({unit.label for unit in units}):
+        count = sum(unit.label == label for unit in chosen)
+        typer.echo(f"{count:>6,} of {sum(unit.label == label for unit in units):,} {label}")
+    print_note(f"Written to {out}; `tiltmeter make rate {out} --by NAME` asks for ratings.")
+
+
+@app.command()
+def evaluate(
+    folders: Folders,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Print the confusion matrix of rated samples with intervals, and the classes of errors.
+
+    **Example**
+
+    `tiltmeter gender evaluate sample-sk sample-cs`
+    """
+    from tiltmeter.making.gender_sample import evaluate_samples
+
+    found = evaluate_samples(folders)
+    if found.unrated == sum(found.counts.values()) + found.undecided + found.unrated:
+        raise UsageError("Nobody has rated the sample; `tiltmeter make rate` asks for ratings.")
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
+        return
+    width = max(map(len, found.rows)) + 2
+    widths = [max(len(column), 6) + 2 for column in found.columns]
+    heads = "".join(f"{column:>{size}}" for column, size in zip(found.columns, widths, strict=True))
+    typer.echo(f"{'outcome':<{width}}{heads}  right")
+    for row in found.rows:
+        cells = "".join(
+            f"{found.counts[row, column]:>{size},}" for column, size in zip(found.columns, widths, strict=True)
+        )
+        typer.echo(f"{row:<{width}}{cells}  {found.right.get(row, '')}")
+    if found.shown_gender:
+        typer.echo(f"right where the rules show a gender: {found.shown_gender}")
+    for error, count in found.errors.most_common():
+        typer.echo(f"{count:>6,} errors: {error}")
+    if found.agreement.items:
+        typer.echo(f"agreement of raters: {found.agreement}")
+    if found.undecided or found.unrated:
+        typer.echo(f"not counted: {found.undecided:,} without a majority, {found.unrated:,} not rated")

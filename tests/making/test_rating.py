@@ -1,0 +1,227 @@
+"""Rating tasks: the label hidden first, rules of keeping, agreement; samples of the gender rules."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import command
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.gender import SpeakerGender, speaker_gender
+from tiltmeter.making.gender_sample import (
+    GENDERS,
+    draw,
+    evaluate_samples,
+    gender_units,
+    open_sample,
+    pair_units,
+    write_sample,
+)
+from tiltmeter.making.rating import Rating, RatingPlan, RatingTask, read_plan
+from tiltmeter.making.rating_tables import RatingStore, RatingUnit
+
+FIVE = ("1", "2", "3", "4", "5")
+GENDER = RatingTask("gender", "Which?", FIVE, keep="label")
+FIT = RatingTask("fit", "Fits?", FIVE, label_shown=True, keep=(4, 5))
+
+
+def rating(tmp_path: Path, plan: RatingPlan, units: int = 3) -> Rating:
+    store = RatingStore(tmp_path / "rating.sqlite")
+    with store.transaction():
+        store.set_units(
+            RatingUnit(f"u{n}", {"sentence": f"I see {n}."}, "men see", (4, 5)) for n in range(1, units + 1)
+        )
+    return Rating(store, plan)
+
+
+def test_the_label_is_hidden_first(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((GENDER, FIT)))
+    first = session.next_question("Ana")
+    assert first is not None
+    assert (first.unit, first.task.name, first.label) == ("u1", "gender", None)
+    with pytest.raises(UsageError, match="rates u1 in gender next"):
+        session.rate("Ana", "u1", "fit", 5)
+    session.rate("Ana", "u1", "gender", 4)
+    second = session.next_question("Ana")
+    assert second is not None
+    assert (second.unit, second.task.name, second.label) == ("u1", "fit", "men see")
+    # The label was shown, so the blind rating stands.
+    with pytest.raises(UsageError, match="so it stands"):
+        session.undo("Ana")
+    session.rate("Ana", "u1", "fit", 5)
+    assert session.undo("Ana").task == "fit"
+    session.rate("Ana", "u1", "fit", 4, "good")
+    with pytest.raises(UsageError, match="rated u1 already"):
+        session.rate("Ana", "u1", "fit", 5)
+    for unit, task, step, message in (("u9", "gender", 1, "no 'u9'"), ("u2", "gender", 6, "steps 1 to 5, not 6")):
+        with pytest.raises(UsageError, match=message):
+            session.rate("Ana", unit, task, step)
+
+
+def rate_all(session: Rating, rater: str, unit: str, *steps: int) -> None:
+    for task, step in zip(session.plan.tasks, steps, strict=True):
+        session.rate(rater, unit, task.name, step)
+
+
+def test_a_second_rater_decides_where_the_first_is_against(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((GENDER, FIT), second_decides=True), units=4)
+    rate_all(session, "Ana", "u1", 5, 4)
+    rate_all(session, "Ana", "u2", 2, 5)  # the other gender
+    rate_all(session, "Ana", "u3", 4, 3)  # does not fit
+    assert session.results().outcomes == {"u1": "keep", "u2": "open", "u3": "open", "u4": "open"}
+    assert [question.unit for question in session.questions("Eva")] == ["u2", "u3", "u4"]
+    rate_all(session, "Eva", "u2", 4, 4)
+    rate_all(session, "Eva", "u3", 3, 4)
+    results = session.results()
+    assert results.outcomes == {"u1": "keep", "u2": "keep", "u3": "drop", "u4": "open"}
+    assert results.raters == {"Ana": 6, "Eva": 4}
+    assert results.agreement["gender"].items == 2
+
+
+@pytest.mark.parametrize(
+    ("fits", "outcome"), [([5, 4, 4], "keep"), ([1, 2, 3], "drop"), ([5, 5, 1, 1], "open"), ([1, 1, 5, 5, 4], "keep")]
+)
+def test_three_of_five(tmp_path: Path, fits: list[int], outcome: str) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,), raters=5, agree=3), units=1)
+    for number, step in enumerate(fits):
+        session.rate(f"r{number}", "u1", "fit", step)
+    assert session.results().outcomes == {"u1": outcome}
+    assert (session.next_question("another") is None) == (len(fits) == 5)
+
+
+def test_ratings_of_changed_texts_do_not_count(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,)), units=1)
+    session.rate("Ana", "u1", "fit", 5)
+    with session.store.transaction():
+        session.store.set_units([RatingUnit("u1", {"sentence": "I hear."}, "men see")])
+    assert session.results().outcomes == {"u1": "open"}
+    assert session.next_question("Ana") is not None
+    assert len(session.store.ratings()) == 1
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("raters = 1", "nothing to rate"),
+        ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c"]', "fewer than two steps"),
+        ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\nkeep = [3]', "steps from 1 to 2"),
+        ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\nlevel = "ratio"', "choose nominal"),
+        ('agree = 2\n[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]', "2 of 1 raters"),
+        ("[[tasks", "cannot be read"),
+        ("verse = 1", "cannot be read"),
+    ],
+)
+def test_plans_that_cannot_be_read(tmp_path: Path, toml: str, message: str) -> None:
+    path = tmp_path / "rating.toml"
+    path.write_text(toml, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_plan(path)
+
+
+# Samples of what rules say
+
+
+def test_a_sample_has_as_many_of_each_outcome() -> None:
+    texts = [f"{word} {n}." for n in range(30) for word in ("Bol som doma", "Bola som doma", "Som doma")]
+    units = gender_units([(text, speaker_gender(text, "sk", explain=True)) for text in texts], "sk")
+    chosen = draw(units, 7)
+    assert {label: sum(unit.label == label for unit in chosen) for label in GENDERS} == dict.fromkeys(GENDERS, 7)
+    assert [unit.id for unit in draw(units, 7)] == [unit.id for unit in chosen]
+    assert {unit.id for unit in draw(units, 7, seed=1)} != {unit.id for unit in chosen}
+
+
+def test_table_4_of_gest(tmp_path: Path) -> None:
+    """The counts of the published confusion matrix give its percentages, with exact intervals."""
+    published = {"masculine": (179, 0, 1), "feminine": (3, 177, 0), "none": (30, 10, 140)}
+    true: dict[str, int] = {}
+    results = []
+    for label, counts in published.items():
+        for step, count in enumerate(counts, start=1):
+            for number in range(count):
+                text = f"{label} {step} {number}"
+                true[text] = step
+                results.append((text, SpeakerGender(None if label == "none" else label)))  # type: ignore[arg-type]
+    write_sample(tmp_path / "sample", gender_units(results, "sk"), "gender")
+    session = open_sample(tmp_path / "sample")
+    with session.store, session.store.transaction():
+        for unit in session.store.units():
+            step = true[unit.texts["sentence"]]
+            session.store.add_rating(unit, "gender", "Ana", step, "")
+            if step not in unit.fitting:
+                session.store.add_rating(unit, "error", "Ana", 2 if unit.label == "none" else 5, "")
+    found = evaluate_samples([tmp_path / "sample"])
+    assert {row: tuple(found.counts[row, column] for column in found.columns) for row in found.rows} == published
+    assert found.shown_gender is not None
+    assert found.shown_gender.value == pytest.approx(100 * 356 / 360)
+    assert found.right["none"].value == pytest.approx(77.8, abs=0.05)
+    low, high = found.right["none"].interval
+    assert 71 < low < 72
+    assert 83 < high < 84
+    assert found.errors == {"a rule is missing": 40, "false positive": 4}
+    assert (found.undecided, found.unrated) == (0, 0)
+
+
+def test_raters_without_a_majority_are_not_counted(tmp_path: Path) -> None:
+    units = gender_units([("a", SpeakerGender("masculine")), ("b", SpeakerGender("masculine"))], "sk")
+    write_sample(tmp_path / "sample", units, "gender")
+    session = open_sample(tmp_path / "sample")
+    with session.store, session.store.transaction():
+        session.store.add_rating(units[0], "gender", "Ana", 1, "")
+        session.store.add_rating(units[0], "gender", "Eva", 2, "")
+    found = evaluate_samples([tmp_path / "sample"])
+    assert (found.undecided, found.unrated, sum(found.counts.values())) == (1, 1, 0)
+
+
+def test_pairs_before_the_filter() -> None:
+    """As in Table 5: pairs that differ in one word, by what the filter of first letters says."""
+    sentences = [
+        GestItem("1", "en", 1, "I was sure."),
+        GestItem("2", "en", 1, "I like it."),
+        GestItem("3", "en", 1, "Up."),
+    ]
+    translations = [
+        ("I was sure.", "Bol som si istý."),
+        ('She said: "I was sure."', "Povedala: „Bola som si istý.“"),
+        ("I like it.", "Rád to robím."),
+        ('She said: "I like it."', "Povedala: „Ochotne to robím.“"),
+        ("Up.", "Bol som hore."),
+        ('She said: "Up."', "Povedala: „Bola som dosť hore.“"),
+    ]
+    units = pair_units(translations, sentences, "sk")
+    assert [(unit.texts["female"], unit.label, unit.fitting) for unit in units] == [
+        ("Bola som si istý.", "accepted", (3,)),
+        ("Ochotne to robím.", "rejected", (1, 2)),
+    ]
+
+
+def test_sample_rate_and_evaluate_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert command(monkeypatch, *words) == code
+        captured = capsys.readouterr()
+        return captured.out if code == 0 else captured.err
+
+    file, out = tmp_path / "sentences.txt", str(tmp_path / "sample")
+    file.write_text("Bola som doma.\nBol som doma.\nSom doma.\nSpal som.\n", encoding="utf-8")
+    assert run("gender", "-l", "sk", str(file)).startswith("feminine\tBola som doma.")
+    sampled = run("gender", "sample", str(file), "--language", "sk", "--out", out, "--per-outcome", "1")
+    assert "     1 of 2 masculine" in sampled
+    assert "Nobody has rated" in run("gender", "evaluate", out, code=2)
+    question = json.loads(run("make", "rate", out, "--by", "Ana", "--json"))
+    assert question["label"] is None
+    run("make", "rate", out, "--by", "Ana", "--unit", question["unit"], "--task", "gender", "--step", "1")
+    sheet = tmp_path / "sheet.csv"
+    run("make", "rate", out, "--by", "Ana", "--task", "gender", "--sheet", str(sheet))
+    lines = sheet.read_text(encoding="utf-8-sig").splitlines()
+    assert len(lines) == 3
+    assert not any(",masculine," in line or ",feminine," in line for line in lines)
+    sheet.write_text("\n".join([lines[0], *(line[:-1] + "3," for line in lines[1:])]) + "\n", encoding="utf-8")
+    assert run("make", "rate", out, "--by", "Ana", "--read", str(sheet)) == "2 ratings\n"
+    assert run("make", "rate", out, "--by", "Ana", "--read", str(sheet)) == "0 ratings\n"
+    assert "right where the rules show a gender" in run("gender", "evaluate", out)
+    values = json.loads(run("gender", "evaluate", out, "--json"))
+    assert sum(sum(row.values()) for row in values["counts"].values()) == 3
+    assert "0 drop" in run("make", "rate", out)

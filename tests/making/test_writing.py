@@ -1,0 +1,208 @@
+"""Items written by people: plans, quotas, checks, ratings, and the edition that is published."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from perf.making_items import blank_item
+from tests.support.command import command
+from tiltmeter.datasets.readers.jsonl import parse
+from tiltmeter.datasets.validate import examine
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms import form_of
+from tiltmeter.making.problems import assemble
+from tiltmeter.making.project import Project
+from tiltmeter.making.publish import publish_project
+from tiltmeter.making.review import Review
+from tiltmeter.making.writing import (
+    add_written,
+    drop_rejected,
+    new_written_project,
+    open_rating,
+    plan_of,
+    written_by,
+)
+from tiltmeter.making.writing_checks import is_first_person, source_gender
+
+GEST = """
+writers = ["Ana", "Eva"]
+quota = 2
+
+[[subjects]]
+number = 4
+name = "women are tidy"
+side = "feminine"
+sub = ["clean", "keep order"]
+
+[[subjects]]
+number = 17
+name = "men are punctual"
+side = "masculine"
+quota = 5
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Project:
+    project = new_written_project(tmp_path / "sk", "gest", language="sk")
+    (project.folder / "writing.toml").write_text(GEST, encoding="utf-8")
+    return project
+
+
+def test_a_new_project_has_the_sixteen_stereotypes_to_edit(tmp_path: Path) -> None:
+    with new_written_project(tmp_path / "sk", "gest", language="sk", quota=7) as project:
+        plan = plan_of(project)
+        assert [subject.side for subject in plan.subjects] == ["feminine"] * 7 + ["masculine"] * 9
+        assert {subject.quota for subject in plan.subjects} == {7}
+        with pytest.raises(UsageError, match="a project already"):
+            new_written_project(tmp_path / "sk", "gest", language="sk")
+
+
+def sentence(text: str, translation: str) -> dict[str, object]:
+    return {"sentence": text, "translation": translation}
+
+
+def test_items_are_checked_counted_and_published(written: Project, tmp_path: Path) -> None:
+    fine = add_written(written, "ana", "4", sentence("I swept the floor.", "Pozametala som podlahu."))
+    assert (fine.item, fine.findings) == ("w-1", [])
+    own = add_written(written, "Eva", "men are punctual", sentence("I came on time.", "Prišiel som načas."))
+    assert own.findings == []
+    faulty = add_written(written, "Eva", "4", sentence("They swept the floor.", "Zametajú podlahu."))
+    assert [finding.rule for finding in faulty.findings] == ["not-first-person", "no-gender-in-target"]
+    assert {problem.item for problem in assemble(written).problems} == {"w-3"}
+    assert written_by(written) == {("Ana", "4"): 1, ("Eva", "17"): 1, ("Eva", "4"): 1}
+    review = Review(written)
+    review.add_reviewer("Ida")
+    shown = review.next_item("Ida")
+    assert shown is not None
+    assert shown.item == "w-3"
+    review.decide("Ida", "w-3", "drop", comment="not in the first person")
+    edition = publish_project(written, tmp_path / "out", licence="CC0-1.0")
+    lines = [json.loads(line) for line in (edition.folder / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert lines == [
+        {"id": "w-1", "language": "en", "stereotype": 4, "sentence": "I swept the floor."},
+        {"id": "w-2", "language": "en", "stereotype": 17, "side": "masculine", "sentence": "I came on time."},
+    ]
+    assert examine("items.jsonl", parse(edition.folder / "items.jsonl")).findings == []
+
+
+def test_what_cannot_be_written(written: Project) -> None:
+    with pytest.raises(UsageError, match="'Bob' is not one of the `writers`"):
+        add_written(written, "Bob", "4", {"sentence": "I slept."})
+    with pytest.raises(UsageError, match=r"'5' is not what writing\.toml asks for; it names 4, 17"):
+        add_written(written, "Ana", "5", {"sentence": "I slept."})
+    with pytest.raises(UsageError, match="not an item of the form gest"):
+        add_written(written, "Ana", "4", {"sentence": " "})
+    assert written.store.items(dropped=None) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('side = "feminine"', 'side = "masculine"', "one of GEST's, and feminine"),
+        ('side = "feminine"', "", "should be feminine or masculine"),
+        ("number = 17", "number = 4\n#", "side of|twice|one of GEST's"),
+        ("quota = 5", "quota = many", "cannot be read"),
+    ],
+)
+def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, message: str) -> None:
+    (written.folder / "writing.toml").write_text(GEST.replace(old, new), encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        plan_of(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "cue"),
+    [
+        ("I swept the floor.", True, ""),
+        ("My hands were cold.", True, ""),
+        ("People sweep floors.", False, ""),
+        ("As a young woman, I was shy.", True, "As a young woman"),
+        ("I'm a good father.", True, "I'm a good father"),
+        ("I talked to a woman.", True, ""),
+    ],
+)
+def test_checks_of_english(text: str, first: bool, cue: str) -> None:
+    assert is_first_person(text, "en") == first
+    assert source_gender(text, "en") == cue
+
+
+def test_a_slavic_source_is_neutral_by_the_rules() -> None:
+    assert source_gender("Bola som doma.", "sk") == "bola som"
+    assert source_gender("Som doma.", "sk") == ""
+
+
+def test_gendered_pairs_are_checked(tmp_path: Path) -> None:
+    with new_written_project(tmp_path / "sk", "gendered-pairs", language="sk") as project:
+        (project.folder / "writing.toml").write_text(GEST, encoding="utf-8")
+        good = add_written(project, "Ana", "4", {"male": "Bol som doma.", "female": "Bola som doma."})
+        assert good.findings == []
+        swapped = add_written(project, "Ana", "17", {"male": "Bola som tam.", "female": "Bol som celkom tam."})
+        assert [finding.rule for finding in swapped.findings] == ["not-a-pair", "other-gender", "other-gender"]
+
+
+def test_items_of_another_form(tmp_path: Path) -> None:
+    with new_written_project(tmp_path / "de", "association", language="de") as project:
+        (project.folder / "writing.toml").write_text(
+            'writers = ["Ana"]\n[[subjects]]\nname = "cook"\n', encoding="utf-8"
+        )
+        item = blank_item(0)
+        values = {key: value for key, value in form_of(item).write(item).items() if key not in ("id", "language")}
+        assert add_written(project, "Ana", "cook", values).item == "w-1"
+        (made,) = assemble(project).items
+        assert (made.id, made.language) == ("w-1", "de")
+
+
+def test_rating_hides_the_stereotype_and_drops_what_raters_are_against(written: Project) -> None:
+    for number in range(3):
+        add_written(written, "Ana", "4", sentence(f"I swept floor {number}.", "Pozametala som podlahu."))
+    with open_rating(written.folder) as rating:
+        first = rating.next_question("Ida")
+        assert first is not None
+        assert (first.label, first.texts) == (None, {"sentence": "I swept floor 0."})
+        rating.rate("Ida", "w-1", "gender", 1)
+        second = rating.next_question("Ida")
+        assert second is not None
+        assert second.label == "women are tidy: clean, keep order"
+        rating.rate("Ida", "w-1", "fit", 5)
+        for rater in ("Ida", "Ola"):
+            rating.rate(rater, "w-2", "gender", 4)
+            rating.rate(rater, "w-2", "fit", 2, "rather a man's")
+    assert drop_rejected(written.folder) == 1
+    dropped = written.store.item("w-2").dropped
+    assert dropped is not None
+    assert "Ola, gender 4" in dropped
+    with open_rating(written.folder) as rating:
+        assert rating.results().outcomes == {"w-1": "keep", "w-3": "open"}
+
+
+def test_writing_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert command(monkeypatch, *words) == code
+        captured = capsys.readouterr()
+        return captured.out if code == 0 else captured.err
+
+    folder = str(tmp_path / "sk")
+    run("make", "new", "gest", "--from-scratch", "--language", "sk", "--out", folder)
+    plan = tmp_path / "sk" / "writing.toml"
+    assert len(tomllib.loads(plan.read_text(encoding="utf-8"))["subjects"]) == 16
+    plan.write_text(GEST, encoding="utf-8")
+    text = ("--text", "sentence=I swept.", "--text", "translation=Zametám.")
+    added = run("make", "write", folder, "--by", "Ana", "--about", "4", *text)
+    assert added == "w-1: The translation shows no gender of the speaker.\n"
+    sheet = tmp_path / "ana.csv"
+    sheet.write_text(
+        "about,sentence,translation\n4,I wiped it.,Utrela som to.\n9,I slept.,Spal som.\n", encoding="utf-8"
+    )
+    assert "row 3: '9' is not" in run("make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2)
+    assert "4\twomen are tidy\tAna 2 of 2, Eva 0 of 2" in run("make", "write", folder)
+    run("make", "rate", folder, "--by", "Ida", "--unit", "w-1", "--task", "gender", "--step", "2")
+    assert "label: women are tidy" in run("make", "rate", folder, "--by", "Ida")
+    assert run("make", "rate", folder, "--apply") == "0 items dropped\n"
+    assert "--with" in run("make", "new", "gest", "--to", "sk", "--out", str(tmp_path / "x"), code=2)
+    assert "--to" in run("make", "new", "gest", "--out", str(tmp_path / "x"), code=2)
