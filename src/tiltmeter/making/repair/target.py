@@ -27,9 +27,9 @@ SURE_SIMILARITY = 0.6
 _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
 # Outer words of a candidate that stand for the term this many times less often than its best word are cut off.
 _TRIMMED = 5
-# When the word before the aligned one belongs to the term, as in "sich selbst" for "himself": in at least this many
-# contexts, in this share of them, and this many times as often as elsewhere, which leaves out articles.
-_PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_LIFT = 3, 0.5, 20
+# When the word before the aligned one belongs to the term, as in "sich selbst" for "himself": where it stands for no
+# other source word (which leaves out articles), in at least this many contexts and this share of them.
+_PHRASE_COUNT, _PHRASE_SHARE = 3, 0.5
 
 
 def target_findings(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
@@ -41,14 +41,6 @@ def target_findings(drafts: Sequence[Draft], resources: RepairResources) -> list
         for name, context in _term_and_context(draft)
         if find_folded(draft.texts[context], draft.texts[name]) is None
     ]
-
-
-def located_term(draft: Draft, resources: RepairResources) -> str | None:
-    """The word of the context that is aligned with the source term, whether the target term occurs or not."""
-    for name, context in _term_and_context(draft):
-        candidates = _candidates(draft, name, context, resources, _usage([draft], resources))
-        return next((candidate.text for candidate in candidates if candidate.aligned), None)
-    return None
 
 
 def _term_and_context(draft: Draft) -> Iterator[tuple[str, str]]:
@@ -109,7 +101,7 @@ def _source_tokens(draft: Draft, name: str, context: str, aligned: AlignedPair) 
 
 @dataclass(frozen=True, slots=True)
 class _Usage:
-    """How often words occur in contexts, as translations of a source term, and so behind a certain word."""
+    """How often words occur in contexts, as translations of a source term, and so behind an unaligned word."""
 
     words: Counter[str] = field(default_factory=Counter)
     linked: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -120,12 +112,10 @@ class _Usage:
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
     def is_phrase(self, term: str, before: str, word: str) -> bool:
-        """Whether the word, where it stands for the term, mostly follows `before`, which is rarer elsewhere."""
+        """Whether the word, where it stands for the term, often follows `before`."""
         term, before, word = fold_case(term), fold_case(before), fold_case(word)
-        together, linked = self.preceded[term, before, word], self.linked[term, word]
-        if together < _PHRASE_COUNT or together < _PHRASE_SHARE * linked:
-            return False
-        return together / linked > _PHRASE_LIFT * self.words[before] / self.words.total()
+        together = self.preceded[term, before, word]
+        return together >= max(_PHRASE_COUNT, _PHRASE_SHARE * self.linked[term, word])
 
 
 def _usage(drafts: Sequence[Draft], resources: RepairResources) -> _Usage:
@@ -136,11 +126,20 @@ def _usage(drafts: Sequence[Draft], resources: RepairResources) -> _Usage:
             if aligned is None:
                 continue
             term, words = fold_case(draft.source[name]), [fold_case(token.text) for token in aligned.target]
-            linked = aligned.linked(_source_tokens(draft, name, context, aligned), both=True)
+            covered = _source_tokens(draft, name, context, aligned)
+            linked = aligned.linked(covered, both=True)
             usage.words.update(words)
             usage.linked.update((term, words[place]) for place in linked)
-            usage.preceded.update((term, words[place - 1], words[place]) for place in linked if place)
+            for place in linked:
+                if place and _stands_for_nothing_else(aligned, place - 1, covered):
+                    usage.preceded[term, words[place - 1], words[place]] += 1
     return usage
+
+
+def _stands_for_nothing_else(aligned: AlignedPair, place: int, covered: set[int]) -> bool:
+    """Whether a target token is linked with no source token, or with those in `covered` only."""
+    links = aligned.forward | aligned.reverse
+    return all(source in covered for source, target in links if target == place)
 
 
 # What is aligned in one context
@@ -222,7 +221,9 @@ class _Search:
         if first == 0 or self._between(first - 1) != " ":
             return None
         before, word = self.aligned.target[first - 1], self.aligned.target[first]
-        if before.text == BLANK or not self.usage.is_phrase(self.source_term, before.text, word.text):
+        if before.text == BLANK or not _stands_for_nothing_else(self.aligned, first - 1, self.covered):
+            return None
+        if not self.usage.is_phrase(self.source_term, before.text, word.text):
             return None
         return self.sentence[before.start : end]
 
