@@ -115,17 +115,15 @@ def outcomes(work: Project, repaired: Repaired) -> list[Outcome]:
 
 
 def _outcome(draft: Draft, findings: Sequence[RepairFinding]) -> Outcome:
-    terms: tuple[str, ...] = ()
-    kinds = {finding.kind for finding in findings}
+    rewritten = any(finding.rule == "synonym" for finding in findings)
+    # A rule may keep the term and rewrite the context only.
+    terms = [draft.texts["target_term"]] if rewritten else []
     for finding in findings:
         if finding.field == "target_term":
-            terms = tuple(dict.fromkeys((*finding.proposals[:1], *terms, *finding.proposals)))
-        elif finding.rule == "synonym" and not terms:
-            terms = (draft.texts["target_term"],)
-    if findings and findings[0].rule == "synonym" and not any(f.field == "target_term" for f in findings):
-        terms = (draft.texts["target_term"],)
+            terms = list(finding.proposals)
+    kinds = {finding.kind for finding in findings}
     kind = "open" if not terms else "proposed" if "proposed" in kinds else "changed"
-    return Outcome(draft, terms[:3], kind)
+    return Outcome(draft, tuple(terms[:3]), kind)
 
 
 def same(one: str, other: str) -> bool:
@@ -210,7 +208,7 @@ class Once:
 
 def german(work: Project, aligner: Any, *, read_rest: bool) -> Iterator[str]:
     """The table of German, with and without the rules' choice of synonyms, and with the closest word alone."""
-    plain = {part: 0 for part in PARTS}
+    plain = dict.fromkeys(PARTS, 0)
     for draft in work.drafts:
         plain[work.part[draft.item]] += draft.texts["target_term"].lower() not in draft.texts["context"].lower()
     folded = {draft.item for draft in work.missing()}

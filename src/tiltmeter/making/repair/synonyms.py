@@ -35,7 +35,9 @@ def _of_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
     if find_folded(rewritten, synonym.term) is None:
         return
     if replaced:
-        yield _context_finding(draft, context, rewritten, replaced, synonym, rules)
+        by_gender = rules.gender_in_plural or not plural
+        former = {synonym.genders.get(word.split()[-1], synonym.gender) for word in replaced} if by_gender else set()
+        yield _context_finding(draft, context, rewritten, replaced[0], synonym, former - {synonym.gender}, rules)
     if term != synonym.term:
         reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}."
         yield RepairFinding(draft.item, name, RULE, "changed", reason, term, (synonym.term,))
@@ -53,8 +55,8 @@ def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, list[str
     >>> rewrite("Der Wert des Rads ist BLANK.", bike, plural=False)
     ('Der Wert des Fahrrads ist BLANK.', ['Rads'])
     """
-    forms = {**synonym.forms, **synonym.plural} if plural else synonym.forms
-    forms = {fold_case(form): written for form, written in forms.items()}
+    chosen = {**synonym.forms, **synonym.plural} if plural else synonym.forms
+    forms = {fold_case(form): written for form, written in chosen.items()}
     replaced: list[str] = []
 
     def form_of(match: re.Match[str]) -> str:
@@ -65,25 +67,31 @@ def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, list[str
         # A form that begins with an article may stand at the beginning of the sentence.
         return written[0].upper() + written[1:] if match[0][0].isupper() else written
 
-    longest_first = sorted(forms, key=len, reverse=True)
-    if not longest_first:
+    if not chosen:
         return text, []
+    longest_first = sorted(chosen, key=len, reverse=True)
     pattern = rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
     return re.sub(pattern, form_of, text, flags=re.IGNORECASE), replaced
 
 
 def _context_finding(
-    draft: Draft, context: str, rewritten: str, replaced: Sequence[str], synonym: Synonym, rules: LanguageRules
+    draft: Draft,
+    context: str,
+    rewritten: str,
+    replaced: str,
+    synonym: Synonym,
+    former: set[str],
+    rules: LanguageRules,
 ) -> RepairFinding:
+    """The finding for a rewritten context; `former` are other genders that replaced words had."""
     text = draft.texts[context]
-    former = {synonym.genders.get(word.split()[-1], synonym.gender) for word in replaced}
-    reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}; here was {replaced[0]!r}."
-    if former == {synonym.gender}:
+    reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}; here was {replaced!r}."
+    if not former:
         return RepairFinding(draft.item, context, RULE, "changed", reason, text, (rewritten,))
-    changes = rules.articles.get(f"{former.pop()}>{synonym.gender}", {})
+    changes = rules.articles.get(f"{min(former)}>{synonym.gender}", {})
     proposals = _with_articles(rewritten, synonym.term, changes)
-    reason += " It has another gender: check articles, pronouns and candidate words."
     kind: FindingKind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
+    reason += " It has another gender: check articles, pronouns and candidate words."
     return RepairFinding(draft.item, context, RULE, kind, reason, text, proposals)
 
 
