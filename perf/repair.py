@@ -159,10 +159,21 @@ def aligned_to_term(work: Project, alignment: ProjectAlignment, part: str) -> tu
         present += 1
         covered = {n for n, token in enumerate(pair.source) if token.start < source[1] and token.end > source[0]}
         linked = pair.linked(covered, both=True) or pair.linked(covered, both=False)
-        term = fold_case(draft.texts["target_term"])
-        words = [fold_case(pair.target[place].text) for place in linked]
-        found += any(word in term or term in word for word in words)
+        spans = list(occurrences(draft.texts["context"], draft.texts["target_term"]))
+        found += any(
+            pair.target[place].start < end and pair.target[place].end > start
+            for place in linked
+            for start, end in spans
+        )
     return found, present
+
+
+def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
+    """Where a part occurs in a text, without regard to case."""
+    offset = 0
+    while (span := find_folded(text[offset:], part)) is not None:
+        yield offset + span[0], offset + span[1]
+        offset += span[1]
 
 
 def classify(result: Outcome, record: Mapping[str, Any]) -> str:
@@ -272,8 +283,11 @@ def released(work: Project, aligner: Any) -> Iterator[list[object]]:
 
 
 def other_steps(work: Project, aligner: Any) -> str:
-    """How much the other steps find."""
-    counted = Counter((finding.rule, finding.kind) for finding in repair(work.drafts, aligner=aligner).findings)
+    """How much the other steps find. In the released files the candidate's sentence is the context with the word
+    filled in by a program, so they say nothing about agreement.
+    """
+    findings = [finding for finding in repair(work.drafts, aligner=aligner).findings if finding.rule != "agreement"]
+    counted = Counter((finding.rule, finding.kind) for finding in findings)
     return ", ".join(f"{rule} {kind} {count}" for (rule, kind), count in sorted(counted.items()))
 
 
