@@ -3,8 +3,7 @@
     python -m perf.released_pairs MIRROR PROJECT [--language Slovak]
 
 PROJECT is a project of gendered pairs after `tiltmeter make repair`. The released pairs are those of EuroGEST (Rowe et
-al.), whose translations are newer than those of GEST, whose own file of pairs is not in every mirror. Final marks do not
-count.
+al.), made of newer translations; the file of pairs of GEST itself is not in every mirror. Final marks do not count.
 """
 
 import argparse
