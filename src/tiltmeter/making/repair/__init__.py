@@ -77,6 +77,9 @@ def repair(
         found = step(current, resources)
         findings += found
         current = _applied(current, found)
+        if name == "synonyms":
+            pending = frozenset(finding.item for finding in found if finding.kind == "proposed")
+            resources = replace(resources, pending=pending)
     pairs = aligned.pairs if aligned else 0
     return Repaired(current, findings, aligner.name if aligner and pairs else "", pairs)
 

@@ -50,7 +50,7 @@ def _of_word(draft: Draft, name: str, context: str, aligned: AlignedPair | None)
     at_start = context.startswith(BLANK)
     free = without_attached(context)
     if (found := in_place_of_blank(free, sentence)) is not None:
-        if found.text == word or (at_start and fold_case(found.text) == fold_case(word)):
+        if found.text in (word, word.strip(EDGES)) or (at_start and fold_case(found.text) == fold_case(word)):
             return None
         # Letters at the blank are an ending that the found word has too: the context has to be decided on first.
         if found.exact and free == context and is_form_of(found.text, word):
@@ -65,7 +65,7 @@ def _of_word(draft: Draft, name: str, context: str, aligned: AlignedPair | None)
 
 def _proposal(draft: Draft, name: str, found: _Occurrence | None, aligned: AlignedPair | None) -> RepairFinding:
     word, sentence = draft.texts[name], draft.filled[name]
-    forms = [token.text for token in tokens(sentence) if is_form_of(token.text, word)]
+    forms = [token.text for token in tokens(sentence) if token.text != word and is_form_of(token.text, word)]
     linked = _aligned_words(draft, name, sentence, aligned)
     proposals = tuple(dict.fromkeys([*forms, *([found.text] if found else []), *linked]))[:3]
     if not proposals:

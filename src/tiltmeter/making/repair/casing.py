@@ -10,7 +10,7 @@ RULE = "casing"
 
 
 def casing_findings(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Words translated alone lose a capital that their source does not have; sentences get that of their source.
+    """Words translated alone lose a capital that neither source nor filled sentence has; sentences get their source's.
 
     In languages that write nouns with capitals, a word keeps its own; the filled sentence tells more about it.
     """
@@ -39,6 +39,8 @@ def _words(draft: Draft) -> Iterator[RepairFinding]:
         return
     for name in draft.fields("word"):
         source, text = draft.source[name], draft.texts[name]
+        if text in draft.filled.get(name, ""):
+            continue
         # A word in capitals, such as an abbreviation, is left alone.
         if source[:1].islower() and text[:1].isupper() and not text[1:2].isupper() and len(text) > 1:
             reason = "The word stands inside a sentence, and its source has no capital."

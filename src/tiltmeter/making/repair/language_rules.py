@@ -1,6 +1,8 @@
 """What repair has to know about a language, from `rules/xx.toml`; a language without a file has the defaults.
 
 capital_nouns   whether nouns begin with a capital wherever they stand
+gender_in_plural
+                whether articles and adjectives differ by gender in the plural
 space_before    punctuation marks that have a space before them
 [[rewrite]]     name, pattern and replacement (regular expressions), reason; in = kinds of text (all if left out);
                 sure = false to propose the rewriting only
@@ -51,6 +53,7 @@ class LanguageRules:
     """The rules of one language."""
 
     capital_nouns: bool = False
+    gender_in_plural: bool = True
     space_before: str = ""
     rewrites: tuple[Rewrite, ...] = ()
     synonyms: Mapping[str, Synonym] = field(default_factory=dict)
@@ -91,6 +94,7 @@ def _rules(table: dict[str, Any]) -> LanguageRules:
     }
     return LanguageRules(
         capital_nouns=bool(table.get("capital_nouns", False)),
+        gender_in_plural=bool(table.get("gender_in_plural", True)),
         space_before=str(table.get("space_before", "")),
         rewrites=tuple(_rewrite(entry) for entry in table.get("rewrite", ())),
         synonyms={synonym.source.casefold(): synonym for synonym in synonyms},

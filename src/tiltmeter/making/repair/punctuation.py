@@ -10,6 +10,7 @@ from tiltmeter.making.repair.resources import RepairResources
 RULE = "punctuation-in-word"
 # Several translations in one, as dictionaries give them: "warm, lukewarm", "he/she"; and parts in brackets.
 _SEVERAL = re.compile(r"\s*[,;/|]\s*")
+_NO_BRACKETS = str.maketrans("", "", "()[]")
 _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*")
 
 
@@ -29,10 +30,8 @@ def _of_word(draft: Draft, name: str) -> Iterator[RepairFinding]:
         reason = "There is no letter in it: the translation of the word is missing."
         yield RepairFinding(draft.item, name, RULE, "open", reason, text)
         return
-    if text.endswith((")", "]")) or draft.source[name] != draft.source[name].strip(EDGES):
-        mended = text
-    else:
-        mended = text.strip(EDGES)
+    edges = EDGES.translate(_NO_BRACKETS) if _BRACKETS.search(text) else EDGES
+    mended = text.strip(edges) if draft.source[name] == draft.source[name].strip(EDGES) else text
     if mended != text:
         reason = "The word had punctuation at its edges."
         yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (mended,))

@@ -31,10 +31,14 @@ class ProjectAlignment:
 
 @dataclass(frozen=True, slots=True)
 class RepairResources:
-    """The rules of the language and the alignment; without an aligner the latter is empty."""
+    """The rules of the language and the alignment; without an aligner the latter is empty.
+
+    `pending` are the items for which an earlier step proposes another context: what depends on it has to wait.
+    """
 
     rules: LanguageRules = field(default_factory=LanguageRules)
     alignment: ProjectAlignment = field(default_factory=ProjectAlignment)
+    pending: frozenset[str] = frozenset()
 
 
 def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAlignment:

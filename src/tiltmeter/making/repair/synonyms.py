@@ -32,13 +32,25 @@ def _of_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
     text, term = draft.texts[context], draft.texts[name]
     plural = _is_plural(draft.source[context], draft.source[name])
     rewritten, replaced = rewrite(text, synonym, plural=plural)
-    if find_folded(rewritten, synonym.term) is None:
+    chosen = _term_in(rewritten, synonym, replaced)
+    if chosen is None:
         return
     if replaced:
-        yield _context_finding(draft, context, rewritten, replaced, synonym, rules)
-    if term != synonym.term:
+        by_gender = rules.gender_in_plural or not plural
+        former = {synonym.genders.get(word.split()[-1], synonym.gender) for word in replaced} if by_gender else set()
+        yield _context_finding(
+            draft, context, rewritten, next(iter(replaced)), synonym, former - {synonym.gender}, rules
+        )
+    if term != chosen:
         reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}."
-        yield RepairFinding(draft.item, name, RULE, "changed", reason, term, (synonym.term,))
+        yield RepairFinding(draft.item, name, RULE, "changed", reason, term, (chosen,))
+
+
+def _term_in(text: str, synonym: Synonym, replaced: Mapping[str, str]) -> str | None:
+    """The term as it occurs in a rewritten context: the chosen one, or a form of it that does not contain it."""
+    if find_folded(text, synonym.term) is not None:
+        return synonym.term
+    return next((written.split()[-1] for written in replaced.values()), None)
 
 
 def _is_plural(source: str, term: str) -> bool:
@@ -46,44 +58,52 @@ def _is_plural(source: str, term: str) -> bool:
     return span is not None and _PLURAL.match(source, span[1]) is not None
 
 
-def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, list[str]]:
-    """The text with the synonym's term, in the form for each replaced word, and the words that were replaced.
+def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, dict[str, str]]:
+    """The text with the synonym's term, in the form for each replaced word, and the replaced words with these forms.
 
     >>> bike = Synonym("bike", "Fahrrad", forms={"Rad": "Fahrrad", "Rads": "Fahrrads"}, plural={"Räder": "Fahrräder"})
     >>> rewrite("Der Wert des Rads ist BLANK.", bike, plural=False)
-    ('Der Wert des Fahrrads ist BLANK.', ['Rads'])
+    ('Der Wert des Fahrrads ist BLANK.', {'Rads': 'Fahrrads'})
     """
-    forms = {**synonym.forms, **synonym.plural} if plural else synonym.forms
-    forms = {fold_case(form): written for form, written in forms.items()}
-    replaced: list[str] = []
+    chosen = {**synonym.forms, **synonym.plural} if plural else synonym.forms
+    forms = {fold_case(form): written for form, written in chosen.items()}
+    replaced: dict[str, str] = {}
 
     def form_of(match: re.Match[str]) -> str:
-        replaced.append(match[0])
         written = forms[fold_case(match[0])]
         if match[0].isupper():
-            return written.upper()
-        # A form that begins with an article may stand at the beginning of the sentence.
-        return written[0].upper() + written[1:] if match[0][0].isupper() else written
+            written = written.upper()
+        elif match[0][0].isupper():
+            # A form that begins with an article may stand at the beginning of the sentence.
+            written = written[0].upper() + written[1:]
+        replaced[match[0]] = written
+        return written
 
-    longest_first = sorted(forms, key=len, reverse=True)
-    if not longest_first:
-        return text, []
+    if not chosen:
+        return text, {}
+    longest_first = sorted(chosen, key=len, reverse=True)
     pattern = rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
     return re.sub(pattern, form_of, text, flags=re.IGNORECASE), replaced
 
 
 def _context_finding(
-    draft: Draft, context: str, rewritten: str, replaced: Sequence[str], synonym: Synonym, rules: LanguageRules
+    draft: Draft,
+    context: str,
+    rewritten: str,
+    replaced: str,
+    synonym: Synonym,
+    former: set[str],
+    rules: LanguageRules,
 ) -> RepairFinding:
+    """The finding for a rewritten context; `former` are other genders that replaced words had."""
     text = draft.texts[context]
-    former = {synonym.genders.get(word.split()[-1], synonym.gender) for word in replaced}
-    reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}; here was {replaced[0]!r}."
-    if former == {synonym.gender}:
+    reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}; here was {replaced!r}."
+    if not former:
         return RepairFinding(draft.item, context, RULE, "changed", reason, text, (rewritten,))
-    changes = rules.articles.get(f"{former.pop()}>{synonym.gender}", {})
+    changes = rules.articles.get(f"{min(former)}>{synonym.gender}", {})
     proposals = _with_articles(rewritten, synonym.term, changes)
-    reason += " It has another gender: check articles, pronouns and candidate words."
     kind: FindingKind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
+    reason += " It has another gender: check articles, pronouns and candidate words."
     return RepairFinding(draft.item, context, RULE, kind, reason, text, proposals)
 
 

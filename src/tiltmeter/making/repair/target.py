@@ -27,9 +27,10 @@ SURE_SIMILARITY = 0.6
 _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
 # Outer words of a candidate that stand for the term this many times less often than its best word are cut off.
 _TRIMMED = 5
-# When the word before the aligned one belongs to the term, as in "sich selbst" for "himself": in at least this many
-# contexts, in this share of them, and this many times as often as elsewhere, which leaves out articles.
-_PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_LIFT = 3, 0.5, 20
+# When the word before the aligned one belongs to the term, as in "sich selbst" for "himself": where it stands for no
+# other source word (which leaves out most articles), in at least this many contexts and this share of them. It is the
+# better proposal from the second share on.
+_PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
 
 
 def target_findings(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
@@ -38,17 +39,10 @@ def target_findings(drafts: Sequence[Draft], resources: RepairResources) -> list
     return [
         _finding(draft, name, context, resources, usage)
         for draft in drafts
+        if draft.item not in resources.pending
         for name, context in _term_and_context(draft)
         if find_folded(draft.texts[context], draft.texts[name]) is None
     ]
-
-
-def located_term(draft: Draft, resources: RepairResources) -> str | None:
-    """The word of the context that is aligned with the source term, whether the target term occurs or not."""
-    for name, context in _term_and_context(draft):
-        candidates = _candidates(draft, name, context, resources, _usage([draft], resources))
-        return next((candidate.text for candidate in candidates if candidate.aligned), None)
-    return None
 
 
 def _term_and_context(draft: Draft) -> Iterator[tuple[str, str]]:
@@ -109,7 +103,7 @@ def _source_tokens(draft: Draft, name: str, context: str, aligned: AlignedPair) 
 
 @dataclass(frozen=True, slots=True)
 class _Usage:
-    """How often words occur in contexts, as translations of a source term, and so behind a certain word."""
+    """How often words occur in contexts, as translations of a source term, and so behind an unaligned word."""
 
     words: Counter[str] = field(default_factory=Counter)
     linked: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -119,13 +113,11 @@ class _Usage:
         """The share of a word's occurrences in which it stands for the term, less what chance gives a rare word."""
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
-    def is_phrase(self, term: str, before: str, word: str) -> bool:
-        """Whether the word, where it stands for the term, mostly follows `before`, which is rarer elsewhere."""
+    def phrase_share(self, term: str, before: str, word: str) -> float:
+        """How often the word follows `before` where it stands for the term; 0 if in too few contexts."""
         term, before, word = fold_case(term), fold_case(before), fold_case(word)
-        together, linked = self.preceded[term, before, word], self.linked[term, word]
-        if together < _PHRASE_COUNT or together < _PHRASE_SHARE * linked:
-            return False
-        return together / linked > _PHRASE_LIFT * self.words[before] / self.words.total()
+        together = self.preceded[term, before, word]
+        return together / self.linked[term, word] if together >= _PHRASE_COUNT else 0.0
 
 
 def _usage(drafts: Sequence[Draft], resources: RepairResources) -> _Usage:
@@ -136,11 +128,20 @@ def _usage(drafts: Sequence[Draft], resources: RepairResources) -> _Usage:
             if aligned is None:
                 continue
             term, words = fold_case(draft.source[name]), [fold_case(token.text) for token in aligned.target]
-            linked = aligned.linked(_source_tokens(draft, name, context, aligned), both=True)
+            covered = _source_tokens(draft, name, context, aligned)
+            linked = aligned.linked(covered, both=True)
             usage.words.update(words)
             usage.linked.update((term, words[place]) for place in linked)
-            usage.preceded.update((term, words[place - 1], words[place]) for place in linked if place)
+            for place in linked:
+                if place and _stands_for_nothing_else(aligned, place - 1, covered):
+                    usage.preceded[term, words[place - 1], words[place]] += 1
     return usage
+
+
+def _stands_for_nothing_else(aligned: AlignedPair, place: int, covered: set[int]) -> bool:
+    """Whether a target token is linked with no source token, or with those in `covered` only."""
+    links = aligned.forward | aligned.reverse
+    return all(source in covered for source, target in links if target == place)
 
 
 # What is aligned in one context
@@ -168,9 +169,11 @@ class _Search:
             score = (_BOTH if both else _EITHER) * self._coverage(run) + max(map(self._share, run))
             score += _SPELLING * _similarity(text, self.term)
             yield _Candidate(text, score, aligned=True, both=both)
-            if phrase := self._phrase(run[0], end):
-                # Before the word alone, and behind everything better.
-                yield _Candidate(phrase, score + 0.01, aligned=True, both=both)
+            share = self._phrase_share(run[0])
+            if share >= _PHRASE_SHARE:
+                # Right before or right behind the word alone.
+                score += 0.01 if share >= _PHRASE_MOSTLY else -0.01
+                yield _Candidate(self.sentence[target[run[0] - 1].start : end], score, aligned=True, both=both)
 
     def _runs(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Split places into runs of neighbours with nothing but spaces and hyphens between them."""
@@ -217,14 +220,14 @@ class _Search:
             last += 1
         return target[first].start, target[last].end
 
-    def _phrase(self, first: int, end: int) -> str | None:
-        """The run with the word before it, where the two mostly stand together for the term."""
+    def _phrase_share(self, first: int) -> float:
+        """How often the run's first word and the one before it stand together for the term."""
         if first == 0 or self._between(first - 1) != " ":
-            return None
+            return 0.0
         before, word = self.aligned.target[first - 1], self.aligned.target[first]
-        if before.text == BLANK or not self.usage.is_phrase(self.source_term, before.text, word.text):
-            return None
-        return self.sentence[before.start : end]
+        if before.text == BLANK or not _stands_for_nothing_else(self.aligned, first - 1, self.covered):
+            return 0.0
+        return self.usage.phrase_share(self.source_term, before.text, word.text)
 
 
 def _similarity(word: str, term: str) -> float:
