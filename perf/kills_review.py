@@ -1,0 +1,182 @@
+"""Two reviewers decide on the same items at once in processes that are killed; nothing they decided may be lost.
+
+    python -m perf.kills_review --kills 100
+
+Each reviewer is a process that goes through the same items, decides, and writes to a log of its own (synced to disk)
+what it is about to decide and that it has been stored. It kills itself (SIGKILL) at a random one of its calls and is
+started again, until both have decided on all items. Then every decision that was reported as stored must be in the
+project, no item may be half changed, and the conflicts shown must be those of the decisions.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from perf.breaking_engine import BreakingEngine
+from perf.making_items import source_file
+from tiltmeter.making.project import DATABASE, Project, new_project, open_project, write_settings
+from tiltmeter.making.review import Review
+from tiltmeter.making.review_outcomes import texts_before
+from tiltmeter.making.review_rule import ReviewVerdict
+from tiltmeter.making.translate import translate_project
+
+REVIEWERS = ("Ana", "Eva")
+VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "accept", "edit", "drop")
+
+
+def make_project(folder: Path, items: int, agree: int, of: int) -> None:
+    """A project whose items are all to be reviewed."""
+    source = source_file(folder / "source.jsonl", items, 0)
+    with new_project(folder / "project", source, language="es", system="apertium:eng-xyz") as project:
+        translate_project(project, BreakingEngine(way="dropped"))
+        project.settings = replace(project.settings, review="all", agreeing=agree, reviewers_per_item=of)
+        write_settings(project.folder, project.settings)
+        review = Review(project)
+        for name in REVIEWERS:
+            review.add_reviewer(name)
+
+
+def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, seed: int) -> None:
+    """Decide on all items, or until the process has made so many Python calls and kills itself."""
+    left = calls
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal left
+        if event in ("call", "c_call") and left is not None:
+            left -= 1
+            if left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    choice = random.Random(f"{seed} {name}")
+    plan = {f"i{number}": choice.choice(VERDICTS) for number in range(1000)}
+    sys.setprofile(count)
+    with open_project(folder / "project") as project, log.open("a", encoding="utf-8") as lines:
+        # Nothing is held, so that both get the same items.
+        review = Review(project, held=0.0)
+        decided = {decision.item for decision in project.store.decisions() if decision.reviewer == name}
+        for entry in project.store.items(dropped=None):
+            if entry.id in decided:
+                continue
+            shown = review.show(entry.id, name)
+            verdict = plan[entry.id]
+            texts = {"context": shown.texts["context"].replace("hoy", "ayer")} if verdict == "edit" else {}
+            _log(lines, "deciding", entry.id, verdict)
+            review.decide(name, entry.id, verdict, texts=texts, shown=shown.shown)
+            _log(lines, "stored", entry.id, verdict)
+    sys.setprofile(None)
+
+
+def _log(lines: Any, *words: str) -> None:
+    lines.write(json.dumps(words) + "\n")
+    lines.flush()
+    os.fsync(lines.fileno())
+
+
+def storm(kills: int, seed: int, items: int, agree: int, of: int) -> dict[str, int]:
+    """Kill reviewers so many times, let them finish, and check the project; what happened, counted."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_project(folder, items, agree, of)
+        random_ = random.Random(seed)
+        logs = {who: folder / f"{who}.log" for who in REVIEWERS}
+        done = 0
+        while done < kills:
+            before = time.monotonic()
+            children = [_start(folder, who, logs[who], random_.randint(50, 8000), seed) for who in REVIEWERS]
+            statuses = [os.waitpid(child, 0)[1] for child in children]
+            killed = sum(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL for status in statuses)
+            assert killed or all(status == 0 for status in statuses), f"a reviewer failed: {statuses}"
+            done += killed
+            if not killed:  # all is decided: begin again, with the decisions withdrawn
+                _withdraw_all(folder)
+            assert time.monotonic() - before < 120
+        for child in [_start(folder, who, logs[who], None, seed) for who in REVIEWERS]:
+            assert os.waitpid(child, 0)[1] == 0
+        return {"kills": done, **check(folder, logs, items)}
+
+
+def _start(folder: Path, who: str, log: Path, calls: int | None, seed: int) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            review_until_killed(folder, who, log, calls, seed)
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def _withdraw_all(folder: Path) -> None:
+    with open_project(folder / "project") as project:
+        review = Review(project)
+        for decision in list(project.store.decisions()):
+            review.undo(decision.reviewer, decision.item)
+
+
+def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
+    """Compare the project with the logs."""
+    database = sqlite3.connect(folder / "project" / DATABASE)
+    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
+    reported = {who: [json.loads(line) for line in log.read_text().splitlines()] for who, log in logs.items()}
+    with open_project(folder / "project") as project:
+        everything = list(project.store.decisions(undone=True))
+        for who, lines in reported.items():
+            stored = [item for word, item, _ in lines if word == "stored"]
+            begun = [item for word, item, _ in lines if word == "deciding"]
+            for item in set(begun):
+                kept = sum(decision.reviewer == who and decision.item == item for decision in everything)
+                assert stored.count(item) <= kept <= begun.count(item), (who, item)
+        review = Review(project)
+        conflicts = {conflict.item.item for conflict in review.conflicts()}
+        expected = set()
+        for number in range(items):
+            item = f"i{number}"
+            decisions = {decision.reviewer: decision for decision in project.store.decisions(item)}
+            assert set(decisions) == set(REVIEWERS), item
+            if not decisions["Ana"].is_same_as(decisions["Eva"]):
+                expected.add(item)
+            _check_item(project, item, is_conflict=item in conflicts)
+        assert conflicts == expected
+    return {"decisions": len(everything), "items": items, "conflicts": len(conflicts)}
+
+
+def _check_item(project: Project, item: str, *, is_conflict: bool) -> None:
+    """The item is as its decisions say, and as before if they conflict."""
+    entry, texts = project.store.item(item), project.store.texts("text", item)[item]
+    decision = next(project.store.decisions(item))
+    if is_conflict:
+        assert (entry.dropped, entry.stage, texts) == (None, "translated", texts_before(project, item))
+        assert project.store.applied(item) is None
+    elif decision.verdict == "drop":
+        assert entry.dropped is not None
+    else:
+        assert (entry.dropped, entry.stage, texts) == (None, "reviewed", decision.texts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--items", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp()
+    for agree, of in ((1, 1), (2, 2)):
+        began = time.monotonic()
+        found = storm(options.kills, options.seed, options.items, agree, of)
+        print(f"{agree} of {of}: {found}, {time.monotonic() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
