@@ -59,11 +59,12 @@ def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, s
 
     choice = random.Random(f"{seed} {name}")
     plan = {f"i{number}": choice.choice(VERDICTS) for number in range(1000)}
-    sys.setprofile(count)
     with open_project(folder / "project") as project, log.open("a", encoding="utf-8") as lines:
         # Nothing is held, so that both get the same items.
         review = Review(project, held=0.0)
         decided = {decision.item for decision in project.store.decisions() if decision.reviewer == name}
+        review.show("i0", name)  # what is computed once comes before the count
+        sys.setprofile(count)
         for entry in project.store.items(dropped=None):
             if entry.id in decided:
                 continue
@@ -92,7 +93,7 @@ def storm(kills: int, seed: int, items: int, agree: int, of: int) -> dict[str, i
         done = 0
         while done < kills:
             before = time.monotonic()
-            children = [_start(folder, who, logs[who], random_.randint(50, 8000), seed) for who in REVIEWERS]
+            children = [_start(folder, who, logs[who], random_.randint(900, 6000), seed) for who in REVIEWERS]
             statuses = [os.waitpid(child, 0)[1] for child in children]
             killed = sum(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL for status in statuses)
             assert killed or all(status == 0 for status in statuses), f"a reviewer failed: {statuses}"
@@ -132,9 +133,11 @@ def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
     reported = {who: [json.loads(line) for line in log.read_text().splitlines()] for who, log in logs.items()}
     with open_project(folder / "project") as project:
         everything = list(project.store.decisions(undone=True))
+        interrupted = 0
         for who, lines in reported.items():
             stored = [item for word, item, _ in lines if word == "stored"]
             begun = [item for word, item, _ in lines if word == "deciding"]
+            interrupted += len(begun) - len(stored)
             for item in set(begun):
                 kept = sum(decision.reviewer == who and decision.item == item for decision in everything)
                 assert stored.count(item) <= kept <= begun.count(item), (who, item)
@@ -149,7 +152,12 @@ def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
                 expected.add(item)
             _check_item(project, item, is_conflict=item in conflicts)
         assert conflicts == expected
-    return {"decisions": len(everything), "items": items, "conflicts": len(conflicts)}
+    return {
+        "decisions": len(everything),
+        "interrupted while deciding": interrupted,
+        "items": items,
+        "conflicts": len(conflicts),
+    }
 
 
 def _check_item(project: Project, item: str, *, is_conflict: bool) -> None:
