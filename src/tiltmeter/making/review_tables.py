@@ -128,9 +128,9 @@ class ReviewTables(Database):
 
     def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
         """The decisions on one item or on all, in order; with `undone`, also those that do not stand."""
-        wanted = "(?1 IS NULL OR item = ?1) AND (?2 OR undone_at IS NULL)"
+        wanted = "(? OR undone_at IS NULL)" if item is None else "(? OR undone_at IS NULL) AND item = ?"
         query = f"SELECT {_COLUMNS} FROM decisions WHERE {wanted} ORDER BY id"
-        return map(_decision, self._db.execute(query, [item, undone]))
+        return map(_decision, self._db.execute(query, [undone] if item is None else [undone, item]))
 
     def blind_decisions(self) -> Iterator[ReviewDecision]:
         """The decisions that count for agreement: the last of each person before seeing those of others."""

@@ -248,9 +248,13 @@ class ProjectStore(ReviewTables, RatingTables):
 
     def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
         """The texts in this role by item and field; of one item, or of all."""
-        query = "SELECT item, field, text FROM texts WHERE role = ?1 AND (?2 IS NULL OR item = ?2)"
+        query = "SELECT item, field, text FROM texts WHERE role = ?"
+        # `item = ?` by itself, so that SQLite uses the index.
+        rows = (
+            self._db.execute(query, [role]) if item is None else self._db.execute(f"{query} AND item = ?", [role, item])
+        )
         found: dict[str, dict[str, str]] = {}
-        for owner, field, text in self._db.execute(query, [role, item]):
+        for owner, field, text in rows:
             found.setdefault(owner, {})[field] = text
         return found
 
@@ -320,11 +324,11 @@ class ProjectStore(ReviewTables, RatingTables):
         """The findings of one item or of all, of these kinds (empty: all)."""
         query = (
             "SELECT id, step, item, field, rule, kind, reason, before, proposals, closed_by, closed_why FROM findings "
-            "WHERE (?1 IS NULL OR item = ?1) ORDER BY id"
+            f"{'' if item is None else 'WHERE item = ?'} ORDER BY id"
         )
         wanted = set(kinds)
         for number, step, owner, field, rule, kind, reason, before, proposals, closed_by, why in self._db.execute(
-            query, [item]
+            query, [] if item is None else [item]
         ):
             if not wanted or kind in wanted:
                 finding = RepairFinding(owner, field, rule, kind, reason, before, tuple(json.loads(proposals)))
