@@ -10,6 +10,7 @@ import pytest
 from perf.breaking_engine import BreakingEngine
 from tests.support.command import command
 from tiltmeter.errors import UsageError
+from tiltmeter.making.exchange import csv_table, export_rows, import_project
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, open_project, write_settings
 from tiltmeter.making.repair_step import repair_project
@@ -313,6 +314,24 @@ def test_repair_leaves_decided_items_alone(translated: Project) -> None:
     assert stages["i0"] == "translated"
     assert stages["i1"] == "repaired"
     assert next(entry for entry in review.queue() if entry.item == "i0").decisions == 1
+
+
+def test_sheets_of_two_reviewers_are_decisions_of_both(translated: Project, tmp_path: Path) -> None:
+    with_rule(translated, 2, 2)
+    ana, eva = tmp_path / "ana.csv", tmp_path / "eva.csv"
+    rows = [row for row in export_rows(translated) if row.item in ("i0", "i1")]
+    edited = [replace(row, corrected=BETTER) if (row.item, row.field) == ("i0", "context") else row for row in rows]
+    csv_table.write([replace(row, decision="accept") for row in edited], ana, source="en", language="es")
+    csv_table.write([replace(row, decision="accept") for row in rows], eva, source="en", language="es")
+    assert import_project(translated, ana, format="csv", reviewer="Ana").conflicts == []
+    assert context_of(translated) == CONTEXT
+    assert import_project(translated, eva, format="csv", reviewer="Eva").conflicts == []
+    states = {entry.item: (entry.state, entry.decisions) for entry in Review(translated).queue()}
+    assert states == {"i0": ("conflict", 2), "i1": ("agreed", 2), "i2": ("open", 0), "i3": ("open", 0)}
+    Review(translated).adjudicate("Eva", "i0", take="Ana")
+    assert context_of(translated) == BETTER
+    # A sheet that is exported now still has the texts as they were before the review.
+    assert {row.translation for row in export_rows(translated, everything=True) if row.item == "i0"} >= {CONTEXT}
 
 
 # Agreement

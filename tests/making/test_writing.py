@@ -85,6 +85,9 @@ def test_items_are_checked_counted_and_published(written: Project, tmp_path: Pat
         {"id": "w-1", "language": "en", "stereotype": 4, "sentence": "I swept the floor."},
         {"id": "w-2", "language": "en", "stereotype": 17, "side": "masculine", "sentence": "I came on time."},
     ]
+    card = (edition.folder / "README.md").read_text(encoding="utf-8")
+    assert "| 4 women are tidy | feminine | 2 | clean, keep order |" in card
+    assert "- Eva wrote 2 items" in card
     assert examine("items.jsonl", parse(edition.folder / "items.jsonl")).findings == []
 
 

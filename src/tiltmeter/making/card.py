@@ -7,10 +7,12 @@ from typing import Any
 
 from tiltmeter.forms import Item
 from tiltmeter.making.draft import FindingKind
+from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.problems import Assembled
 from tiltmeter.making.project import Project
 from tiltmeter.making.review_status import summarise
 from tiltmeter.making.status import status_of
+from tiltmeter.making.writing_card import writing_section
 
 CARD = "README.md"
 CHANGELOG = "CHANGELOG.md"
@@ -24,13 +26,13 @@ def make_card(project: Project, assembled: Assembled, items: Sequence[Item], fac
         _header(project, facts),
         f"# {title}",
         f"{len(items):,} items of the form `{settings.makes}` in `{settings.language}`, edition {facts['edition']}, "
-        f"made with Tiltmeter {settings.tiltmeter} from `{settings.source}`. The items keep the ids of their English "
-        "sources, so that languages can be compared pair by pair.",
+        f"made with Tiltmeter {settings.tiltmeter}{_origin(project)}",
         f"**Content warning.** {settings.facts.warning}" if settings.facts.warning else "",
         "Keep this test set out of training data. Canary: "
         f"`tiltmeter-{uuid.uuid5(uuid.NAMESPACE_URL, facts['sha256'])}`",
         _section("Source and licence", _source(project, facts)),
         _section("Counts at every step", _counts(project, items, facts)),
+        _section("Writing and rating", writing_section(project)),
         _section("Translation", _translation(project)),
         _section("Repair", _repair(project)),
         _section("Review", _review(project, assembled)),
@@ -38,6 +40,15 @@ def make_card(project: Project, assembled: Assembled, items: Sequence[Item], fac
         _section("Open", _open(assembled, items)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _origin(project: Project) -> str:
+    if project.settings.system == WRITTEN:
+        return ". The items were written by people for this set."
+    return (
+        f" from `{project.settings.source}`. The items keep the ids of their English sources, so that languages can be "
+        "compared pair by pair."
+    )
 
 
 def make_changelog(editions: Iterable[Mapping[str, Any]]) -> str:

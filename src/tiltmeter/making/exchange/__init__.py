@@ -73,11 +73,14 @@ def export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
     """The texts of the items with something open, or of all translated items."""
     problems = _by_item(assemble(project))
     texts = project.store.texts("text")
+    is_alone = rule_of(project).reviewers == 1
     rows: list[TextRow] = []
     for entry in project.store.items():
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
         wanted = [text for text in project.maker.wanted(project.source_item(entry)) if text.role != "filled"]
+        # Several reviewers decide independently, each on the texts before the review.
+        current = texts.get(entry.id, {}) if is_alone else texts_before(project, entry.id)
         known = {text.field for text in wanted}
         for text in wanted:
             own = [problem for problem in problems.get(entry.id, ()) if _row_field(problem, known) == text.field]
@@ -87,7 +90,7 @@ def export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
                     field=text.field,
                     about=entry.subject,
                     source=text.text,
-                    translation=texts.get(entry.id, {}).get(text.field, ""),
+                    translation=current.get(text.field, ""),
                     problem=" ".join(dict.fromkeys(f"{problem.reason}: {problem.message}" for problem in own)),
                     proposals=" | ".join(dict.fromkeys(text for problem in own for text in problem.proposals)),
                 )
