@@ -9,7 +9,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, compress, count
+from operator import ne
 from struct import pack
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -195,5 +196,5 @@ def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     >>> common_prefix([1, 2, 3], [1, 2, 5, 3])
     2
     """
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(second)))
+    # Without a loop in Python: called for every input of a plan.
+    return next(compress(count(), map(ne, first, second)), min(len(first), len(second)))

@@ -73,7 +73,7 @@ def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
     for question in {question.digest: question for question in questions}.values():
         ids = question.ids
         if kind in ("causal", "seq2seq"):
-            ids = ids[: 1 + max(position for position, _ in question.wanted)]
+            ids = ids[: 1 + max(question.wanted)[0]]
         key = (ids, question.source, question.segments)
         if key not in rows:
             sources = (question.source,) if kind == "seq2seq" else ()
@@ -81,7 +81,8 @@ def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
         row, indices = rows[key]
         row.reads.append(Read(question, indices))
     for row, _ in rows.values():
-        row.reads.sort(key=lambda read: read.question.digest)
+        if len(row.reads) > 1:
+            row.reads.sort(key=lambda read: read.question.digest)
     return [row for row, _ in rows.values()]
 
 
