@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from perf.mutants import ARBITRARY, PACKAGE, _changes, _mutable, mutants_of
+from perf.mutants import ARBITRARY, PACKAGE, _change, _mutable, mutants_of
 
 CODE = """
 LIMIT: int = 2 * 64
@@ -22,7 +22,7 @@ def answer(rows):
 
 
 def changed(*arbitrary: str) -> list[str]:
-    return [ast.unparse(node) for node in _mutable(ast.parse(CODE), arbitrary) if _changes(node)]
+    return [ast.unparse(node) for node in _mutable(ast.parse(CODE), arbitrary) if _change(node)]
 
 
 def test_numbers_operators_and_calls_are_changed() -> None:
