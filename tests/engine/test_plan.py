@@ -262,6 +262,21 @@ def test_batches_of_packed_sources_are_limited_by_their_larger_side(source: int,
     assert 1 < len(batches) <= math.ceil(total / (4 * 200 - widest))
 
 
+def test_packed_rows_with_about_as_many_source_tokens_are_in_one_batch() -> None:
+    rng = random.Random(1)
+    asked = [
+        Question((0, *[n] * rng.randint(1, 20)), ((1, n),), source=(n,) * rng.randint(1, 40)) for n in range(1, 100)
+    ]
+    batches = plan(asked, "seq2seq", 60, pack=24)
+    rows = [row for batch in batches for row in batch]
+    totals = [sum(map(len, row.sources)) for row in rows]
+    assert len(batches) > 2
+    assert totals == sorted(totals, reverse=True)
+    # Which are not those with the longest sources.
+    longest = [max(map(len, row.sources)) for row in rows]
+    assert longest != sorted(longest, reverse=True)
+
+
 def test_attention_is_measured_in_unpacked_rows() -> None:
     asked = [Question((n, 2), ((0, 1),)) for n in range(4)]
     assert rows_of(asked, "masked", pack=8) == 1
