@@ -29,7 +29,7 @@ def test_two_devices_write_the_bytes_of_one(kind: str, tmp_path: Path, monkeypat
     for devices in ([], ["cpu", "cpu"], ["cpu", "cpu", "cpu"]):
         monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / f"cache-{len(devices)}"))
         out = tmp_path / f"run-{len(devices)}"
-        evaluate(str(folder), "starter:en", devices=devices, batch_tokens=64, out=out)
+        evaluate(str(folder), "starter:en", device="cpu", devices=devices, batch_tokens=64, out=out)
         written.append((out / "scores.parquet").read_bytes())
     assert written[0] == written[1] == written[2]
 

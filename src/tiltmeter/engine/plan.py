@@ -81,8 +81,7 @@ def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
         row, indices = rows[key]
         row.reads.append(Read(question, indices))
     for row, _ in rows.values():
-        if len(row.reads) > 1:
-            row.reads.sort(key=lambda read: read.question.digest)
+        row.reads.sort(key=lambda read: read.question.digest)
     return [row for row, _ in rows.values()]
 
 
@@ -160,10 +159,11 @@ def _packed(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
 
 
 def _size(row: Row) -> int:
-    """The room that a row takes in a packed row, in tokens: that of its tokens or of its sources, if that is larger."""
+    """The room that a row takes in a packed row, in tokens: that of its tokens or of its source, if that is larger."""
     if not row.sources:
         return len(row.ids)
-    return max(len(row.ids), -(-sum(map(len, row.sources)) // _SOURCES_PER_TOKEN))
+    (source,) = row.sources  # all inputs of a tree have the same one
+    return max(len(row.ids), -(-len(source) // _SOURCES_PER_TOKEN))
 
 
 def _joined(rows: Sequence[Row], causal: bool) -> Row:
