@@ -2,10 +2,12 @@
 
 import multiprocessing
 import pickle
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.engine.workers import Telling, Worker
 from tests.models.tiny import CAUSAL, MASKED, made
@@ -19,7 +21,17 @@ from tiltmeter.questions import Question, Want
 from tiltmeter.runs import evaluate
 
 
+@pytest.fixture
+def _one_thread() -> Iterator[None]:
+    """Workers divide the threads among them, and sums by another number of threads may differ in the last bit."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_one_thread")
 @pytest.mark.parametrize("kind", ["causal", "masked"])
 def test_two_devices_write_the_bytes_of_one(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "model"

@@ -255,10 +255,12 @@ def test_the_batch_of_an_encoder_decoder_is_limited(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(("source", "target"), [(30, 2), (2, 12)])
 def test_batches_of_packed_sources_are_limited_by_their_larger_side(source: int, target: int) -> None:
-    batches = plan(translated(source, target, 200), "seq2seq", 200, share_prefixes=False, pack=32)
+    too_long_to_be_packed = [Question((t,) * 30, ((29, 1),), source=(n,) * 30) for n in range(6) for t in range(10)]
+    asked = translated(source, target, 200) + too_long_to_be_packed
+    batches = plan(asked, "seq2seq", 200, share_prefixes=False, pack=32)
     rows = [[max(sum(map(len, row.sources)), len(row.ids)) for row in batch] for batch in batches]
     assert all(sum(sides) <= 4 * 200 for sides in rows)
-    total, widest = sum(map(sum, rows)), max(map(max, rows))
+    total, widest = sum(map(sum, rows)), 10 * 30  # all targets of a source are in one batch
     assert 1 < len(batches) <= math.ceil(total / (4 * 200 - widest))
 
 
