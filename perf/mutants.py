@@ -371,7 +371,7 @@ def written(rooms: list[str], count: int, outcomes: Outcomes, left_out: list[str
         share = f" ({caught / (caught + of['survived']):.1%})" if caught else ""
         tests = caught + of["survived"]
         lines.append(f"| {room} | {tests} | {caught}{share} | {of['timeout']} | {of['survived']} | {of['explained']} |")
-    lines += ["", f"{len(outcomes)} of {count} mutants drawn."]
+    lines += ["", f"{len(outcomes)} of {count} drawn mutants."]
     if left_out:
         lines += ["", "Left out, since they fail on the unchanged code here:", "", *(f"- {test}" for test in left_out)]
     for title in ("survived", "timeout", "explained", "caught"):
@@ -400,15 +400,19 @@ def main() -> None:
             return None
         return mutant, *tested(mutant, left_out)
 
+    def save() -> None:
+        if options.out is not None:
+            partly = options.out.with_name(options.out.name + ".partly")
+            partly.write_text(written(options.rooms, len(chosen), outcomes, left_out), encoding="utf-8")
+            partly.replace(options.out)
+
     outcomes: Outcomes = []
+    save()
     with ThreadPoolExecutor(options.jobs) as pool:
         for future in as_completed([pool.submit(work, mutant) for mutant in chosen]):
             if result := future.result():
                 outcomes.append(result)
-            if options.out is not None:
-                partly = options.out.with_name(options.out.name + ".partly")
-                partly.write_text(written(options.rooms, len(chosen), outcomes, left_out), encoding="utf-8")
-                partly.replace(options.out)
+                save()
     print(written(options.rooms, len(chosen), outcomes, left_out))
 
 
