@@ -18,7 +18,7 @@ from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 
 # Tokens of messages and answers in a batch. Replies are stored after each, so that a killed run loses few.
-_BATCH_TOKENS = 4_096
+_BATCH_TOKENS = 8_192
 # Messages whose label probabilities are computed, and stored, at a time.
 _AT_ONCE = 128
 
