@@ -170,6 +170,7 @@ class Reply:
 
     `refused`: the server says that it is a refusal. `first_tokens` are log-probabilities of first tokens, by their
     text. `tokens_in` and `tokens_out` are what the server counts, if it does; `model` is what it calls the model.
+    `cut`: the answer was longer than allowed.
     """
 
     text: str
@@ -178,6 +179,7 @@ class Reply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     model: str = ""
+    cut: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The reply as JSON values."""
