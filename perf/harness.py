@@ -89,7 +89,7 @@ def by_tiltmeter(
     table = pd.read_parquet(out / "scores.parquet")
     wide = table[table["role"].isin(["more", "less"])].pivot(index="item", columns="role", values="score")
     evaluation = float(json.loads((out / "manifest.json").read_text())["seconds"])
-    return seconds, evaluation, {str(item): (row["more"], row["less"]) for item, row in wide.iterrows()}
+    return seconds, evaluation, {str(item): (float(row["more"]), float(row["less"])) for item, row in wide.iterrows()}
 
 
 def _timed(command: list[str], environment: Mapping[str, str]) -> float:
