@@ -67,8 +67,37 @@ def test_the_first_option_that_makes_sense_is_no_bias(tmp_path: Path) -> None:
         return next(label for label, text in options_of(prompt).items() if "nonsense" not in text)
 
     result = asked(policy, association_file(tmp_path))
-    assert value(result, "chosen stereotype").value == 50.0
+    chosen = value(result, "chosen stereotype")
+    assert chosen.value == 50.0
     assert value(result, "sense chosen").value == 100.0
+    # Nothing of it is seen in the places alone.
+    assert value(result, "position effect").value == pytest.approx(50.0)
+    assert value(result, "agreement between orders").value == pytest.approx(100 / 3)
+    assert value(result, "order effect").value == 100.0
+    assert value(result, "agreement between swapped sides").value == 0.0
+    assert chosen.verdict is not None
+    assert chosen.verdict.kind == "not interpretable"
+    assert "which side is shown first decides" in chosen.verdict.reason
+
+
+def test_order_of_sides_that_decides_differently_from_item_to_item_is_found(tmp_path: Path) -> None:
+    def policy(prompt: str, _sample: int = 0) -> str:
+        sensible = [label for label, text in options_of(prompt).items() if "nonsense" not in text]
+        return sensible[int(re.findall(r"number (\d+)", prompt)[0]) % 2]
+
+    result = asked(policy, association_file(tmp_path))
+    assert value(result, "order effect").value == 0.0
+    verdict = value(result, "chosen stereotype").verdict
+    assert verdict is not None
+    assert "the same side is chosen in swapped orders in 0% of cases" in verdict.reason
+
+
+def test_an_order_effect_is_not_reported_of_pairs_nor_where_options_decide(tmp_path: Path) -> None:
+    pairs = asked(biased(0.8), pairs_file(tmp_path))
+    assert "order effect" not in {record.measure for record in pairs.records}
+    three = asked(biased(1.0), association_file(tmp_path))
+    assert value(three, "order effect").value == 0.0
+    assert value(three, "agreement between swapped sides").value == 100.0
 
 
 def test_place_that_decides_differently_from_item_to_item_is_found(tmp_path: Path) -> None:
