@@ -30,6 +30,7 @@ ROOMS = [
     "runs",
     "comparing",
     "reports",
+    "making",
     "papers",
     "api",
     "cli",

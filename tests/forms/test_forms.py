@@ -187,3 +187,12 @@ def test_forms_import_nothing_of_what_is_built_on_them() -> None:
         imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
         ours = {name for name in imported if name.startswith("tiltmeter.") and not name.startswith("tiltmeter.forms")}
         assert ours <= {"tiltmeter.errors", "tiltmeter.registry"}, path
+
+
+def test_kinds_of_translatable_texts() -> None:
+    kinds = {field: form_of(INTRA).text_kind(field) for field in form_of(INTRA).translatable(INTRA)}
+    assert kinds["target_term"] == "term"
+    assert kinds["context"] == "context"
+    assert kinds["candidates[0].word"] == "word"
+    assert form_of(INTER).text_kind("candidates[1].sentence") == "sentence"
+    assert form_of(GEST).text_kind("sentence") == "sentence"

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.fields import Fields, Problem
-from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, Unique
+from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, TextKind, Unique
 from tiltmeter.registry import by_name, package_objects
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ItemText",
     "JsonValues",
     "Problem",
+    "TextKind",
     "Unique",
     "form_by_keys",
     "form_named",

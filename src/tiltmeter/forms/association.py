@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tiltmeter.forms.blank import BLANK, fill, word_in
+from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.fields import Fields, Problem, json_type
-from tiltmeter.forms.form import Form, ItemText, JsonValues, Unique
+from tiltmeter.forms.form import Form, ItemText, JsonValues, TextKind, Unique
 
 Part = Literal["intrasentence", "intersentence"]
 Role = Literal["stereotype", "anti-stereotype", "unrelated"]
@@ -209,6 +210,14 @@ def _translatable(item: AssociationItem) -> dict[str, str]:
     return texts
 
 
+def _text_kind(field: str) -> TextKind:
+    if field == "context":
+        return "context"
+    if field == "target_term":
+        return "term"
+    return "word" if field.endswith(".word") else "sentence"
+
+
 def _shown(item: AssociationItem) -> ItemText:
     return ItemText(item.context, {candidate.role: candidate.text for candidate in item.candidates})
 
@@ -237,7 +246,7 @@ def _unique(item: AssociationItem) -> Iterator[Unique]:
 
 
 def _lint(item: AssociationItem) -> Iterator[Problem]:
-    if item.target_term.casefold() not in item.context.casefold():
+    if fold_case(item.target_term) not in fold_case(item.context):
         yield Problem("target-not-in-context", "context", f"the target term {item.target_term!r} does not occur")
     if item.part == "intrasentence":
         yield from _blanks(item)
@@ -280,6 +289,7 @@ FORM = Form(
     from_json=_from_json,
     texts=_texts,
     translatable=_translatable,
+    text_kind=_text_kind,
     attributes=attributes,
     numbers=("length_difference",),
     shown=_shown,

@@ -4,7 +4,7 @@ import re
 import string
 
 BLANK = "BLANK"
-_EDGES = string.whitespace + string.punctuation + "“”„‘’«»‹›…–—¿¡"
+EDGES = string.whitespace + string.punctuation + "“”„‘’«»‹›…–—¿¡"
 
 
 def fill(context: str, word: str) -> str:
@@ -30,7 +30,7 @@ def word_in(context: str, sentence: str) -> str | None:
     """
     pattern = "(.+?)".join(map(re.escape, context.split(BLANK)))
     if match := re.fullmatch(pattern, sentence, re.IGNORECASE | re.DOTALL):
-        return match[1].strip(_EDGES) or None
+        return match[1].strip(EDGES) or None
     index = next(index for index, word in enumerate(context.split()) if BLANK in word)
     words = sentence.split()
-    return (words[index].strip(_EDGES) or None) if index < len(words) else None
+    return (words[index].strip(EDGES) or None) if index < len(words) else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from tiltmeter.forms.fields import Fields, Problem
 
@@ -18,6 +18,10 @@ class Item(Protocol):
     def language(self) -> str:
         """A language code such as `de`."""
 
+
+# What a translatable text is: a sentence by itself; a context, which names the term and may have a BLANK; a word that
+# fills the BLANK; the term that the item is about.
+TextKind = Literal["sentence", "context", "word", "term"]
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
 
@@ -58,6 +62,10 @@ def _none(_item: Any) -> Iterable[Any]:
     return ()
 
 
+def _sentence(_field: str) -> TextKind:
+    return "sentence"
+
+
 def _no_part(_item: Any) -> str | None:
     return None
 
@@ -88,6 +96,8 @@ class Form(Generic[I]):
     texts: Callable[[I], Iterable[tuple[str, str]]]
     # The texts to translate when making the item in another language, by field.
     translatable: Callable[[I], dict[str, str]]
+    # What the translatable text of a field is; the repair of translations goes by it.
+    text_kind: Callable[[str], TextKind] = _sentence
     # Columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
     # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.

@@ -49,8 +49,25 @@ def words(text: str) -> list[str]:
     >>> words("Mrs. Lee knits; 她织毛衣。")
     ['Mrs', 'Lee', 'knits', '她', '织', '毛', '衣']
     """
-    runs = ((kind, "".join(run)) for kind, run in groupby(text, _kind))
-    return [word for kind, run in runs if kind for word in (run if kind == "characters" else [run])]
+    return [text[start:end] for start, end in word_spans(text)]
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text begin and end.
+
+    >>> word_spans("l'été")
+    [(0, 1), (2, 5)]
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for kind, run in groupby(text, _kind):
+        end = start + len(list(run))
+        if kind == "letters":
+            spans.append((start, end))
+        elif kind:
+            spans += [(place, place + 1) for place in range(start, end)]
+        start = end
+    return spans
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Test sets in new languages: translate, repair, review, publish."""

@@ -1,0 +1,123 @@
+"""One term for a source term: the rules of a language choose it, and contexts are rewritten to it.
+
+Where the chosen term has another gender than the word that it replaces, the article before it is changed too. If the
+article can become several, or a candidate word may have to agree, the rewritten context is proposed, not made.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.case_folding import find_folded, fold_case
+from tiltmeter.making.draft import Draft, FindingKind, RepairFinding
+from tiltmeter.making.repair.language_rules import LanguageRules, Synonym
+from tiltmeter.making.repair.resources import RepairResources
+
+RULE = "synonym"
+_PLURAL = re.compile(r"e?s(?![\w'’])")
+
+
+def synonym_findings(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+    """For every draft whose source term has a rule: the context with the chosen term, and the term."""
+    return [finding for draft in drafts for finding in _of_draft(draft, resources.rules)]
+
+
+def _of_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
+    name, context = draft.single_field("term"), draft.single_field("context")
+    if name is None or context is None:
+        return
+    synonym = rules.synonyms.get(fold_case(draft.source[name]))
+    if synonym is None:
+        return
+    text, term = draft.texts[context], draft.texts[name]
+    plural = _is_plural(draft.source[context], draft.source[name])
+    rewritten, replaced = rewrite(text, synonym, plural=plural)
+    chosen = _term_in(rewritten, synonym, replaced)
+    if chosen is None:
+        return
+    if replaced:
+        by_gender = rules.gender_in_plural or not plural
+        former = {synonym.genders.get(word.split()[-1], synonym.gender) for word in replaced} if by_gender else set()
+        yield _context_finding(
+            draft, context, rewritten, next(iter(replaced)), synonym, former - {synonym.gender}, rules
+        )
+    if term != chosen:
+        reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}."
+        yield RepairFinding(draft.item, name, RULE, "changed", reason, term, (chosen,))
+
+
+def _term_in(text: str, synonym: Synonym, replaced: Mapping[str, str]) -> str | None:
+    """The term as it occurs in a rewritten context: the chosen one, or a form of it that does not contain it."""
+    if find_folded(text, synonym.term) is not None:
+        return synonym.term
+    return next((written.split()[-1] for written in replaced.values()), None)
+
+
+def _is_plural(source: str, term: str) -> bool:
+    span = find_folded(source, term)
+    return span is not None and _PLURAL.match(source, span[1]) is not None
+
+
+def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, dict[str, str]]:
+    """The text with the synonym's term, in the form for each replaced word, and the replaced words with these forms.
+
+    >>> bike = Synonym("bike", "Fahrrad", forms={"Rad": "Fahrrad", "Rads": "Fahrrads"}, plural={"Räder": "Fahrräder"})
+    >>> rewrite("Der Wert des Rads ist BLANK.", bike, plural=False)
+    ('Der Wert des Fahrrads ist BLANK.', {'Rads': 'Fahrrads'})
+    """
+    chosen = {**synonym.forms, **synonym.plural} if plural else synonym.forms
+    forms = {fold_case(form): written for form, written in chosen.items()}
+    replaced: dict[str, str] = {}
+
+    def form_of(match: re.Match[str]) -> str:
+        written = forms[fold_case(match[0])]
+        if match[0].isupper():
+            written = written.upper()
+        elif match[0][0].isupper():
+            # A form that begins with an article may stand at the beginning of the sentence.
+            written = written[0].upper() + written[1:]
+        replaced[match[0]] = written
+        return written
+
+    if not chosen:
+        return text, {}
+    longest_first = sorted(chosen, key=len, reverse=True)
+    pattern = rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
+    return re.sub(pattern, form_of, text, flags=re.IGNORECASE), replaced
+
+
+def _context_finding(
+    draft: Draft,
+    context: str,
+    rewritten: str,
+    replaced: str,
+    synonym: Synonym,
+    former: set[str],
+    rules: LanguageRules,
+) -> RepairFinding:
+    """The finding for a rewritten context; `former` are other genders that replaced words had."""
+    text = draft.texts[context]
+    reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}; here was {replaced!r}."
+    if not former:
+        return RepairFinding(draft.item, context, RULE, "changed", reason, text, (rewritten,))
+    changes = rules.articles.get(f"{min(former)}>{synonym.gender}", {})
+    proposals = _with_articles(rewritten, synonym.term, changes)
+    kind: FindingKind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
+    reason += " It has another gender: check articles, pronouns and candidate words."
+    return RepairFinding(draft.item, context, RULE, kind, reason, text, proposals)
+
+
+def _with_articles(text: str, term: str, changes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The text with each article that the one before the term can become; the text itself if it need not change.
+
+    >>> _with_articles("Das Koch sang.", "Koch", {"das": ("der", "den")})
+    ('Der Koch sang.', 'Den Koch sang.')
+    """
+    pattern = re.compile(rf"\b(\w+)(?= (?:{BLANK} )?{re.escape(term)})", re.IGNORECASE)
+    match = pattern.search(text)
+    become = changes.get(match[1].lower(), ()) if match else ()
+    if match is None or not become:
+        return (text,)
+    capital = match[1][0].isupper()
+    written = [article.capitalize() if capital else article for article in become]
+    return tuple(text[: match.start(1)] + article + text[match.end(1) :] for article in written)

@@ -1,0 +1,116 @@
+"""Word alignment: which words of a translation stand for which words of its source.
+
+The aligner is eflomal (Östling and Tiedemann 2016). It is GPL, so it is not imported but run as a program of its own;
+the extra `align` installs it. It is trained on the very sentences that it aligns.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.errors import ModelError
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.case_folding import fold_case
+from tiltmeter.forms.word_difference import word_spans
+
+PROGRAM = "eflomal-align"
+# From this many sentence pairs on, an alignment can make a change sure; with fewer it only adds proposals.
+ENOUGH_PAIRS = 1000
+
+Links = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a text, and where it begins and ends."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text; parts of hyphenated and elided words are words of their own.
+
+    >>> [token.text for token in tokens("L'été n'est BLANK-vert.")]
+    ['L', 'été', 'n', 'est', 'BLANK', 'vert']
+    """
+    return [Token(text[start:end], start, end) for start, end in word_spans(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedPair:
+    """A source and its translation, with the links between their tokens in both directions, as (source, target)."""
+
+    source: tuple[Token, ...]
+    target: tuple[Token, ...]
+    forward: Links = frozenset()
+    reverse: Links = frozenset()
+
+    def linked(self, source: set[int], *, both: bool) -> set[int]:
+        """The target tokens linked with any of the source tokens, in both directions or in either."""
+        links = self.forward & self.reverse if both else self.forward | self.reverse
+        return {target for token, target in links if token in source}
+
+
+@dataclass(frozen=True, slots=True)
+class Eflomal:
+    """The program eflomal-align at `path`."""
+
+    path: Path
+    name = "eflomal"
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+        """Align each source with its translation. The training is random: results differ a little between runs."""
+        tokenised = [(tuple(tokens(source)), tuple(tokens(target))) for source, target in pairs]
+        usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
+        aligned = [AlignedPair(source, target) for source, target in tokenised]
+        if not usable:
+            return aligned
+        links = self._run([[_line(side) for side in tokenised[place]] for place in usable])
+        for place, (forward, reverse) in zip(usable, links, strict=True):
+            aligned[place] = AlignedPair(*tokenised[place], forward, reverse)
+        return aligned
+
+    def _run(self, lines: Sequence[Sequence[str]]) -> list[tuple[Links, Links]]:
+        with tempfile.TemporaryDirectory(prefix="tiltmeter-align-") as folder:
+            paths = {letter: Path(folder) / letter for letter in "stfr"}
+            for letter, side in (("s", 0), ("t", 1)):
+                paths[letter].write_text("".join(f"{line[side]}\n" for line in lines), encoding="utf-8")
+            options = [argument for letter, path in paths.items() for argument in (f"-{letter}", str(path))]
+            try:
+                done = subprocess.run([str(self.path), *options], check=False, capture_output=True, text=True)
+            except OSError as error:
+                raise ModelError(f"The word aligner {self.path} could not be started: {error}.") from error
+            if done.returncode:
+                reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1].rstrip(".")
+                raise ModelError(f"The word aligner {self.path} failed: {reason}.")
+            forward, reverse = (_read_links(paths[letter], len(lines)) for letter in "fr")
+        return list(zip(forward, reverse, strict=True))
+
+
+def find_aligner() -> Eflomal | None:
+    """The installed aligner: beside this Python, or on the PATH; None if there is none."""
+    beside = Path(sys.executable).parent / PROGRAM
+    found = str(beside) if beside.is_file() else shutil.which(PROGRAM)
+    return Eflomal(Path(found)) if found else None
+
+
+def _line(side: Sequence[Token]) -> str:
+    return " ".join(BLANK if token.text == BLANK else fold_case(token.text) for token in side)
+
+
+def _read_links(path: Path, count: int) -> list[Links]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    if len(lines) != count:
+        raise ModelError(f"The word aligner wrote {len(lines)} lines for {count} sentence pairs.")
+    return [frozenset(_link(link) for link in line.split()) for line in lines]
+
+
+def _link(text: str) -> tuple[int, int]:
+    source, _, target = text.partition("-")
+    return int(source), int(target)

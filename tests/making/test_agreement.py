@@ -1,0 +1,68 @@
+import pytest
+
+from tests.making.drafts import WORD, draft
+from tiltmeter.making.repair.agreement import agreement_findings, is_form_of
+from tiltmeter.making.repair.resources import ProjectAlignment, RepairResources
+from tiltmeter.making.word_alignment import AlignedPair, tokens
+
+PLAIN = RepairResources()
+
+
+@pytest.mark.parametrize(
+    ("context", "word", "filled", "kind", "proposals"),
+    [
+        ("La jardinera es BLANK.", "tranquilo", "La jardinera es tranquila.", "changed", ("tranquila",)),
+        ("Die BLANK Köchin sang.", "geduldig", "Die geduldige Köchin sang.", "changed", ("geduldige",)),
+        ("Der Koch mag BLANK.", "mond", "Der Koch mag Mond.", "changed", ("Mond",)),
+        ("BLANK cantan.", "niño", "Niños cantan.", "changed", ("niños",)),
+        ("La jardinera es BLANK.", "tranquilo", "La jardinera es paciente.", "proposed", ("paciente",)),
+        ("La jardinera es BLANK.", "tranquilo", "Es tranquila, la jardinera.", "proposed", ("tranquila",)),
+    ],
+)
+def test_words_take_the_form_of_the_sentence(
+    context: str, word: str, filled: str, kind: str, proposals: tuple[str, ...]
+) -> None:
+    (finding,) = agreement_findings([draft(context, word=("patient", word), filled=filled)], PLAIN)
+    assert (finding.field, finding.kind, finding.proposals) == (WORD, kind, proposals)
+
+
+@pytest.mark.parametrize(
+    ("context", "word", "filled"),
+    [
+        ("La jardinera es BLANK.", "tranquila", "La jardinera es tranquila."),
+        ("BLANK cantan.", "niños", "Niños cantan."),
+        ("Er war BLANK.", "Lehrer(in)", "Er war Lehrer(in)."),
+        ("La jardinera es BLANK.", "tranquila", "Tranquila es la jardinera, tranquila."),
+    ],
+)
+def test_words_that_agree_are_left(context: str, word: str, filled: str) -> None:
+    assert agreement_findings([draft(context, word=("patient", word), filled=filled)], PLAIN) == []
+
+
+def test_without_a_filled_sentence_nothing_is_said() -> None:
+    assert agreement_findings([draft("La jardinera es BLANK.")], PLAIN) == []
+
+
+def test_an_ending_at_the_blank_is_only_proposed() -> None:
+    one = draft("Bahçıvan BLANK'tı.", word=("patient", "sabırlı"), filled="Bahçıvan sabırlıydı.", language="tr")
+    (finding,) = agreement_findings([one], PLAIN)
+    assert (finding.kind, finding.proposals) == ("proposed", ("sabırlıydı",))
+
+
+def test_alignment_finds_the_word_where_the_sentence_differs() -> None:
+    one = draft("Der Gärtner war BLANK.", word=("calm", "gelassen"), filled="Ruhig blieb er.")
+    source, target = tuple(tokens(one.source_filled(WORD))), tuple(tokens(one.filled[WORD]))
+    link = frozenset({(3, 0)})
+    aligned = ProjectAlignment({}, {(one.item, WORD): AlignedPair(source, target, link, link)}, 5)
+    (finding,) = agreement_findings([one], RepairResources(alignment=aligned))
+    assert (finding.kind, finding.proposals) == ("proposed", ("Ruhig",))
+    (nothing,) = agreement_findings([one], PLAIN)
+    assert (nothing.kind, nothing.proposals) == ("open", ())
+
+
+@pytest.mark.parametrize(
+    ("form", "word", "expected"),
+    [("alte", "alt", True), ("a", "an", False), ("ist", "in", False), ("alter Mann", "alt", False)],
+)
+def test_forms_of_a_word(form: str, word: str, expected: bool) -> None:
+    assert is_form_of(form, word) is expected

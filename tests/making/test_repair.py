@@ -1,0 +1,92 @@
+"""The steps together."""
+
+import itertools
+
+import pytest
+
+from tests.making.drafts import WORD, draft
+from tiltmeter.errors import UsageError
+from tiltmeter.making.draft import counts
+from tiltmeter.making.repair import STEPS, repair
+from tiltmeter.making.word_alignment import AlignedPair, Eflomal, find_aligner
+
+
+def test_steps_build_on_each_other() -> None:
+    one = draft(
+        "Die  BLANK-Gärtnerin sang .", source="The BLANK gardener sang.", filled="Die geduldige Gärtnerin sang."
+    )
+    repaired = repair([one])
+    assert repaired.drafts[0].texts == {
+        "target_term": "Gärtner",
+        "context": "Die BLANK Gärtnerin sang.",
+        WORD: "geduldige",
+    }
+    assert counts(repaired.findings) == {
+        ("dash-at-blank", "changed"): 1,
+        ("spaces", "changed"): 1,
+        ("space-before-punctuation", "changed"): 1,
+        ("agreement", "changed"): 1,
+    }
+    assert (repaired.aligner, repaired.pairs) == ("", 0)
+    assert repair(repaired.drafts).findings == [], "repairing again changes nothing"
+
+
+def test_steps_can_be_chosen() -> None:
+    one = draft("Der BLANK-Chef sang .")
+    assert {finding.rule for finding in repair([one], steps=["target"]).findings} == {"target-not-in-context"}
+    with pytest.raises(UsageError, match="no repair step 'targets'"):
+        repair([one], steps=["targets"])
+    assert repair([]).findings == []
+
+
+def test_proposals_change_nothing() -> None:
+    one = draft("Der Chef war BLANK.")
+    repaired = repair([one])
+    assert repaired.drafts == [one]
+    assert [finding.kind for finding in repaired.findings if finding.kind == "changed"] == []
+
+
+class OneAlignment(Eflomal):
+    """Counts how often sentences are aligned; aligns nothing."""
+
+    calls = 0
+
+    def align(self, pairs):  # type: ignore[no-untyped-def]
+        type(self).calls += 1
+        return [AlignedPair((), ()) for _ in pairs]
+
+
+def test_sentences_are_aligned_once(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    aligner = OneAlignment(tmp_path)
+    drafts = [draft("Der Chef war BLANK.", item=str(number), filled="Der Chef war da.") for number in range(3)]
+    repaired = repair(drafts, aligner=aligner)
+    assert (OneAlignment.calls, repaired.aligner, repaired.pairs) == (1, "eflomal", 6)
+    repair(drafts, aligner=aligner, steps=[step for step in STEPS if step not in ("agreement", "target")])
+    assert OneAlignment.calls == 1
+
+
+def test_a_term_that_alignment_alone_can_find() -> None:
+    """The short form of perf/repair.py, with made sentences."""
+    aligner = find_aligner()
+    if aligner is None:
+        pytest.skip("eflomal is not installed: pip install 'tiltmeter[align]'")
+    nouns = {"cook": "Koch", "gardener": "Gärtner", "sailor": "Matrose", "painter": "Maler", "prisoner": "Gefangene"}
+    verbs = {"sang": "sang", "slept": "schlief", "danced": "tanzte", "laughed": "lachte", "waited": "wartete"}
+    times = {"today": "heute", "yesterday": "gestern", "often": "oft", "early": "früh"}
+    drafts = [
+        draft(
+            f"{times[time].capitalize()} {verbs[verb]} der BLANK {nouns[noun]}.",
+            source=f"{time.capitalize()} the BLANK {noun} {verb}.",
+            term=(noun, "Häftling" if noun == "prisoner" else nouns[noun]),
+            item=f"{noun} {verb} {time}",
+        )
+        for noun, verb, time in itertools.product(nouns, verbs, times)
+    ]
+    repaired = repair(drafts, aligner=aligner, steps=["target"])
+    assert {finding.item.split()[0] for finding in repaired.findings} == {"prisoner"}
+    proposed = [finding.proposals[:1] == ("Gefangene",) for finding in repaired.findings]
+    assert len(proposed) == len(verbs) * len(times)
+    assert sum(proposed) >= 0.8 * len(proposed)
+    assert {finding.kind for finding in repaired.findings} <= {"proposed", "open"}, "too few sentences to be sure"
+    chosen = repair(drafts, aligner=aligner, steps=["synonyms", "target"])
+    assert counts(chosen.findings) == {("synonym", "changed"): len(proposed)}

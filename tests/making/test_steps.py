@@ -1,0 +1,135 @@
+"""The repair steps that look at one text at a time: spacing, punctuation, casing, rewriting."""
+
+import pytest
+
+from tests.making.drafts import WORD, draft
+from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.repair.casing import casing_findings
+from tiltmeter.making.repair.language_rules import LanguageRules, parse_rules, rules_for
+from tiltmeter.making.repair.punctuation import punctuation_findings
+from tiltmeter.making.repair.resources import RepairResources
+from tiltmeter.making.repair.rewriting import rewriting_findings
+from tiltmeter.making.repair.spacing import spacing_findings
+
+PLAIN = RepairResources()
+
+
+def brief(findings: list[RepairFinding]) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(finding.rule, finding.kind, finding.proposals) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("context", "rule", "mended"),
+    [
+        ("Der BLANK-Koch sang.", "dash-at-blank", "Der BLANK Koch sang."),
+        ("Der Hobby-BLANK sang.", "dash-at-blank", "Der Hobby BLANK sang."),
+        ("Der Koch war BLANK-.", "dash-at-blank", "Der Koch war BLANK."),
+        ("Der Koch war BLANK – heute.", None, ""),
+        ("Der Koch  war\u00a0BLANK. ", "spaces", "Der Koch war BLANK."),
+        ("Der Koch war BLANK .", "space-before-punctuation", "Der Koch war BLANK."),
+        ("Der Koch war BLANK.", None, ""),
+    ],
+)
+def test_spacing(context: str, rule: str | None, mended: str) -> None:
+    found = brief(spacing_findings([draft(context)], PLAIN))
+    assert found == ([(rule, "changed", (mended,))] if rule else [])
+
+
+def test_several_mendings_follow_each_other() -> None:
+    first, second = spacing_findings([draft("Der  BLANK-Koch sang.")], PLAIN)
+    assert first.after == second.before == "Der  BLANK Koch sang."
+    assert second.after == "Der BLANK Koch sang."
+
+
+def test_french_keeps_the_space_before_a_mark_of_two_parts() -> None:
+    french = RepairResources(rules_for("fr"))
+    assert spacing_findings([draft("Le cuisinier est BLANK !", language="fr")], french) == []
+    (finding,) = spacing_findings([draft("Le cuisinier est BLANK .", language="fr")], french)
+    assert finding.after == "Le cuisinier est BLANK."
+
+
+def test_letters_at_the_blank_are_left_to_a_person() -> None:
+    (glued,) = spacing_findings([draft("Der BLANKste Koch sang.")], PLAIN)
+    assert (glued.rule, glued.kind, glued.proposals) == ("attached-blank", "open", ())
+    (ending,) = spacing_findings([draft("Aşçı BLANK'tı.", language="tr")], PLAIN)
+    assert (ending.kind, ending.proposals) == ("proposed", ("Aşçı BLANK.",))
+    assert spacing_findings([draft("C'est l'BLANK.", language="fr")], PLAIN) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "rule", "kind", "proposals"),
+    [
+        ("Mond-", "punctuation-in-word", "changed", ("Mond",)),
+        ("„ruhig“.", "punctuation-in-word", "changed", ("ruhig",)),
+        ("warm, lauwarm", "several-words", "proposed", ("warm", "lauwarm")),
+        ("Lehrer(in)", "several-words", "proposed", ("Lehrer", "Lehrerin")),
+        ("(sehr) warm", "several-words", "proposed", ("warm", "sehr warm")),
+        ("–", "punctuation-in-word", "open", ()),
+    ],
+)
+def test_punctuation_in_words(word: str, rule: str, kind: str, proposals: tuple[str, ...]) -> None:
+    findings = punctuation_findings([draft("Es war BLANK.", word=("calm", word))], PLAIN)
+    assert brief(findings) == [(rule, kind, proposals)]
+
+
+@pytest.mark.parametrize(
+    ("source", "word"), [("email", "E-Mail"), ("rock'n'roll", "Rock'n'Roll"), ("either/or", "a/b")]
+)
+def test_punctuation_that_belongs_to_a_word(source: str, word: str) -> None:
+    assert punctuation_findings([draft("Es war BLANK.", word=(source, word))], PLAIN) == []
+
+
+def test_casing_of_words() -> None:
+    turkish = draft("Bahçıvan BLANK.", word=("warm", "Ilık"), language="tr")
+    assert brief(casing_findings([turkish], PLAIN)) == [("casing", "changed", ("ılık",))]
+    assert casing_findings([draft("BLANK bahçıvan.", word=("warm", "Ilık"), language="tr")], PLAIN) == []
+    assert casing_findings([draft("Bahçıvan BLANK.", word=("warm", "TV"), language="tr")], PLAIN) == []
+    assert casing_findings([draft("Bahçıvan BLANK.", word=("Asian", "Asyalı"), language="tr")], PLAIN) == []
+
+
+def test_a_capital_of_the_filled_sentence_stays() -> None:
+    one = draft("Bahçıvan BLANK.", word=("asian", "Asyalı"), filled="Bahçıvan Asyalı.", language="tr")
+    assert casing_findings([one], PLAIN) == []
+
+
+def test_french_elision() -> None:
+    french = RepairResources(rules_for("fr"))
+    (finding,) = rewriting_findings([draft("Il dit que elle est BLANK.", language="fr")], french)
+    assert (finding.kind, finding.proposals) == ("proposed", ("Il dit qu’elle est BLANK.",))
+    assert rewriting_findings([draft("Crois-le ou non, la une est BLANK.", language="fr")], french) == []
+
+
+def test_nouns_keep_their_capital_where_the_language_has_them() -> None:
+    one = draft("Der Gärtner war BLANK.", word=("moon", "Mond"))
+    assert casing_findings([one], RepairResources(rules_for("de"))) == []
+    assert len(casing_findings([one], PLAIN)) == 1
+
+
+def test_casing_of_sentences() -> None:
+    (finding,) = casing_findings([draft("ist der Gärtner BLANK?", language="tr")], PLAIN)
+    assert (finding.field, finding.after) == ("context", "İst der Gärtner BLANK?")
+    small = draft("der Gärtner war BLANK.", source="the gardener was BLANK.")
+    assert casing_findings([small], PLAIN) == []
+
+
+def test_rewriting_rules_are_counted_by_name() -> None:
+    spanish = RepairResources(rules_for("es"))
+    one = draft("El amigo de el jardinero va a el mar con BLANK.", language="es")
+    findings = rewriting_findings([one], spanish)
+    assert [finding.rule for finding in findings] == ["es-del", "es-al"]
+    assert findings[-1].after == "El amigo del jardinero va al mar con BLANK."
+    assert rewriting_findings([draft("La gente de El Salvador es BLANK.", language="es")], spanish) == []
+
+
+def test_an_unsure_rule_only_proposes() -> None:
+    rules = parse_rules(
+        '[[rewrite]]\nname = "r"\npattern = "a+"\nreplacement = "a"\nreason = "…"\nin = ["word"]\nsure = false',
+        "x.toml",
+    )
+    (finding,) = rewriting_findings([draft("aa BLANK", word=("a", "aa"))], RepairResources(rules))
+    assert (finding.field, finding.kind, finding.proposals) == (WORD, "proposed", ("a",))
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "es", "tr"])
+def test_the_rules_can_be_read(language: str) -> None:
+    assert rules_for(language) != LanguageRules()

@@ -1,0 +1,132 @@
+import pytest
+
+from tests.making.drafts import alignment, draft, links
+from tiltmeter.making.closest import closest_words
+from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.repair.resources import RepairResources
+from tiltmeter.making.repair.target import target_findings
+from tiltmeter.making.word_alignment import ENOUGH_PAIRS
+
+
+def finding(one: Draft, words: dict[str, str] | None = None, count: int = ENOUGH_PAIRS) -> RepairFinding:
+    resources = RepairResources()
+    if words is not None:
+        resources = RepairResources(alignment=alignment({one.item: links(one, words)}, count))
+    (found,) = target_findings([one], resources)
+    return found
+
+
+DANE = draft("Die BLANK Dänin sang.", source="The BLANK Dane sang.", term=("Dane", "Däne"))
+
+
+def test_a_term_in_its_context_is_no_problem() -> None:
+    assert target_findings([draft("DER GROSSE KOCH", term=("cook", "große Koch"))], RepairResources()) == []
+
+
+def test_alignment_and_spelling_make_it_sure() -> None:
+    found = finding(DANE, {"Dane": "Dänin"})
+    assert (found.kind, found.after, found.before) == ("changed", "Dänin", "Däne")
+
+
+def test_too_few_sentences_only_propose() -> None:
+    found = finding(DANE, {"Dane": "Dänin"}, count=ENOUGH_PAIRS - 1)
+    assert (found.kind, found.proposals[0], found.after) == ("proposed", "Dänin", "Däne")
+
+
+def test_alignment_alone_proposes() -> None:
+    one = draft("Der Chef war BLANK.", source="The manager was BLANK.", term=("manager", "Leiter"))
+    found = finding(one, {"The": "Der", "manager": "Chef", "was": "war"})
+    assert (found.kind, found.proposals) == ("proposed", ("Chef", "Der"))
+    assert "word alignment" in found.reason
+
+
+def test_without_an_aligner_the_closest_word_is_proposed() -> None:
+    found = finding(DANE)
+    assert (found.kind, found.proposals[0]) == ("proposed", "Dänin")
+    assert "spelling" in found.reason
+
+
+def test_nothing_found_is_open() -> None:
+    found = finding(draft("Hm.", term=("manager", "Leiter")))
+    assert (found.kind, found.proposals) == ("open", ())
+
+
+def test_alignment_comes_before_spelling() -> None:
+    one = draft("Ich habe arabische Lieder gern.", source="I like Arab songs.", term=("Arab", "Araber"))
+    assert finding(one).proposals[:2] != ("arabische",)
+    assert finding(one, {"Arab": "arabische", "like": "habe gern"}).proposals[0] == "arabische"
+
+
+def test_terms_of_several_words_and_hyphens() -> None:
+    one = draft(
+        "Die darstellende Künstlerin sang.", source="The performing artist sang.", term=("performing artist", "x")
+    )
+    assert (
+        finding(one, {"performing": "darstellende", "artist": "Künstlerin"}).proposals[0] == "darstellende Künstlerin"
+    )
+    two = draft("Der Schach-Spieler sang.", source="The player sang.", term=("player", "x"))
+    assert finding(two, {"player": "Spieler"}).proposals[0] == "Schach-Spieler"
+    three = draft("Der BLANK-Spieler sang.", source="The BLANK player sang.", term=("player", "x"))
+    assert finding(three, {"player": "Spieler"}).proposals[0] == "Spieler"
+
+
+def test_the_blank_is_never_proposed() -> None:
+    one = draft("Der BLANK sang.", source="The BLANK cook sang.", term=("cook", "x"))
+    assert finding(one, {"cook": "BLANK"}).kind == "open"
+
+
+def test_words_that_seldom_stand_for_the_term_are_cut_off() -> None:
+    one = draft("Die Arbeit eines Kochs ist BLANK.", source="A cook's work is BLANK.", term=("cook", "x"), item="c-1")
+    others = [
+        draft("Der Kuss eines Kindes.", source="The kiss of a child.", term=("child", "y"), item=f"k-{number}")
+        for number in range(9)
+    ]
+    more = draft("Das Lob des Kochs.", source="The cook's praise.", term=("cook", "x"), item="c-2")
+    pairs = {one.item: links(one, {"cook": "eines Kochs"}), more.item: links(more, {"cook": "Kochs"})}
+    pairs |= {other.item: links(other, {"child": "Kindes", "a": "eines"}) for other in others}
+    found = {f.item: f for f in target_findings([one, more, *others], RepairResources(alignment=alignment(pairs)))}
+    assert found["c-1"].proposals[0] == "Kochs"
+
+
+def test_a_word_that_goes_with_the_term_is_proposed_with_it() -> None:
+    drafts = [
+        draft(f"Sie {verb} sich selbst.", source=f"She {verb} herself.", term=("herself", "x"), item=verb)
+        for verb in ("mag", "malt", "sieht")
+    ]
+    pairs = {one.item: links(one, {"She": "Sie", one.item: one.item, "herself": "selbst"}) for one in drafts}
+    for found in target_findings(drafts, RepairResources(alignment=alignment(pairs))):
+        assert found.proposals == ("sich selbst", "selbst")
+
+
+def test_an_article_does_not_go_with_the_term() -> None:
+    drafts = [
+        draft(f"Der Koch {verb}.", source=f"The cook {verb}.", term=("cook", "x"), item=verb)
+        for verb in ("malt", "tanzt", "singt")
+    ]
+    pairs = {one.item: links(one, {"The": "Der", "cook": "Koch", one.item: one.item}) for one in drafts}
+    for found in target_findings(drafts, RepairResources(alignment=alignment(pairs))):
+        assert found.proposals == ("Koch",)
+
+
+def test_an_alignment_of_another_text_is_not_used() -> None:
+    one = draft("Der Chef war BLANK.", source="The manager was BLANK.", term=("manager", "Leiter"))
+    stale = alignment({one.item: links(one, {"manager": "Chef"})})
+    (found,) = target_findings([one.with_text("context", "Sie war BLANK.")], RepairResources(alignment=stale))
+    assert found.proposals != ("Chef",)
+
+
+def test_items_that_wait_for_a_person_are_left() -> None:
+    assert target_findings([DANE], RepairResources(pending=frozenset({DANE.item}))) == []
+
+
+@pytest.mark.parametrize(
+    ("term", "sentence", "expected"),
+    [
+        ("Däne", "Die Dänin und der DÄNISCHE Koch", ["DÄNISCHE", "Die", "Dänin"]),
+        ("blanke", "Der BLANK Koch", []),
+        ("zwei Wörter", "mit zwei Wörtern", ["mit zwei", "zwei Wörtern"]),
+        ("zwei Wörter", "BLANK Wörter", []),
+    ],
+)
+def test_closest_words(term: str, sentence: str, expected: list[str]) -> None:
+    assert sorted(closest_words(term, sentence)) == sorted(expected)
