@@ -44,6 +44,7 @@ SAME_THING = {
     "pairs": {"forms", "benchmarks", "measures"},
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
     "translations": {"runs", "cli"},
+    "translate": {"translators", "making"},
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
 }

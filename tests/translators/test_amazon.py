@@ -1,6 +1,7 @@
 """boto3 against a local server that implements Amazon Translate's protocol."""
 
 import sys
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,23 @@ def amazon(service: Service, settings: None) -> AmazonTranslator:
     pytest.importorskip("boto3", reason="the package boto3 is not installed: pip install 'tiltmeter[amazon]'")
     service.answer = answer
     return AmazonTranslator(endpoint=service.url)
+
+
+def test_a_terminology_protects_a_word(amazon: AmazonTranslator, service: Service) -> None:
+    service.answer = lambda asked: {} if "TerminologyData" in asked.body else answer(asked)
+    protecting = amazon.protecting("BLANK", "de")
+    assert service.asked == []
+    assert protecting.translate(["He was BLANK.", "She was BLANK."], "de") == [
+        "de: He was BLANK.",
+        "de: She was BLANK.",
+    ]
+    imported, *translated = service.asked
+    assert imported.headers["x-amz-target"].endswith("ImportTerminology")
+    assert b64decode(imported.body["TerminologyData"]["File"]) == b"en,de\nBLANK,BLANK"
+    assert [asked.body["TerminologyNames"] for asked in translated] == [[imported.body["Name"]]] * 2
+    assert protecting.key != amazon.key
+    amazon.translate(["I sang."], "de")
+    assert "TerminologyNames" not in service.asked[-1].body
 
 
 def test_each_text_is_a_request(amazon: AmazonTranslator, service: Service) -> None:

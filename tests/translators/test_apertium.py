@@ -30,6 +30,16 @@ def test_it_translates(apertium: ApertiumTranslator) -> None:
     assert all(text == text.strip() for text in translations)
 
 
+def test_texts_do_not_influence_each_other(apertium: ApertiumTranslator) -> None:
+    # In one sentence, the adjective would come after the noun and agree with it: casa roja.
+    assert [text.lower() for text in apertium.translate(["red", "house", "old", "man"], "es")] == [
+        "rojo",
+        "casa",
+        "viejo",
+        "hombre",
+    ]
+
+
 def test_the_direction_must_lead_there(apertium: ApertiumTranslator) -> None:
     apertium.check("es")
     apertium.check("spa")

@@ -45,3 +45,19 @@ def answering_bar(label: str) -> Iterator[Callable[[Answered], None]]:
             progress.refresh()
 
         yield report
+
+
+@contextmanager
+def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar of items, told how many are finished and how many there are."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(label, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

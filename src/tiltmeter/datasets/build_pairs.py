@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, rejection_reason
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.gender import Gender, speaker_gender
+from tiltmeter.gender import speaker_gender
 
 NOT_TRANSLATED = "there is no translation of the sentence by itself"
 NO_GENDER = "the translation of the sentence by itself shows no gender"
@@ -53,17 +53,18 @@ def build_pairs(
     """
     known = {sentence.sentence for sentence in sentences}
     alone: dict[str, str] = {}
-    prompted: dict[tuple[str, Gender], list[str]] = {}
+    prompted: dict[str, dict[str, list[str]]] = {}
     for source, target in translations:
         if source in known:
             alone.setdefault(source, target)
         elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
-            gender: Gender = "masculine" if prompt["masculine"] else "feminine"
-            prompted.setdefault((prompt["sentence"], gender), []).append(quoted_speech(target, prompt["sentence"]))
+            said = prompted.setdefault(prompt["sentence"], {})
+            gender = "masculine" if prompt["masculine"] else "feminine"
+            said.setdefault(gender, []).append(quoted_speech(target, prompt["sentence"]))
     built = BuiltPairs()
     seen: set[tuple[str, str]] = set()
     for item in sentences:
-        pair = _pair(item.sentence, alone, prompted, language)
+        pair = make_pair(alone.get(item.sentence, ""), prompted.get(item.sentence, {}), language)
         if isinstance(pair, str):
             built.rejected[pair] += 1
         elif pair in seen:
@@ -79,18 +80,23 @@ def build_pairs(
     return built
 
 
-def _pair(
-    sentence: str, alone: dict[str, str], prompted: dict[tuple[str, Gender], list[str]], language: str
-) -> tuple[str, str] | str:
-    """The (masculine, feminine) translations of a sentence, or the reason why it is rejected."""
-    if sentence not in alone:
+def make_pair(plain: str, said: Mapping[str, Sequence[str]], language: str) -> tuple[str, str] | str:
+    """The (masculine, feminine) translations of a sentence, or the reason why it is rejected.
+
+    `plain` is the translation of the sentence by itself (empty: none), `said` has those of the sentence as said by a
+    man and by a woman, by gender.
+
+    >>> make_pair("Bol som doma.", {"feminine": ["Bola som doma."]}, "sk")
+    ('Bol som doma.', 'Bola som doma.')
+    """
+    if not plain:
         return NOT_TRANSLATED
-    gender = speaker_gender(alone[sentence], language)
+    gender = speaker_gender(plain, language)
     if gender is None:
         return NO_GENDER
     reason = NOT_PROMPTED
-    for other in prompted.get((sentence, "feminine" if gender == "masculine" else "masculine"), []):
-        pair = (alone[sentence], other) if gender == "masculine" else (other, alone[sentence])
+    for other in said.get("feminine" if gender == "masculine" else "masculine", ()):
+        pair = (plain, other) if gender == "masculine" else (other, plain)
         rejected = rejection_reason(*pair)
         if rejected is None:
             return pair
@@ -112,11 +118,18 @@ def quoted_speech(translation: str, sentence: str) -> str:
 
 def read_translations(path: Path) -> list[tuple[str, str]]:
     """The (source, translation) rows of a CSV file with the columns `from` and `to`."""
+    rows = read_csv_rows(path, ("from", "to"), "in which translations are expected")
+    return [(row["from"], row["to"]) for row in rows if row["from"] and row["to"]]
+
+
+def read_csv_rows(path: Path, columns: Sequence[str], meaning: str = "which is needed") -> list[dict[str, str]]:
+    """The rows of a CSV file that has at least these columns; `meaning` says in an error what they are for."""
     try:
-        reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
-        if not {"from", "to"} <= set(reader.fieldnames or ()):
-            raise DataError(f"{path} has no columns from and to, in which translations are expected.")
-        return [(row["from"], row["to"]) for row in reader if row["from"] and row["to"]]
+        reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
+        if not set(columns) <= set(reader.fieldnames or ()):
+            names = " and ".join(columns)
+            raise DataError(f"{path} has no column{'s' * (len(columns) > 1)} {names}, {meaning}.")
+        return list(reader)
     except csv.Error as error:
         raise DataError(f"{path} is not CSV: {error}.") from error
     except BrokenFileError as error:

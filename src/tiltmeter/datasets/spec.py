@@ -1,4 +1,4 @@
-"""Data set specifications: `name`, `name/part`, `name:language,language`, or the path of a file."""
+"""Data set specifications: `name`, `name/part`, `name:language,language`, or the path of a file or published folder."""
 
 import os
 from collections.abc import Sequence
@@ -8,6 +8,8 @@ from pathlib import Path
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import forms
 
+# The file of items in a folder that `tiltmeter make publish` writes.
+PUBLISHED_ITEMS = "items.jsonl"
 # The data set of each edition of GEST.
 EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
 
@@ -34,7 +36,7 @@ def parse_spec(text: str) -> Spec:
     'my-items.jsonl'
     """
     if _is_path(text):
-        return Spec(text, None, (), _path(text))
+        return Spec(text.rstrip("/"), None, (), _path(text))
     name, colon, tail = text.rpartition(":")
     name = name if colon else text
     languages = tuple(dict.fromkeys(filter(None, map(str.strip, tail.split(","))))) if colon else ()
@@ -72,8 +74,10 @@ def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
 def _is_path(text: str) -> bool:
     # A separator alone is not enough: stereoset/intrasentence has one too.
     separators = filter(None, (os.sep, os.altsep, "/"))
-    return text.endswith(".jsonl") or (any(separator in text for separator in separators) and _path(text).is_file())
+    has_separator = any(separator in text for separator in separators)
+    return text.endswith(".jsonl") or (has_separator and _path(text).is_file())
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser()
+    path = Path(text).expanduser()
+    return path / PUBLISHED_ITEMS if (path / PUBLISHED_ITEMS).is_file() else path

@@ -8,7 +8,7 @@ In JSONL the candidates are an object keyed by role; `Form.read` takes a list of
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tiltmeter.forms.blank import BLANK, fill, word_in
@@ -218,6 +218,26 @@ def _text_kind(field: str) -> TextKind:
     return "word" if field.endswith(".word") else "sentence"
 
 
+def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
+    """The item in another language; the sentence of an intrasentence candidate is the context with its word."""
+    context = texts.get("context", item.context)
+    candidates = []
+    for number, candidate in enumerate(item.candidates):
+        if candidate.word:
+            word = texts.get(f"candidates[{number}].word", candidate.word)
+            candidates.append(replace(candidate, word=word, sentence=fill(context, word)))
+        else:
+            sentence = texts.get(f"candidates[{number}].sentence", candidate.sentence)
+            candidates.append(replace(candidate, sentence=sentence))
+    return replace(
+        item,
+        language=language,
+        target_term=texts.get("target_term", item.target_term),
+        context=context,
+        candidates=tuple(candidates),
+    )
+
+
 def _shown(item: AssociationItem) -> ItemText:
     return ItemText(item.context, {candidate.role: candidate.text for candidate in item.candidates})
 
@@ -290,7 +310,9 @@ FORM = Form(
     texts=_texts,
     translatable=_translatable,
     text_kind=_text_kind,
+    with_texts=_with_texts,
     attributes=attributes,
+    subject="target",
     numbers=("length_difference",),
     shown=_shown,
     heading=lambda item: (item.bias_type, item.target_term),

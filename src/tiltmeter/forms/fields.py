@@ -51,7 +51,7 @@ class Fields:
     def language(self) -> str:
         """The value of `language`, checked to look like a language code."""
         language = self.text("language")
-        if language and not _LANGUAGE.fullmatch(language):
+        if language and not is_language(language):
             self.note("bad-language", "language", f"{language!r} is not a language code such as de or pt-BR")
         return language
 
@@ -63,6 +63,15 @@ class Fields:
             self.note(code, key, f"should be {listed}, and is {text!r}")
             return ""
         return text
+
+
+def is_language(text: str) -> bool:
+    """Whether a text looks like a language code.
+
+    >>> is_language("pt-BR"), is_language("Portuguese")
+    (True, False)
+    """
+    return _LANGUAGE.fullmatch(text) is not None
 
 
 def _is_unicode(text: str) -> bool:

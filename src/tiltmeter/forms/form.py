@@ -1,7 +1,7 @@
 """The class `Form`: everything the rest of Tiltmeter needs to know about one kind of item."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from tiltmeter.forms.fields import Fields, Problem
@@ -66,6 +66,10 @@ def _sentence(_field: str) -> TextKind:
     return "sentence"
 
 
+def _with_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
+    return replace(item, language=language, **texts)
+
+
 def _no_part(_item: Any) -> str | None:
     return None
 
@@ -98,8 +102,12 @@ class Form(Generic[I]):
     translatable: Callable[[I], dict[str, str]]
     # What the translatable text of a field is; the repair of translations goes by it.
     text_kind: Callable[[str], TextKind] = _sentence
+    # The item in another language, with the translations of its translatable texts; by default, fields of its class.
+    with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
     # Columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
+    # The attribute that says whom or what an item is about.
+    subject: str = ""
     # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.
     numbers: tuple[str, ...] = ()
     # By attribute, how reports name its values, where a value does not say enough by itself.

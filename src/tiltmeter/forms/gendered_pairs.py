@@ -101,6 +101,7 @@ FORM = Form(
     # The sentences are translations themselves; another language is translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},
     attributes=attributes,
+    subject="stereotype",
     value_names=STEREOTYPE_NAMES,
     shown=lambda item: ItemText(item.original, _sentences(item)),
     heading=lambda item: (f"stereotype {item.stereotype}", item.translator),

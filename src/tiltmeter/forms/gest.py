@@ -93,6 +93,7 @@ FORM = Form(
     texts=lambda item: [("sentence", item.sentence)],
     translatable=lambda item: {"sentence": item.sentence},
     attributes=attributes,
+    subject="stereotype",
     value_names=STEREOTYPE_NAMES,
     shown=lambda item: ItemText(item.sentence, {}),
     heading=lambda item: (f"stereotype {item.stereotype}",),

@@ -86,6 +86,7 @@ FORM = Form(
     texts=lambda item: _sentences(item).items(),
     translatable=_sentences,
     attributes=attributes,
+    subject="bias_type",
     shown=lambda item: ItemText("", _sentences(item)),
     heading=lambda item: (item.bias_type, item.direction),
     unique=lambda item: [Unique("duplicate-pair", "more", (item.more, item.less))],

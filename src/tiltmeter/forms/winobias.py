@@ -65,6 +65,7 @@ FORM = Form(
     texts=lambda item: _sentences(item).items(),
     translatable=_sentences,
     attributes=attributes,
+    subject="occupation",
     shown=lambda item: ItemText("", _sentences(item)),
     heading=lambda item: (f"{item.occupation} ({item.gender})",),
     parts=PARTS,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
-from tiltmeter.runs.translation_files import normalize_text
+from tiltmeter.translators.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
 

@@ -26,11 +26,11 @@ from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import read_margins
 from tiltmeter.runs.portions import UNDIVIDED, Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.runs.translation_files import normalize_text, read_translation_file
 from tiltmeter.translators import Translator, open_translator
 from tiltmeter.translators.base import SOURCE
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
+from tiltmeter.translators.translation_files import normalize_text, read_translation_file
 from tiltmeter.translators.translation_store import TranslationStore
 
 GEST_MT = "gest-mt"

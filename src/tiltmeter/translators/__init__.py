@@ -3,11 +3,20 @@
 from collections.abc import Callable
 
 from tiltmeter.errors import UsageError
-from tiltmeter.translators.base import Translator
+from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, Translator
 
-__all__ = ["NAMES", "Translator", "open_translator"]
+__all__ = ["NAMES", "PartialTranslator", "ProtectingTranslator", "Translator", "open_translator"]
 
-NAMES = ("nllb:MODEL", "amazon", "deepl", "google", "apertium:MODE", "apy:URL", "libretranslate:URL")
+NAMES = (
+    "nllb:MODEL",
+    "amazon",
+    "deepl",
+    "google",
+    "apertium:MODE",
+    "apy:URL",
+    "libretranslate:URL",
+    "file:TRANSLATIONS.csv",
+)
 
 
 def open_translator(
@@ -60,12 +69,18 @@ def open_translator(
 
         return LibreTranslator(url)
 
+    def file(path: str) -> Translator:
+        from tiltmeter.translators.translation_files import FileTranslator
+
+        return FileTranslator(path)
+
     services: dict[str, Callable[[], Translator]] = {"amazon": amazon, "deepl": deepl, "google": google}
     with_argument: dict[str, Callable[[str], Translator]] = {
         "nllb": nllb,
         "apertium": apertium,
         "apy": apy,
         "libretranslate": libretranslate,
+        "file": file,
     }
     system, _, argument = name.partition(":")
     if system in services and not argument:

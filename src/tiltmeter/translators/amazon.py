@@ -1,6 +1,7 @@
 """Amazon Translate through boto3, with the usual AWS credentials and region settings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
@@ -16,11 +17,13 @@ class AmazonTranslator:
     """Amazon Translate; `endpoint` overrides its address."""
 
     name = "amazon"
-    key = "amazon"
     price = Price(15.0, "USD", "AWS price list for standard text translation, 2024")
     batch_size = 1
 
     def __init__(self, endpoint: str | None = None) -> None:
+        self.key = "amazon"
+        # A word to leave untranslated, and the name of the terminology for it once that is imported.
+        self._protected = self._terminology = ""
         boto3 = import_extra("boto3", "amazon", SERVICE)
         self._errors = import_extra("botocore.exceptions", "amazon", SERVICE)
         config = import_extra("botocore.config", "amazon", SERVICE).Config(retries={"total_max_attempts": 1})
@@ -39,12 +42,39 @@ class AmazonTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, with one request for each text."""
+        if self._protected and not self._terminology:
+            self._terminology = with_retries(lambda: self._import_terminology(language), SERVICE)
         return [with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
 
+    def protecting(self, word: str, language: str) -> "AmazonTranslator":
+        """The same service with a custom terminology that translates `word` by itself, imported on first use."""
+        other = copy(self)
+        other._protected = word
+        other.key = f"amazon terminology {word} {language}"
+        return other
+
+    def _import_terminology(self, language: str) -> str:
+        name = f"tiltmeter-{self._protected}-{language}"
+        content = f"{SOURCE},{language}\n{self._protected},{self._protected}".encode()
+        data = {"File": content, "Format": "CSV"}
+        self._call(
+            lambda: self._client.import_terminology(Name=name, MergeStrategy="OVERWRITE", TerminologyData=data),
+            f"does not take the terminology {name}",
+        )
+        return name
+
     def _send(self, text: str, language: str) -> str:
+        request: dict[str, Any] = {"Text": text, "SourceLanguageCode": SOURCE, "TargetLanguageCode": language}
+        if self._terminology:
+            request["TerminologyNames"] = [self._terminology]
+        answer = self._call(lambda: self._client.translate_text(**request), f"does not translate into {language!r}")
+        return str(answer["TranslatedText"])
+
+    def _call(self, call: Callable[[], Any], refusal: str) -> Any:
+        """The answer to a request; `refusal` says in an error what the service did not do."""
         errors = self._errors
         try:
-            answer = self._client.translate_text(Text=text, SourceLanguageCode=SOURCE, TargetLanguageCode=language)
+            return call()
         except (errors.NoCredentialsError, errors.PartialCredentialsError) as error:
             raise UsageError(
                 f"{SERVICE} needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`."
@@ -55,9 +85,8 @@ class AmazonTranslator:
             if code in _THROTTLED or is_transient(status):
                 after = parse_retry_after(metadata.get("HTTPHeaders", {}).get("retry-after"))
                 raise TransientError(f"it answers {status} {code}", after) from error
-            raise ModelError(f"{SERVICE} does not translate into {language!r}: {error}.") from error
+            raise ModelError(f"{SERVICE} {refusal}: {error}.") from error
         except (errors.HTTPClientError, errors.ConnectionError) as error:
             raise TransientError(str(error)) from error
         except errors.BotoCoreError as error:
-            raise ModelError(f"{SERVICE} does not translate into {language!r}: {error}.") from error
-        return str(answer["TranslatedText"])
+            raise ModelError(f"{SERVICE} {refusal}: {error}.") from error

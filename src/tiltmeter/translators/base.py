@@ -1,9 +1,9 @@
 """The protocol `Translator`, and helpers for its implementations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tiltmeter.errors import UsageError
 
@@ -58,6 +58,22 @@ class Translator(Protocol):
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations of all texts in their order; a ModelError if any fails."""
+
+
+@runtime_checkable
+class ProtectingTranslator(Translator, Protocol):
+    """A system with a means of its own to leave a word untranslated."""
+
+    def protecting(self, word: str, language: str) -> Translator:
+        """The same system, which leaves this word untranslated."""
+
+
+@runtime_checkable
+class PartialTranslator(Translator, Protocol):
+    """A system that has translations of some texts only."""
+
+    def lacks(self, texts: Iterable[str]) -> list[str]:
+        """The texts that it cannot translate."""
 
 
 def import_extra(module: str, name: str, service: str) -> Any:

@@ -1,12 +1,13 @@
 """Translations that somebody else made: a CSV file with the columns `from` and `to`."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.datasets.build_pairs import read_translations
-from tiltmeter.errors import DataError
+from tiltmeter.datasets.hashing import sha256_of
+from tiltmeter.errors import DataError, ModelError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +41,31 @@ def read_translation_file(path: Path) -> TranslationFile:
     if not translations:
         raise DataError(f"{path} has no translation: each row should have a sentence in `from` and another in `to`.")
     return TranslationFile(translations, sum(bool(translation) for _, translation in rows) - len(translations))
+
+
+class FileTranslator:
+    """A file of translations in place of a translation system."""
+
+    price = None
+    batch_size = 1000
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path).expanduser()
+        if not self.path.is_file():
+            raise UsageError(f"There is no file of translations {path}.")
+        self.name = f"file:{self.path.name}"
+        self.key = f"file {sha256_of(self.path)}"
+        self._translations = read_translation_file(self.path).translations
+
+    def check(self, language: str) -> None:
+        """No check: a file does not say what language it is in."""
+
+    def lacks(self, texts: Iterable[str]) -> list[str]:
+        """The texts that the file has no translation of."""
+        return [text for text in texts if normalize_text(text) not in self._translations]
+
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the file has one language
+        """The translations in the file."""
+        if missing := self.lacks(texts):
+            raise ModelError(f"{self.path} has no translation of {missing[0]!r}.")
+        return [self._translations[normalize_text(text)] for text in texts]

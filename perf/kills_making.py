@@ -1,0 +1,276 @@
+"""Kill each step of making a test set at random moments, and check that nothing is lost and nothing paid for twice.
+
+    python -m perf.kills_making --kills 100
+
+A step runs in a forked process that kills itself (SIGKILL) at a random one of its Python calls, or is killed from
+outside after a random time; then it is run again, and so on, and at last to its end. The project must then be the same
+as after a run that was not disturbed. A text may be sent twice only if it was in the request in flight at a kill.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from perf.breaking_engine import BreakingEngine
+from perf.making_items import source_file
+from tiltmeter.datasets.readers.jsonl import read_jsonl
+from tiltmeter.making import repair_step, translate
+from tiltmeter.making.exchange import export_project, import_project
+from tiltmeter.making.project import SETTINGS, new_project, open_project
+from tiltmeter.making.publish import publish_project
+from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.source import apply_corrections
+from tiltmeter.making.translate import translate_project
+
+# Placeholders fail in different ways, so that every path of the step is taken.
+WAY = {"underscores": "translated", "letters": "split", "braces": "dropped"}
+ITEMS = 30
+
+
+@dataclass
+class Scene:
+    """A folder with everything the steps need; each step has a log of what it sent for every run."""
+
+    root: Path
+    runs: int = 0
+    logs: list[Path] = field(default_factory=list)
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project"
+
+    def next_log(self) -> Path:
+        self.runs += 1
+        self.logs.append(self.root / f"sent.{self.runs}.log")
+        return self.logs[-1]
+
+
+def run_new(scene: Scene, _log: Path) -> None:
+    if (scene.project / SETTINGS).exists():
+        return
+    source = str(scene.root / "source.jsonl")
+    new_project(scene.project, source, language="es", system="apertium:eng-xyz").close()
+
+
+def run_source(scene: Scene, _log: Path) -> None:
+    with open_project(scene.project) as project:
+        apply_corrections(project, scene.root / "corrections.csv", by="Ana")
+
+
+def run_translate(scene: Scene, log: Path) -> None:
+    with open_project(scene.project) as project:
+        translate_project(project, BreakingEngine(way=WAY, log=log), yes=True)
+
+
+def run_repair(scene: Scene, _log: Path) -> None:
+    with open_project(scene.project) as project:
+        repair_project(project)
+
+
+def run_export(scene: Scene, _log: Path) -> None:
+    with open_project(scene.project) as project:
+        export_project(project, scene.root / "review.csv", format="csv", everything=True)
+
+
+def run_import(scene: Scene, _log: Path) -> None:
+    with open_project(scene.project) as project:
+        import_project(project, scene.root / "filled.csv", format="csv", reviewer="Ana")
+
+
+def run_publish(scene: Scene, _log: Path) -> None:
+    with open_project(scene.project) as project:
+        publish_project(project, scene.root / "out", open_items="keep", licence="MIT")
+
+
+STEPS: dict[str, Callable[[Scene, Path], None]] = {
+    "new": run_new,
+    "source": run_source,
+    "translate": run_translate,
+    "repair": run_repair,
+    "export": run_export,
+    "import": run_import,
+    "publish": run_publish,
+}
+
+
+def prepare(root: Path, step: str, items: int = ITEMS) -> Scene:
+    """A scene in which everything before the step is done."""
+    scene = Scene(root)
+    translate._BATCH = repair_step._BATCH = 7  # so that a step has several transactions
+    os.environ["TILTMETER_CACHE"] = str(root / "cache")
+    source_file(root / "source.jsonl", blanks=items, nexts=items // 3)
+    rows = [f"i{number},correct,target_term,term{number},clearer" for number in range(1, items, 4)]
+    rows += [f"i{number},drop,,,faulty" for number in range(2, items, 5)]
+    (root / "corrections.csv").write_text("item,action,field,text,reason\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    for name, run in STEPS.items():
+        if name == step:
+            break
+        run(scene, root / "before.log")
+        if name == "export":
+            _fill_in(root / "review.csv", root / "filled.csv")
+    return scene
+
+
+def _fill_in(exported: Path, filled: Path) -> None:
+    """Decisions on all items: every third dropped, the others accepted, some with another term."""
+    lines = exported.read_text(encoding="utf-8-sig").splitlines()
+    done = [lines[0]]
+    for number, line in enumerate(lines[1:]):
+        item = line.split(",")[0]
+        decision = "drop" if int(item[1:]) % 3 == 0 else "accept"
+        corrected = f"term{number}" if ",target_term," in line and decision == "accept" else ""
+        done.append(line.rsplit(",", 3)[0] + f",{corrected},{decision},seen")
+    filled.write_text("\n".join(done) + "\n", encoding="utf-8")
+
+
+def state(scene: Scene) -> dict[str, Any]:
+    """Everything in the project and the files, without times and without what the number of runs changes."""
+    content: dict[str, Any] = {}
+    database = scene.project / "project.sqlite"
+    if database.exists():
+        with sqlite3.connect(database) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            for table, columns in {
+                "items": "*",
+                "texts": "*",
+                "history": "item, role, field, before, after, step, by, why",
+                "attempts": "item, field, placeholder, received, outcome",
+                "findings": "item, step, field, rule, kind, reason, before, proposals, closed_by, closed_why",
+                "accepted": "item, code, by, why",
+                "decisions": "item, reviewer, verdict, texts, comment",
+            }.items():
+                content[table] = sorted(db.execute(f"SELECT {columns} FROM {table}").fetchall(), key=str)
+        db.close()
+    for path in sorted(scene.root.glob("out/*")) + sorted(scene.root.glob("review.csv")):
+        if path.suffix in (".jsonl", ".csv"):
+            content[path.name] = path.read_text(encoding="utf-8")
+    content["editions"] = sorted(path.name for path in scene.project.glob("editions/[0-9]*"))
+    return content
+
+
+def in_process(run: Callable[[], None], *, calls: int | None = None, seconds: float | None = None) -> tuple[bool, int]:
+    """Run in a forked process, killed at the given Python call or after the given time.
+
+    Returns whether it came to its end, and the number of calls it made.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _run_child(run, calls, writer)
+    os.close(writer)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        report = json.loads(pipe.read() or "{}")
+    if "error" in report:
+        raise RuntimeError(report["error"])
+    return status == 0, int(report.get("calls", 0))
+
+
+def _run_child(run: Callable[[], None], calls: int | None, writer: int) -> None:
+    made = 0
+
+    def count(*_: object) -> None:
+        nonlocal made
+        made += 1
+        if made == calls:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    code = 0
+    sys.setprofile(count)
+    try:
+        run()
+        sys.setprofile(None)
+        report: dict[str, object] = {"calls": made}
+    except BaseException as error:
+        sys.setprofile(None)
+        report, code = {"error": f"{type(error).__name__}: {error}"}, 1
+    os.write(writer, json.dumps(report).encode())
+    os._exit(code)
+
+
+def sent_twice(scene: Scene) -> tuple[int, int]:
+    """How many texts were sent more than once, and how many of them were not in a request in flight at a kill."""
+    seen: set[str] = set()
+    excused: set[str] = set()
+    twice = unexcused = 0
+    for log in scene.logs:
+        events = [line.split("\t", 1) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+        for event, text in events:
+            if event == "sent":
+                twice += text in seen
+                unexcused += text in seen and text not in excused
+                seen.add(text)
+        size = BreakingEngine().batch_size
+        excused |= {text for event, text in events if event == "sent"} & {text for _, text in events[-2 * size :]}
+    return twice, unexcused
+
+
+def storm(step: str, kills: int, seed: int, *, timed: bool = False, items: int = ITEMS) -> dict[str, Any]:
+    """Kill a step so many times, finish it, and compare; an AssertionError says what was lost."""
+    dice = random.Random(seed)
+    run = STEPS[step]
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        reference = prepare(_folder(folder, "reference"), step, items)
+        began = time.monotonic()
+        _, calls = in_process(lambda: run(reference, reference.root / "sent.log"))
+        seconds = time.monotonic() - began
+        expected = state(reference)
+        done = rounds = twice = unexcused = 0
+        while done < kills:
+            rounds += 1
+            scene = prepare(_folder(folder, "killed"), step, items)
+            finished = False
+            # Fewer kills than a round needs to get nowhere: a resumed run has less to do, and ends sooner.
+            while not finished and done < kills:
+                moment = {"seconds": dice.uniform(0, seconds)} if timed else {"calls": dice.randint(1, calls)}
+                log = scene.next_log()
+                finished, _ = in_process(lambda scene=scene, log=log: run(scene, log), **moment)  # type: ignore[misc,arg-type]
+                done += not finished
+            in_process(lambda scene=scene: run(scene, scene.next_log()))  # type: ignore[misc]
+            scene.logs.append(scene.root / f"sent.{scene.runs + 1}.log")  # of the last run, counted in the child
+            found = state(scene)
+            for part, content in expected.items():
+                assert found[part] == content, f"{step}: {part} differs after {done} kills"
+            own_twice, own_unexcused = sent_twice(scene)
+            twice, unexcused = twice + own_twice, unexcused + own_unexcused
+            if (scene.root / "out").is_dir():
+                read_jsonl(scene.root / "out" / "items.jsonl")
+    assert unexcused == 0, f"{step}: {unexcused} texts were sent twice"
+    return {"step": step, "kills": done, "rounds": rounds, "calls": calls, "sent twice, in flight": twice}
+
+
+def _folder(parent: str, name: str) -> Path:
+    path = Path(parent) / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100, help="kills of each step")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--timed", action="store_true", help="kill after random times, not at random calls")
+    options = parser.parse_args()
+    for step in STEPS:
+        began = time.monotonic()
+        result = storm(step, options.kills, options.seed, timed=options.timed)
+        print(*(f"{key}: {value}" for key, value in result.items()), f"{time.monotonic() - began:.0f} s", sep=", ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Small source items."""
+
+from pathlib import Path
+
+from tiltmeter.datasets.readers.jsonl import write_jsonl
+from tiltmeter.forms.association import AssociationItem, Candidate
+from tiltmeter.forms.blank import fill
+from tiltmeter.forms.gest import GestItem
+
+SUBJECTS = ("cook", "gardener", "nurse", "singer")
+
+
+def blank_item(number: int) -> AssociationItem:
+    subject = SUBJECTS[number % len(SUBJECTS)]
+    context = f"The {subject} was very BLANK today number{number}."
+    words = {"stereotype": "patient", "anti-stereotype": "gruff", "unrelated": "square"}
+    candidates = tuple(
+        Candidate(f"i{number}/{role}", role, fill(context, word), word)  # type: ignore[arg-type]
+        for role, word in words.items()
+    )
+    return AssociationItem(f"i{number}", "intrasentence", "en", "profession", subject, subject, context, candidates)
+
+
+def next_item(number: int) -> AssociationItem:
+    subject = SUBJECTS[number % len(SUBJECTS)]
+    sentences = {"stereotype": "Patient", "anti-stereotype": "Gruff", "unrelated": "Square"}
+    candidates = tuple(
+        Candidate(f"n{number}/{role}", role, f"{word} is number{number}.")  # type: ignore[arg-type]
+        for role, word in sentences.items()
+    )
+    context = f"The {subject} is in number{number}."
+    return AssociationItem(f"n{number}", "intersentence", "en", "profession", subject, subject, context, candidates)
+
+
+def source_file(path: Path, blanks: int = 4, nexts: int = 2) -> str:
+    """The path of a file with so many items of the two parts."""
+    write_jsonl([*map(blank_item, range(blanks)), *map(next_item, range(nexts))], path)
+    return str(path)
+
+
+def gest_file(path: Path) -> str:
+    """The path of a file with GEST sentences."""
+    sentences = ["I was sure.", "I was at home.", "I slept.", "I see a tree."]
+    write_jsonl([GestItem(f"g{n}", "en", n + 1, sentence) for n, sentence in enumerate(sentences)], path)
+    return str(path)

@@ -1,0 +1,367 @@
+"""`tiltmeter make`: make a test set in another language."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.making.status import ProjectStatus
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Make a test set in another language: translate, repair, review, publish.",
+)
+
+Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
+Part = Annotated[str | None, typer.Option(help="Only items of this part.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who does it; kept in the history of each item.")]
+
+
+@app.command()
+def new(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="English items: a data set, or a .jsonl file.")],
+    to: Annotated[str, typer.Option("--to", metavar="CODE", help="The language to translate into, such as es.")],
+    system: Annotated[
+        str,
+        typer.Option(
+            "--with", metavar="SYSTEM", help="`apertium:eng-spa`, `amazon`, `deepl`, `nllb:MODEL`, `file:FILE.csv` …"
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the project.")],
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Make gendered pairs of GEST sentences, by prompts for both genders.")
+    ] = False,
+    he_said: Annotated[
+        str | None, typer.Option(help='With --pairs, the prompt for a man; {} is the sentence: `He said: "{}"`.')
+    ] = None,
+    she_said: Annotated[
+        str | None, typer.Option(help='With --pairs, the prompt for a woman: `She said: "{}"`.')
+    ] = None,
+    limit: Limit = None,
+) -> None:
+    """Start a project: a folder with the source items and a `project.toml` that can be edited.
+
+    **Examples**
+
+    `tiltmeter make new stereoset:en --to es --with apertium:eng-spa --out my-es`
+
+    `tiltmeter make new gest --to sk --with file:deepl-sk.csv --pairs --out my-sk`
+    """
+    from tiltmeter.making.item_makers import PROMPTS
+    from tiltmeter.making.project import new_project
+
+    prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
+    with new_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
+        typer.echo(f"{len(project.store.items())} items from {source}; the project is in {out}")
+
+
+@app.command()
+def source(
+    folder: Folder,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write all problems to this CSV file.")] = None,
+    fix: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Apply corrections: `action`, `field`, `text`, `reason`.")
+    ] = None,
+    drop: Annotated[str | None, typer.Option(metavar="ID", help="Drop this item; --why is needed.")] = None,
+    names: Annotated[
+        bool, typer.Option("--names", help="Put listed names in place of pronouns that alone tell two sentences apart.")
+    ] = False,
+    by: By = "",
+    why: Annotated[str, typer.Option(help="The reason for --drop.")] = "",
+) -> None:
+    """Check the source items, and correct or drop them before they are translated; reasons are kept.
+
+    The file that --out writes has a row for each problem. Fill in `action` (`correct`, `drop` or `restore`), for a
+    correction `field` and `text`, and `reason`, and give it back with --fix.
+
+    **Examples**
+
+    `tiltmeter make source my-es --out problems.csv`
+
+    `tiltmeter make source my-es --fix problems.csv --by Ana`
+    """
+    from collections import Counter
+
+    from tiltmeter.making import source as step
+    from tiltmeter.making.project import open_project
+
+    with open_project(folder) as project:
+        if (fix or drop or names) and not by:
+            raise UsageError("--by is missing; the name is kept in the history of the items.")
+        if names:
+            typer.echo(f"{step.use_names(project, by=by):,} pairs with names in place of pronouns")
+        if fix is not None:
+            done = step.apply_corrections(project, fix, by=by)
+            typer.echo(f"{done.corrected:,} corrected, {done.dropped:,} dropped, {done.restored:,} restored")
+        if drop is not None:
+            step.drop(project, drop, by=by, why=why)
+            step.record_source_step(project)
+        if out is not None:
+            step.write_problems(project, out)
+        problems = step.check_source(project)
+        typer.echo(
+            f"{len(project.store.items()):,} items, {len({problem.item for problem in problems}):,} with problems"
+        )
+        for code, count in Counter(code for _, code in {(p.item, p.code) for p in problems}).most_common():
+            typer.echo(f"{count:>7,} {code}")
+            for problem in [problem for problem in problems if problem.code == code][:3]:
+                typer.echo(f"{'':<8}item {problem.item}, {problem.field}: {problem.message}")
+
+
+@app.command()
+def translate(
+    folder: Folder,
+    part: Part = None,
+    limit: Limit = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Send texts to a paid service.")] = False,
+    device: Annotated[str, typer.Option(help="The device of a local model.")] = "auto",
+) -> None:
+    """Translate the items that are not translated yet, with the project's translation system.
+
+    Characters and cost come first; nothing is sent to a paid service without --yes. Translations are stored as they
+    arrive, so that nothing is paid for twice: the same command continues a run that was stopped.
+
+    **Example**
+
+    `tiltmeter make translate my-es`
+    """
+    from tiltmeter.cli.progress import item_bar
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.translate import estimate, select, translate_project
+    from tiltmeter.making.word_alignment import find_aligner
+    from tiltmeter.translators import open_translator
+
+    with open_project(folder) as project:
+        translator = open_translator(project.settings.system, device=device)
+        selected = select(project, part=part, limit=limit)
+        expected = estimate(project, translator, selected)
+        typer.echo(f"{len(selected):,} items to translate by {translator.name}")
+        for kind, count in expected.texts.most_common():
+            typer.echo(f"{count:>9,} {kind + 's':<16}{expected.characters[kind]:>10,} characters")
+        new = f"{expected.new_texts:,} texts, {expected.new_characters:,} characters"
+        price = translator.price
+        cost = f", about {expected.new_characters / 1e6 * price.per_million:,.2f} {price.currency}" if price else ""
+        typer.echo(f"not translated before: {new}{cost}")
+        if dry_run:
+            return
+        with item_bar("translate") as report:
+            aligner = find_aligner()
+            done = translate_project(
+                project, translator, part=part, limit=limit, yes=yes, aligner=aligner, report=report
+            )
+        typer.echo(f"{done.items:,} items translated in {done.seconds:,.0f} s")
+        for outcome, count in done.blanks.most_common():
+            typer.echo(f"{count:>9,} blanks {outcome}")
+        if done.not_translated:
+            print_note(f"{done.not_translated:,} items have texts that {translator.name} did not translate.")
+
+
+@app.command()
+def repair(
+    folder: Folder,
+    steps: Annotated[
+        str | None, typer.Option(metavar="STEP,...", help="Only these steps; see docs/making.md for all.")
+    ] = None,
+    align: Annotated[bool, typer.Option("--align/--no-align", help="Use word alignment, if it is installed.")] = True,
+) -> None:
+    """Repair translated items: change what is sure, propose what is likely, queue the rest with the reason.
+
+    In a project of gendered pairs, drop the sentences whose translations are not a pair.
+
+    **Example**
+
+    `tiltmeter make repair my-es`
+    """
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.repair import STEPS
+    from tiltmeter.making.repair_step import repair_project
+    from tiltmeter.making.word_alignment import find_aligner
+
+    chosen = tuple(filter(None, (steps or "").split(","))) or tuple(STEPS)
+    with open_project(folder) as project:
+        done = repair_project(project, steps=chosen, aligner=find_aligner() if align else None)
+    aligned = f", {done.pairs:,} sentence pairs aligned by {done.aligner}" if done.aligner else ""
+    typer.echo(f"{done.items:,} items in {done.seconds:,.0f} s{aligned}")
+    for (rule, kind), count in done.findings.most_common():
+        typer.echo(f"{count:>9,} {kind:<9}{rule}")
+    for reason, count in done.dropped.most_common():
+        typer.echo(f"{count:>9,} dropped, because {reason}")
+
+
+@app.command()
+def status(
+    folder: Folder,
+    figure: Annotated[
+        Path | None, typer.Option(help="Write a figure of open items by subject after each step to this folder.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Of this reason only, in the figure.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Print the history of this item only.")] = None,
+) -> None:
+    """Print how far the items have come, and what is open by reason, reviewer and subject.
+
+    **Examples**
+
+    `tiltmeter make status my-es`
+
+    `tiltmeter make status my-es --figure figures --reason target-not-in-context`
+    """
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.status import stage_figure, status_of
+
+    with open_project(folder) as project:
+        if item is not None:
+            project.store.item(item)
+            for entry in project.store.history(item):
+                what = " ".join(filter(None, (entry.role, entry.field)))
+                why = f" ({entry.why})" if entry.why else ""
+                typer.echo(f"{entry.at} {entry.step} by {entry.by}: {what}: {entry.before!r} -> {entry.after!r}{why}")
+            return
+        state = status_of(project)
+    if as_json:
+        typer.echo(json.dumps(state.as_json(), ensure_ascii=False, indent=1))
+    else:
+        _print_status(state)
+    if figure is not None:
+        from tiltmeter.reports.save import save_figures
+
+        for path in save_figures([("making", stage_figure(state.stages, reason))], figure):
+            print_note(f"Written to {path}")
+
+
+@app.command()
+def export(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
+    to: Annotated[str | None, typer.Option("--to", help="`csv`, `xlsx` or `xliff`; otherwise by the suffix.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All translated items, not only open ones.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write the open items to a file for people who review in a spreadsheet or a translation program.
+
+    People fill in `corrected`, `decision` (`accept` or `drop`, for the item) and `comment`; in XLIFF they edit the
+    target and set its state to final.
+
+    **Example**
+
+    `tiltmeter make export my-es --out review.xlsx`
+    """
+    from tiltmeter.making.exchange import export_project, format_of
+    from tiltmeter.making.project import open_project
+
+    if out.exists() and not force:
+        raise UsageError(f"{out} already exists; --force replaces it.")
+    with open_project(folder) as project:
+        rows = export_project(project, out, format=format_of(out, to), everything=everything)
+    typer.echo(f"{rows:,} rows")
+    print_note(f"Written to {out}")
+
+
+@app.command("import")
+def import_(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `make export` wrote, filled in.")],
+    by: By,
+    format: Annotated[str | None, typer.Option("--from", help="`csv`, `xlsx` or `xliff`; else by the suffix.")] = None,
+) -> None:
+    """Read decisions and corrections from a file; conflicts are named row by row and change nothing (exit code 1).
+
+    **Example**
+
+    `tiltmeter make import my-es review.xlsx --by Ana`
+    """
+    from tiltmeter.making.exchange import format_of, import_project
+    from tiltmeter.making.project import open_project
+
+    with open_project(folder) as project:
+        done = import_project(project, file, format=format_of(file, format), reviewer=by)
+    typer.echo(
+        f"{done.accepted:,} items accepted, {done.edited:,} edited ({done.texts:,} texts), {done.dropped:,} dropped, "
+        f"{done.undecided - len({conflict.item for conflict in done.conflicts}):,} without a decision"
+    )
+    for conflict in done.conflicts:
+        typer.echo(f"conflict in {conflict}")
+    if done.conflicts:
+        raise typer.Exit(1)
+
+
+@app.command()
+def publish(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the edition to.")],
+    open_items: Annotated[
+        str,
+        typer.Option("--open", help="Items with open problems: `refuse` to publish, `keep` them, or `leave-out`."),
+    ] = "refuse",
+    licence: Annotated[str, typer.Option(help="A licence, such as CC-BY-SA-4.0; otherwise that of the source.")] = "",
+) -> None:
+    """Write the items as JSONL with a data card and a changelog against the last edition.
+
+    Translations keep a share-alike licence of their source; without a licence nothing is published.
+
+    **Examples**
+
+    `tiltmeter make publish my-es --out es --open keep`
+
+    `tiltmeter run bert-base-multilingual-cased --on es/`
+    """
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.publish import OPEN_ITEMS, publish_project
+
+    choice = choice_of(open_items, OPEN_ITEMS, "--open")
+    with open_project(folder) as project:
+        edition = publish_project(project, out, open_items=choice or "refuse", licence=licence)
+    left_out = len(edition.facts["left_out"])
+    state = f"edition {edition.number}" if edition.is_new else f"edition {edition.number} again: nothing has changed"
+    typer.echo(f"{edition.facts['items']:,} items, {left_out:,} left out, {edition.facts['licence']}, {state}")
+    print_note(f"Written to {out}")
+
+
+def _print_status(state: "ProjectStatus") -> None:
+    for stage in ("source", "translated", "repaired", "reviewed", "dropped"):
+        if state.items[stage]:
+            typer.echo(f"{state.items[stage]:>7,} {'not translated' if stage == 'source' else stage}")
+    for (step, reason), count in state.dropped.most_common():
+        typer.echo(f"{count:>15,} in {step}: {reason}")
+    if state.blanks:
+        typer.echo("\nblanks")
+        for (placeholder, outcome), count in state.blanks.most_common():
+            typer.echo(f"{count:>7,} {outcome} ({placeholder})")
+    typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
+    for (reason, kind), count in state.by_reason().items():
+        also = state.in_source(reason)
+        typer.echo(f"{count:>7,} {reason} ({kind}{f', {also:,} in the source too' if also else ''})")
+    subjects = state.by_subject()
+    if subjects:
+        typer.echo("\nopen by subject")
+        for subject, count in list(subjects.items())[:10]:
+            typer.echo(f"{count:>7,} {subject}")
+        if len(subjects) > 10:
+            typer.echo(f"{'':>7} and {len(subjects) - 10} more")
+    if state.reviewers:
+        typer.echo("\ndecisions by reviewer")
+        for reviewer, count in state.reviewers.items():
+            typer.echo(f"{count:>7,} {reviewer}")
+    if len(state.stages) > 1:
+        typer.echo("\nopen items by stage")
+        keys = dict.fromkeys((part, reason) for stage in state.stages for part, reason, _ in sorted(stage.counts))
+        typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in state.stages))
+        for part, reason in keys:
+            name = " · ".join(filter(None, (part, reason)))
+            typer.echo(f"{name:<45}" + "".join(f"{stage.total(part, reason):>18,}" for stage in state.stages))
+
+
+def _named(text: str, option: str) -> tuple[str, str]:
+    """The two sides of `NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"{option} {text} is not NAME=VALUE.")
+    return name.strip(), value

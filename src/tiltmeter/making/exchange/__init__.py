@@ -1,0 +1,220 @@
+"""Files for people who review in a spreadsheet or a translation program: CSV, XLSX and XLIFF.
+
+A row is one text of one item. What comes back is compared with what went out, row by row: a text that was changed in
+the project since the export is a conflict, and is named, not overwritten.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+from tiltmeter.errors import UsageError
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.exchange import csv_table, xliff, xlsx
+from tiltmeter.making.exchange.rows import DECISIONS, Row
+from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open
+from tiltmeter.making.project import Project
+from tiltmeter.making.store import ProjectItem
+
+FileFormat = Literal["csv", "xlsx", "xliff"]
+FORMATS: dict[FileFormat, ModuleType] = {"csv": csv_table, "xlsx": xlsx, "xliff": xliff}
+SUFFIXES: dict[str, FileFormat] = {".csv": "csv", ".xlsx": "xlsx", ".xliff": "xliff", ".xlf": "xliff"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A row that was not applied, and why."""
+
+    row: str
+    item: str
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.row}, item {self.item}{f', {self.field}' if self.field else ''}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: items by verdict, changed texts, rows without a decision, and conflicts."""
+
+    accepted: int
+    edited: int
+    dropped: int
+    texts: int
+    undecided: int
+    conflicts: list[Conflict]
+
+
+def format_of(path: Path, named: str | None = None) -> FileFormat:
+    """The format of a file: as named, or by its suffix."""
+    name = named or SUFFIXES.get(path.suffix.lower())
+    for known in FORMATS:
+        if name == known:
+            return known
+    raise UsageError(f"{named or path} is not one of the formats {', '.join(FORMATS)}.")
+
+
+def export_project(project: Project, path: Path, *, format: FileFormat, everything: bool = False) -> int:
+    """Write the texts of all items with something open, or of all items, for people to review; returns the rows."""
+    rows = export_rows(project, everything=everything)
+    if not rows:
+        raise UsageError("Nothing is open, so there is nothing to export; --all exports all translated items.")
+    settings = project.settings
+    FORMATS[format].write(rows, path, source=settings.source_language, language=settings.language)
+    return len(rows)
+
+
+def export_rows(project: Project, *, everything: bool = False) -> list[Row]:
+    """The texts of the items with something open, or of all translated items."""
+    problems = _by_item(assemble(project))
+    texts = project.store.texts("text")
+    rows: list[Row] = []
+    for entry in project.store.items():
+        if entry.stage == "source" or not (everything or entry.id in problems):
+            continue
+        wanted = [text for text in project.maker.wanted(project.source_item(entry)) if text.role != "filled"]
+        known = {text.field for text in wanted}
+        for text in wanted:
+            own = [problem for problem in problems.get(entry.id, ()) if _row_field(problem, known) == text.field]
+            rows.append(
+                Row(
+                    item=entry.id,
+                    field=text.field,
+                    about=entry.subject,
+                    source=text.text,
+                    translation=texts.get(entry.id, {}).get(text.field, ""),
+                    problem=" ".join(dict.fromkeys(f"{problem.reason}: {problem.message}" for problem in own)),
+                    proposals=" | ".join(dict.fromkeys(text for problem in own for text in problem.proposals)),
+                )
+            )
+    return rows
+
+
+def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> Imported:
+    """Apply the decisions in a file, item by item; what conflicts is listed and left as it is."""
+    if not reviewer.strip():
+        raise UsageError("An import needs the reviewer's name; give it with --by.")
+    if not path.is_file():
+        raise UsageError(f"There is no file {path}.")
+    rows = FORMATS[format].read(path)
+    by_item: dict[str, list[Row]] = {}
+    for row in rows:
+        by_item.setdefault(row.item, []).append(row)
+    verdicts = {"accept": 0, "edit": 0, "drop": 0, "": 0}
+    changed = 0
+    conflicts: list[Conflict] = []
+    problems = _by_item(assemble(project))
+    entries = {entry.id: entry for entry in project.store.items(dropped=None)}
+    for item, own in by_item.items():
+        found = _import_item(project, entries.get(item), own, problems.get(item, ()), reviewer, path.name)
+        conflicts += found.conflicts
+        changed += found.texts
+        verdicts[found.verdict] += 1
+    if any(verdicts[verdict] for verdict in ("accept", "edit", "drop")):
+        facts = {"file": path.name, "reviewer": reviewer, **{key: value for key, value in verdicts.items() if key}}
+        counts = count_open(project)
+        with project.store.transaction():
+            project.store.add_step("import", facts, counts)
+    return Imported(verdicts["accept"], verdicts["edit"], verdicts["drop"], changed, verdicts[""], conflicts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    verdict: str
+    texts: int
+    conflicts: list[Conflict]
+
+
+def _import_item(
+    project: Project,
+    entry: ProjectItem | None,
+    rows: Sequence[Row],
+    problems: Sequence[OpenProblem],
+    reviewer: str,
+    via: str,
+) -> _Result:
+    """Decide on one item in one transaction, so that a killed import leaves no item half changed."""
+    if entry is None:
+        return _Result("", 0, [Conflict(rows[0].place, rows[0].item, "", "the project has no such item")])
+    decided = [row for row in rows if row.decision]
+    edits = [row for row in rows if row.corrected and row.corrected != row.translation]
+    if not decided and not edits:
+        return _Result("", 0, [])
+    comment = " ".join(filter(None, (row.comment for row in rows)))
+    with project.store.transaction():
+        current = project.store.texts("text", entry.id).get(entry.id, {})
+        last = project.store.last_decision(entry.id, reviewer)
+        is_as_wanted = all(current.get(row.field) == (row.corrected or row.translation) for row in rows)
+        if last and last[1:] == (comment, via) and (is_as_wanted or last[0] == "drop"):
+            return _Result(last[0], 0, [])  # an earlier import of the same file decided it
+        conflicts = list(_conflicts(project, entry, rows, decided, edits, current))
+        if conflicts:
+            return _Result("", 0, conflicts)
+        store = project.store
+        if any(row.decision == "drop" for row in decided):
+            store.add_decision(entry.id, reviewer, "drop", {}, comment, via)
+            store.drop(entry.id, step="import", by=reviewer, why=comment or "a reviewer dropped it")
+            return _Result("drop", 0, [])
+        changes = {row.field: row.corrected for row in edits if current.get(row.field) != row.corrected}
+        store.add_decision(entry.id, reviewer, "edit" if changes else "accept", changes, comment, via)
+        for field, text in changes.items():
+            store.set_text(entry.id, "text", field, text, step="import", by=reviewer, why=comment)
+        # A decision settles the item; a correction without one settles the findings about its field.
+        fields = None if decided else list(changes)
+        store.close_findings(entry.id, by=reviewer, why=comment or "decided in a file", fields=fields)
+        if decided:
+            seen = [*problems, *assemble(project, only=entry.id).problems]
+            for code in dict.fromkeys(problem.reason for problem in seen if problem.kind == "warning"):
+                store.accept_problem(entry.id, code, by=reviewer, why=comment or "accepted with the item")
+            store.set_stage(entry.id, "reviewed")
+    return _Result("edit" if changes else "accept", len(changes), [])
+
+
+def _conflicts(
+    project: Project,
+    entry: ProjectItem,
+    rows: Sequence[Row],
+    decided: Sequence[Row],
+    edits: Sequence[Row],
+    current: Mapping[str, str],
+) -> Iterable[Conflict]:
+    verdicts = {row.decision for row in decided}
+    if unknown := verdicts - set(DECISIONS):
+        row = next(row for row in decided if row.decision in unknown)
+        yield Conflict(row.place, entry.id, row.field, f"the decision {row.decision!r} is not {' or '.join(DECISIONS)}")
+    elif len(verdicts) > 1:
+        yield Conflict(decided[0].place, entry.id, "", "its rows have different decisions")
+    if entry.dropped is not None:
+        yield Conflict(rows[0].place, entry.id, "", f"it was dropped since the export: {entry.dropped}")
+    source = {text.field: text for text in project.maker.wanted(project.source_item(entry)) if text.role != "filled"}
+    for row in rows:
+        if row.field not in source:
+            yield Conflict(row.place, entry.id, row.field, "it has no such text")
+        elif source[row.field].text != row.source:
+            yield Conflict(row.place, entry.id, row.field, "its source was changed since the export")
+        elif current.get(row.field, "") not in (row.translation, row.corrected):
+            reason = f"it was changed since the export, to {current.get(row.field, '')!r}"
+            yield Conflict(row.place, entry.id, row.field, reason)
+    for row in edits:
+        blanks = source[row.field].text.count(BLANK) if row.field in source else 0
+        if row.corrected.count(BLANK) != blanks and (blanks or BLANK in row.corrected):
+            reason = f"the corrected text has {BLANK} {row.corrected.count(BLANK)} times, and its source {blanks} times"
+            yield Conflict(row.place, entry.id, row.field, reason)
+
+
+def _by_item(assembled: Assembled) -> dict[str, list[OpenProblem]]:
+    problems: dict[str, list[OpenProblem]] = {}
+    for problem in assembled.problems:
+        problems.setdefault(problem.item, []).append(problem)
+    return problems
+
+
+def _row_field(problem: OpenProblem, known: set[str]) -> str:
+    """The row that shows a problem: that of its field, or the first for one of the whole item."""
+    if problem.field in known:
+        return problem.field
+    # Validation names candidates by role, and an intrasentence candidate by its sentence.
+    return next((field for field in known if field == "context"), next(iter(sorted(known)), ""))

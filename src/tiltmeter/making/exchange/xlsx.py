@@ -1,0 +1,76 @@
+"""Excel files, by openpyxl (the extra `xlsx`)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+from tiltmeter.errors import DataError
+from tiltmeter.files import atomic_write
+from tiltmeter.making.exchange.rows import COLUMNS, DECISIONS, Row, check_columns, row_of
+from tiltmeter.translators.base import import_extra
+
+_WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
+# Columns that people fill in.
+_FILLED_IN = ("corrected", "decision", "comment")
+
+
+def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
+    """Write the rows to one sheet: a fixed header, wrapped texts, a list of decisions to choose from."""
+    openpyxl = _openpyxl()
+    styles = import_extra("openpyxl.styles", "xlsx", "Excel files")
+    validation = import_extra("openpyxl.worksheet.datavalidation", "xlsx", "Excel files")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "review"
+    sheet.append(COLUMNS)
+    for number, row in enumerate(rows, start=2):
+        for column, name in enumerate(COLUMNS, start=1):
+            cell = sheet.cell(number, column)
+            cell.value = asdict(row)[name] or None
+            cell.data_type = "s" if cell.value is not None else "n"  # never a formula
+            cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
+    for column, name in enumerate(COLUMNS, start=1):
+        header = sheet.cell(1, column)
+        header.font = styles.Font(bold=True)
+        sheet.column_dimensions[header.column_letter].width = _WIDTHS.get(name, 16)
+        if name in _FILLED_IN:
+            header.fill = styles.PatternFill("solid", fgColor="FFF2CC")
+    choices = validation.DataValidation(type="list", formula1=f'"{",".join(DECISIONS)}"', allow_blank=True)
+    letter = sheet.cell(1, COLUMNS.index("decision") + 1).column_letter
+    choices.add(f"{letter}2:{letter}{len(rows) + 1}")
+    sheet.add_data_validation(choices)
+    sheet.freeze_panes = "A2"
+    sheet.auto_filter.ref = sheet.dimensions
+    with atomic_write(path) as part:
+        book.save(part)
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of the first sheet."""
+    openpyxl = _openpyxl()
+    errors = import_extra("openpyxl.utils.exceptions", "xlsx", "Excel files")
+    try:
+        with path.open("rb") as file:  # by file, since openpyxl refuses other suffixes
+            sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
+            table = [["" if value is None else str(value) for value in values] for values in _values(sheet)]
+    except (BadZipFile, KeyError, OSError, errors.InvalidFileException) as error:
+        raise DataError(f"{path} is not an Excel file: {error}.") from error
+    if not table:
+        raise DataError(f"{path} is empty.")
+    columns, *rows = table
+    check_columns(columns, path)
+    return [
+        row_of(dict(zip(columns, values, strict=False)), f"row {number}")
+        for number, values in enumerate(rows, start=2)
+        if any(values)
+    ]
+
+
+def _values(sheet: Any) -> Any:
+    return sheet.iter_rows(values_only=True)
+
+
+def _openpyxl() -> Any:
+    return import_extra("openpyxl", "xlsx", "Excel files")

@@ -1,0 +1,106 @@
+"""What is sent to a translator for a source item, and how its translations become an item in the new language."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tiltmeter.datasets.build_pairs import make_pair, quoted_speech
+from tiltmeter.forms import Form, Item, form_named
+from tiltmeter.forms.blank import BLANK, fill
+from tiltmeter.forms.gendered_pairs import GenderedPairItem
+from tiltmeter.making.store import TextRole
+
+GENDERED_PAIRS = "gendered-pairs"
+NOT_TRANSLATED = "there is no translation"
+# The English prompts that make a translator choose a gender; {} is the sentence.
+PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text to translate: the role and field of its translation, and whether its BLANK must be kept."""
+
+    role: TextRole
+    field: str
+    text: str
+    has_blank: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The reason why the translations of an item cannot become an item."""
+
+    reason: str
+
+
+class ItemMaker(Protocol):
+    """How items of one form are made from source items."""
+
+    @property
+    def form(self) -> Form[Any]:
+        """The form of the items that are made."""
+
+    def wanted(self, item: Item) -> list[Wanted]:
+        """The texts to translate."""
+
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:
+        """The item in the new language, or the reason why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatingMaker:
+    """Translate the texts of an item that its form declares; words of a blank also inside the filled context."""
+
+    form: Form[Any]
+    with_filled: bool = True
+
+    def wanted(self, item: Item) -> list[Wanted]:
+        """The translatable texts, a word by itself, and the context with each word filled in."""
+        texts = self.form.translatable(item)
+        kinds = {field: self.form.text_kind(field) for field in texts}
+        words = [field for field in texts if kinds[field] == "word"]
+        context = next((text for field, text in texts.items() if kinds[field] == "context"), "")
+        wanted = [
+            Wanted("alone" if field in words else "text", field, text, has_blank=bool(words) and BLANK in text)
+            for field, text in texts.items()
+        ]
+        if self.with_filled and BLANK in context:
+            wanted += [Wanted("filled", field, fill(context, texts[field])) for field in words]
+        return wanted
+
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:
+        """The item with its texts replaced, if all are translated."""
+        missing = [field for field in self.form.translatable(item) if field not in texts]
+        if missing:
+            return Rejected(f"{NOT_TRANSLATED}: {', '.join(missing)}")
+        made: Item = self.form.with_texts(item, language, texts)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class PairMaker:
+    """Translate a GEST sentence by itself and as said by a man and by a woman, and pair the two genders."""
+
+    prompts: Mapping[str, str]
+    translator: str
+
+    @property
+    def form(self) -> Form[Any]:
+        """The form of gendered pairs."""
+        return form_named(GENDERED_PAIRS)
+
+    def wanted(self, item: Item) -> list[Wanted]:
+        """The sentence, and the sentence in the two prompts."""
+        sentence: str = item.sentence  # type: ignore[attr-defined]
+        prompted = [Wanted("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()]
+        return [Wanted("text", "sentence", sentence), *prompted]
+
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:
+        """The pair, or why the filters of GEST's authors reject it."""
+        sentence: str = item.sentence  # type: ignore[attr-defined]
+        stereotype: int = item.stereotype  # type: ignore[attr-defined]
+        said = {gender: [quoted_speech(texts[gender], sentence)] for gender in self.prompts if texts.get(gender)}
+        pair = make_pair(texts.get("sentence", ""), said, language)
+        if isinstance(pair, str):
+            return Rejected(pair)
+        return GenderedPairItem(item.id, language, stereotype, *pair, original=sentence, translator=self.translator)

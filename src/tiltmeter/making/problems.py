@@ -1,0 +1,131 @@
+"""What is open in a project: findings that nobody has settled, and validation findings that nobody has accepted."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltmeter.datasets.findings import Finding
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.validate import examine
+from tiltmeter.forms import Item, form_of
+from tiltmeter.making.item_makers import Rejected
+from tiltmeter.making.project import Project
+from tiltmeter.making.store import ProjectItem
+
+ProblemKind = Literal["error", "warning", "proposed", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenProblem:
+    """Something about an item that a person has to settle.
+
+    `in_source` says that the source item has the same validation finding; `step` names the step that found it.
+    """
+
+    item: str
+    part: str
+    subject: str
+    step: str
+    reason: str
+    kind: ProblemKind
+    field: str
+    message: str
+    proposals: tuple[str, ...] = ()
+    in_source: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The translated items of a project, those that cannot be made, and all open problems."""
+
+    items: list[Item]
+    rejected: dict[str, str]
+    problems: list[OpenProblem]
+    # Validation findings that a person accepted: with the name and the reason.
+    accepted: list[tuple[Finding, str, str]]
+
+
+def assemble(project: Project, only: str | None = None) -> Assembled:
+    """Make items of all current translations, or of one item's, and collect what is open about them."""
+    chosen = project.store.items() if only is None else [project.store.item(only)]
+    entries = [entry for entry in chosen if entry.stage != "source"]
+    texts = project.store.texts("text", only)
+    items: list[Item] = []
+    rejected: dict[str, str] = {}
+    for entry in entries:
+        made = project.maker.assemble(project.source_item(entry), project.settings.language, texts.get(entry.id, {}))
+        if isinstance(made, Rejected):
+            rejected[entry.id] = made.reason
+        else:
+            items.append(made)
+    by_id = {entry.id: entry for entry in entries}
+    found = examine_items(items)
+    in_source = {(finding.item, finding.code) for finding in examine_items(map(project.source_item, entries))}
+    by = project.store.accepted_problems()
+    problems = _stored_problems(project, by_id)
+    # A repair step that says more about a validation finding, with proposals, has the same name.
+    known = {(problem.item, problem.reason) for problem in problems}
+    accepted: list[tuple[Finding, str, str]] = []
+    for finding in found:
+        if (key := (finding.item, finding.code)) in by:
+            accepted.append((finding, *by[key]))
+        elif key not in known:
+            problems.append(_problem(finding, by_id[finding.item], in_source=key in in_source))
+    return Assembled(items, rejected, problems, accepted)
+
+
+def examine_items(items: Iterable[Item]) -> list[Finding]:
+    """The validation findings about items, as `data validate` has them for a file."""
+    records = []
+    for item in items:
+        read = form_of(item).from_json(form_of(item).write(item))
+        records.append(RawRecord(f"item {item.id}", read.values, read.names, list(read.problems)))
+    return examine("", records).findings if records else []
+
+
+def count_open(project: Project) -> dict[tuple[str, str, str], int]:
+    """The number of items with an open problem, by part, reason and subject."""
+    return count_items(assemble(project).problems)
+
+
+def count_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, str], int]:
+    """The number of items by part, reason and subject; an item counts once for each reason."""
+    unique = {(problem.item, problem.part, problem.reason, problem.subject) for problem in problems}
+    return dict(Counter((part, reason, subject) for _, part, reason, subject in unique))
+
+
+def _stored_problems(project: Project, entries: dict[str, ProjectItem]) -> list[OpenProblem]:
+    problems = []
+    for stored in project.store.findings(kinds=("proposed", "open")):
+        finding = stored.finding
+        if stored.closed_by is None and finding.item in entries:
+            entry = entries[finding.item]
+            problems.append(
+                OpenProblem(
+                    item=entry.id,
+                    part=entry.part,
+                    subject=entry.subject,
+                    step=stored.step,
+                    reason=finding.rule,
+                    kind="proposed" if finding.kind == "proposed" else "open",
+                    field=finding.field,
+                    message=finding.reason,
+                    proposals=finding.proposals,
+                )
+            )
+    return problems
+
+
+def _problem(finding: Finding, entry: ProjectItem, *, in_source: bool) -> OpenProblem:
+    return OpenProblem(
+        item=entry.id,
+        part=entry.part,
+        subject=entry.subject,
+        step="validate",
+        reason=finding.code,
+        kind=finding.severity,
+        field=finding.field,
+        message=finding.message,
+        in_source=in_source,
+    )

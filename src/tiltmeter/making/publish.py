@@ -1,0 +1,187 @@
+"""The step `publish`: the items as JSONL, a data card, and a changelog against the last edition.
+
+Editions are kept in the project, each in a folder that appears at once by renaming; the last one is then copied out.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tiltmeter.datasets.readers.jsonl import parse, to_line
+from tiltmeter.datasets.spec import PUBLISHED_ITEMS
+from tiltmeter.datasets.validate import examine
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.files import atomic_write, write_text
+from tiltmeter.forms import Item
+from tiltmeter.making.card import CARD, CHANGELOG, make_card, make_changelog
+from tiltmeter.making.licences import publishing_licence
+from tiltmeter.making.problems import Assembled, assemble
+from tiltmeter.making.project import Project
+from tiltmeter.making.store import now
+
+EDITION = "edition.json"
+_EDITIONS = "editions"
+
+# What to do with items about which something is open: refuse to publish, publish them too, or leave them out.
+OpenItems = Literal["refuse", "keep", "leave-out"]
+OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A published edition: its number, and what `edition.json` says."""
+
+    number: int
+    folder: Path
+    facts: dict[str, Any]
+    is_new: bool
+
+
+def publish_project(
+    project: Project, out: Path | str, *, open_items: OpenItems = "refuse", licence: str = ""
+) -> Edition:
+    """Make a new edition, unless nothing has changed since the last one, and copy it to the folder `out`."""
+    settings = project.settings
+    allowed = publishing_licence(settings.facts.licence, licence or settings.licence)
+    assembled = assemble(project)
+    items, left_out = _chosen(project, assembled, open_items)
+    last = last_edition(project)
+    lines = "".join(to_line(item) + "\n" for item in items)
+    edition = last
+    if last is None or not last.is_same(lines, allowed):
+        edition = _new_edition(project, assembled, items, lines, left_out, allowed, last, open_items)
+    assert edition is not None
+    _copy(edition.folder, Path(out))
+    return Edition(edition.number, Path(out), edition.facts, is_new=edition is not last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    number: int
+    folder: Path
+    facts: dict[str, Any]
+
+    def is_same(self, lines: str, licence: str) -> bool:
+        return bool(self.facts["sha256"] == _sha256(lines) and self.facts["licence"] == licence)
+
+
+def last_edition(project: Project) -> _Last | None:
+    """The last edition of a project, if there is one."""
+    folders = [path for path in (project.folder / _EDITIONS).glob("[0-9]*") if path.is_dir()]
+    if not folders:
+        return None
+    folder = max(folders, key=lambda path: int(path.name))
+    return _Last(int(folder.name), folder, json.loads((folder / EDITION).read_text(encoding="utf-8")))
+
+
+def _chosen(project: Project, assembled: Assembled, open_items: OpenItems) -> tuple[list[Item], dict[str, str]]:
+    """The items to publish, and those left out with the reason."""
+    waiting = [entry.id for entry in project.store.items("source")]
+    errors = {problem.item: problem.message for problem in assembled.problems if problem.kind == "error"}
+    unsettled = {problem.item: problem.message for problem in reversed(assembled.problems)}
+    if open_items == "refuse" and (unsettled or waiting):
+        raise UsageError(
+            f"{len(unsettled):,} items have open problems and {len(waiting):,} are not translated; `tiltmeter make "
+            "status` lists them. Settle them, or publish with --open keep (they are named in the data card) or --open "
+            "leave-out."
+        )
+    left_out = dict.fromkeys(waiting, "it is not translated")
+    left_out |= {item: f"it cannot be made, because {reason}" for item, reason in assembled.rejected.items()}
+    left_out |= {item: f"it is not valid: {message}" for item, message in errors.items()}
+    if open_items == "leave-out":
+        left_out |= {item: f"it is open: {message}" for item, message in unsettled.items() if item not in left_out}
+    items = [item for item in assembled.items if item.id not in left_out]
+    if not items:
+        raise UsageError("There is no item to publish; `tiltmeter make status` says what is open.")
+    return items, left_out
+
+
+def _new_edition(
+    project: Project,
+    assembled: Assembled,
+    items: Sequence[Item],
+    lines: str,
+    left_out: Mapping[str, str],
+    licence: str,
+    last: _Last | None,
+    open_items: OpenItems,
+) -> _Last:
+    editions = project.folder / _EDITIONS
+    editions.mkdir(exist_ok=True)
+    for leftover in editions.glob(".part-*"):  # of a publication that was interrupted
+        shutil.rmtree(leftover, ignore_errors=True)
+    number = last.number + 1 if last else 1
+    part = Path(tempfile.mkdtemp(prefix=".part-", dir=editions))
+    write_text(part / PUBLISHED_ITEMS, lines)
+    found = examine(PUBLISHED_ITEMS, parse(part / PUBLISHED_ITEMS))
+    if found.errors:
+        raise DataError(f"The items are not valid, so nothing is published: {found.errors[0]}.")
+    facts = {
+        "edition": number,
+        "published": now(),
+        "language": project.settings.language,
+        "form": project.settings.makes,
+        "source": project.settings.source,
+        "system": project.settings.system,
+        "licence": licence,
+        "items": len(items),
+        "sha256": _sha256(lines),
+        "open_items": open_items,
+        "left_out": dict(left_out),
+        "changes": _changes(last, lines, _reasons(project, left_out)),
+    }
+    write_text(part / EDITION, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    write_text(part / CARD, make_card(project, assembled, items, facts))
+    earlier = [json.loads(path.read_text(encoding="utf-8")) for path in editions.glob(f"[0-9]*/{EDITION}")]
+    write_text(part / CHANGELOG, make_changelog([*earlier, facts]))
+    part.chmod(0o755)
+    folder = editions / str(number)
+    part.rename(folder)
+    return _Last(number, folder, facts)
+
+
+def _reasons(project: Project, left_out: Mapping[str, str]) -> dict[str, str]:
+    dropped = {entry.id: entry.dropped for entry in project.store.items(dropped=True) if entry.dropped is not None}
+    return {**left_out, **dropped}
+
+
+def _changes(last: _Last | None, lines: str, reasons: Mapping[str, str]) -> dict[str, Any]:
+    """What changed since the last edition: items added, removed (with reasons) and changed (with their fields)."""
+    if last is None:
+        return {}
+    before = _by_id((last.folder / PUBLISHED_ITEMS).read_text(encoding="utf-8"))
+    after = _by_id(lines)
+    changed = {
+        item: sorted(key for key in before[item].keys() | values.keys() if before[item].get(key) != values.get(key))
+        for item, values in after.items()
+        if item in before and before[item] != values
+    }
+    return {
+        "added": [item for item in after if item not in before],
+        "removed": {item: reasons.get(item, "") for item in before if item not in after},
+        "changed": changed,
+    }
+
+
+def _by_id(lines: str) -> dict[str, dict[str, Any]]:
+    values = [json.loads(line) for line in lines.split("\n") if line]
+    return {entry["id"]: entry for entry in values}
+
+
+def _copy(source: Path, out: Path) -> None:
+    """Copy an edition to a folder, each file at once, the description of the edition last."""
+    try:
+        for name in (PUBLISHED_ITEMS, CARD, CHANGELOG, EDITION):
+            with atomic_write(out / name) as part:
+                shutil.copyfile(source / name, part)
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,186 @@
+"""The step `source`: check, correct or drop the source items before anything is translated.
+
+Blodgett et al. (2021) found that many items of published test sets do not test what they are meant to. What a program
+can see of it is listed here; the rest is for people, whose corrections come in a CSV file. Reasons are kept.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tiltmeter.datasets.build_pairs import read_csv_rows
+from tiltmeter.datasets.readers.jsonl import to_line
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.files import write_text
+from tiltmeter.forms import form_of
+from tiltmeter.forms.pairs import PairItem
+from tiltmeter.making.name_lists import name_list, unlisted_names, with_names
+from tiltmeter.making.problems import examine_items
+from tiltmeter.making.project import Project, write_settings
+from tiltmeter.making.store import ProjectItem
+
+PRONOUNS, UNLISTED = "told-by-pronoun", "unlisted-name"
+_COLUMNS = ("item", "action", "field", "text", "reason", "problem", "source")
+ACTIONS = ("correct", "drop", "restore")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProblem:
+    """Something about a source item that a person should look at before it is translated."""
+
+    item: str
+    code: str
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """What a file of corrections did."""
+
+    corrected: int
+    dropped: int
+    restored: int
+
+
+def check_source(project: Project) -> list[SourceProblem]:
+    """Validation findings about the source items, pairs told apart by pronouns only, and names that are not listed."""
+    items = [project.source_item(entry) for entry in project.store.items()]
+    problems = [
+        SourceProblem(finding.item, finding.code, finding.field, finding.message) for finding in examine_items(items)
+    ]
+    for item in items:
+        if not isinstance(item, PairItem):
+            continue
+        if with_names(item.more, item.less, 0, item.language) is not None:
+            message = "only a pronoun tells the gender, which is lost in languages without such pronouns"
+            problems.append(SourceProblem(item.id, PRONOUNS, "less", message))
+        for name in unlisted_names(item.more, item.less, item.language):
+            problems.append(SourceProblem(item.id, UNLISTED, "less", f"{name!r} is not on the list of names"))
+    return problems
+
+
+def correct(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> None:
+    """Replace texts of a source item; translations made of it are removed. The reason is required."""
+    _need(why, item)
+    entry = project.store.item(item)
+    source = project.source_item(entry)
+    form = form_of(source)
+    known = form.translatable(source)
+    for field in texts:
+        if field not in known:
+            raise UsageError(f"The item {item!r} has no text {field!r}; it has {', '.join(known)}.")
+    changed = form.with_texts(source, source.language, {**known, **texts})
+    errors = [finding for finding in examine_items([changed]) if finding.severity == "error"]
+    if errors:
+        raise UsageError(f"The item {item!r} would not be valid: {errors[0].field} {errors[0].message}.")
+    if changed != source:
+        with project.store.transaction():
+            project.store.set_source(entry, to_line(changed), field=", ".join(texts), by=by, why=why)
+
+
+def drop(project: Project, item: str, *, by: str, why: str) -> None:
+    """Drop a source item. The reason is required."""
+    _need(why, item)
+    if project.store.item(item).dropped is None:
+        with project.store.transaction():
+            project.store.drop(item, step="source", by=by, why=why)
+
+
+def restore(project: Project, item: str, *, by: str, why: str) -> None:
+    """Take back that an item was dropped. The reason is required."""
+    _need(why, item)
+    if project.store.item(item).dropped is not None:
+        with project.store.transaction():
+            project.store.restore(item, step="source", by=by, why=why)
+
+
+def _need(why: str, item: str) -> None:
+    if not why.strip():
+        raise UsageError(f"The reason for changing the source item {item!r} is missing.")
+
+
+def write_problems(project: Project, path: Path) -> int:
+    """Write what was found as a CSV file to fill in: `action` (correct, drop), `field`, `text` and `reason`."""
+    problems = check_source(project)
+    texts = {}
+    for entry in project.store.items():
+        source = project.source_item(entry)
+        texts[entry.id] = form_of(source).translatable(source)
+    table = io.StringIO()
+    writer = csv.DictWriter(table, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for problem in problems:
+        field = problem.field if problem.field in texts[problem.item] else ""
+        shown = texts[problem.item].get(field) or " / ".join(texts[problem.item].values())
+        message = f"{problem.code}: {problem.message}"
+        writer.writerow({"item": problem.item, "field": field, "problem": message, "source": shown})
+    write_text(path, table.getvalue())
+    return len(problems)
+
+
+def apply_corrections(project: Project, path: Path, *, by: str) -> Corrections:
+    """Apply a filled-in CSV file; a row that cannot be applied is an error that names it."""
+    counts = dict.fromkeys(ACTIONS, 0)
+    for number, row in enumerate(read_csv_rows(path, ("item", "action", "reason")), start=2):
+        action = (row.get("action") or "").strip().lower()
+        if not action:
+            continue
+        item, why = row["item"], row.get("reason") or ""
+        try:
+            if action == "correct":
+                correct(project, item, {row.get("field") or "": row.get("text") or ""}, by=by, why=why)
+            elif action == "drop":
+                drop(project, item, by=by, why=why)
+            elif action == "restore":
+                restore(project, item, by=by, why=why)
+            else:
+                raise UsageError(f"The action {action!r} is not {' or '.join(ACTIONS)}.")
+        except UsageError as error:
+            raise DataError(f"{path}, row {number}: {error} The rows before it are applied.") from error
+        counts[action] += 1
+    record_source_step(project)
+    return Corrections(counts["correct"], counts["drop"], counts["restore"])
+
+
+def use_names(project: Project, *, by: str) -> int:
+    """Put names in place of the pronouns that alone tell two sentences apart; returns the number of pairs changed.
+
+    From now on the project's names are those of the lists, which the step `repair` sees to in the translations.
+    """
+    name_list(project.settings.source_language)
+    name_list(project.settings.language)
+    entries = [entry for entry in project.store.items() if isinstance(project.source_item(entry), PairItem)]
+    if not entries:
+        raise UsageError("Names take the place of pronouns in sentence pairs; the project has none.")
+    changed = 0
+    for number, entry in enumerate(entries):
+        changed += _with_names(project, entry, number, by)
+    project.settings = replace(project.settings, names=True)
+    write_settings(project.folder, project.settings)
+    record_source_step(project)
+    return changed
+
+
+def _with_names(project: Project, entry: ProjectItem, number: int, by: str) -> bool:
+    item = project.source_item(entry)
+    assert isinstance(item, PairItem)
+    pair = with_names(item.more, item.less, number, item.language)
+    if pair is None:
+        return False
+    why = "only a pronoun told the gender, which is lost in languages without such pronouns"
+    correct(project, entry.id, {"more": pair[0], "less": pair[1]}, by=by, why=why)
+    return True
+
+
+def record_source_step(project: Project) -> None:
+    """Record how many source items were corrected and dropped so far."""
+    entries = project.store.items(dropped=None)
+    facts = {
+        "corrected": sum(entry.source != entry.original for entry in entries),
+        "dropped": sum(entry.dropped_in == "source" for entry in entries),
+    }
+    with project.store.transaction():
+        project.store.add_step("source", facts, {})

@@ -1,0 +1,345 @@
+"""The step `translate`: all texts of the source items by one translation system, with blanks kept.
+
+Translations are stored by `translators.translation_store` as they arrive, so a killed run pays again for the request in
+flight at the most; items are written to the project in batches, each in one transaction.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import form_named
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.item_makers import Wanted
+from tiltmeter.making.placeholders import SURE, USABLE, Found, Placeholder, placeholders_for
+from tiltmeter.making.problems import count_open
+from tiltmeter.making.project import Project
+from tiltmeter.making.restore import aligned_locate, restore_blank
+from tiltmeter.making.store import ProjectItem
+from tiltmeter.making.word_alignment import Eflomal
+from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
+from tiltmeter.translators.cost import characters, require_consent
+from tiltmeter.translators.translate import pending, translate_all
+from tiltmeter.translators.translation_store import TranslationStore
+
+# Items per transaction.
+_BATCH = 100
+
+Report = Callable[[int, int], None]
+"""Called with the number of finished items, and of all."""
+
+RESTORED, NOT_RESTORED, MISSING = "blank-restored", "blank-lost", "not-translated"
+_STEP = "translate"
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationVolume:
+    """What a translation would send: texts and characters by kind, and those not stored yet."""
+
+    texts: Counter[str]
+    characters: Counter[str]
+    new_texts: int
+    new_characters: int
+
+
+@dataclass(slots=True)
+class TranslateSummary:
+    """What a run of the step did."""
+
+    items: int = 0
+    blanks: Counter[str] = field(default_factory=Counter)
+    not_translated: int = 0
+    sent_characters: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Blanked:
+    """A context on its way: the best translation so far, its placeholder, and every attempt."""
+
+    text: str
+    best: Found | None
+    attempts: list[tuple[str, str, str]]
+
+
+def estimate(
+    project: Project, translator: Translator, entries: Sequence[ProjectItem] | None = None
+) -> TranslationVolume:
+    """Count what translating the items would send; contexts with a blank count once."""
+    entries = project.store.items("source") if entries is None else entries
+    form = form_named(project.settings.form)
+    texts: dict[str, set[str]] = {}
+    for wanted in _all_wanted(project, entries):
+        kind = "filled context" if wanted.role == "filled" else str(form.text_kind(wanted.field))
+        texts.setdefault(kind, set()).add(wanted.text)
+    with TranslationStore(cache_dir() / "translations.sqlite") as cache:
+        new = _pending(project, translator, entries, cache)
+    return TranslationVolume(
+        texts=Counter({kind: len(entries) for kind, entries in texts.items()}),
+        characters=Counter({kind: sum(map(len, entries)) for kind, entries in texts.items()}),
+        new_texts=len(new),
+        new_characters=sum(map(len, new)),
+    )
+
+
+def select(project: Project, *, part: str | None = None, limit: int | None = None) -> list[ProjectItem]:
+    """The untranslated items, of one part (None: all), at most `limit`."""
+    entries = project.store.items("source")
+    if part is not None and part not in (parts := {entry.part for entry in project.store.items(dropped=None)}):
+        raise UsageError(f"The project has no part {part!r}; it has {', '.join(sorted(parts))}.")
+    return [entry for entry in entries if part in (None, entry.part)][:limit]
+
+
+def translate_project(
+    project: Project,
+    translator: Translator,
+    *,
+    part: str | None = None,
+    limit: int | None = None,
+    yes: bool = False,
+    aligner: Eflomal | None = None,
+    report: Report = lambda _done, _all: None,
+) -> TranslateSummary:
+    """Translate the items that are not translated yet; nothing is sent to a paid service without `yes`.
+
+    Blanks that are lost with every placeholder are restored from the filled contexts: where these differ, and if that
+    does not tell, by word alignment with their sources, if there is an aligner.
+    """
+    began = time.monotonic()
+    language = project.settings.language
+    translator.check(language)
+    entries = select(project, part=part, limit=limit)
+    summary = TranslateSummary()
+    with TranslationStore(cache_dir() / "translations.sqlite") as cache:
+        new = _pending(project, translator, entries, cache)
+        require_consent(yes, translator, {language: new})
+        summary.sent_characters = characters({language: new})
+        report(0, len(entries))
+        for start in range(0, len(entries), _BATCH):
+            batch = entries[start : start + _BATCH]
+            _translate_batch(project, translator, batch, cache, summary)
+            report(start + len(batch), len(entries))
+    if aligner is not None:
+        _restore_by_alignment(project, aligner, summary)
+    summary.seconds = time.monotonic() - began
+    # A run that was killed at its very end left nothing to translate, and no record.
+    if entries or not any(record.step == "translate" for record in project.store.steps()):
+        facts = {
+            "system": translator.name,
+            "items": summary.items,
+            "characters": sum(len(text) for text in {wanted.text for wanted in _all_wanted(project, entries)}),
+            "sent": summary.sent_characters,
+            "blanks": dict(summary.blanks),
+            "seconds": round(summary.seconds, 1),
+        }
+        counts = count_open(project)
+        with project.store.transaction():
+            project.store.add_step("translate", facts, counts)
+    return summary
+
+
+def _all_wanted(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Wanted]:
+    for entry in entries:
+        yield from project.maker.wanted(project.source_item(entry))
+
+
+def _pending(
+    project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
+) -> list[str]:
+    """The texts without a stored translation, contexts with the first placeholder."""
+    first = placeholders_for(project.settings.system, project.settings.placeholders)[0]
+    wanted = list(_all_wanted(project, entries))
+    plain = [entry.text for entry in wanted if not entry.has_blank]
+    blanked = [first.put(entry.text) for entry in wanted if entry.has_blank]
+    language = project.settings.language
+    return [
+        *_known(translator, pending(translator, plain, language, cache)),
+        *_known(translator, pending(_protected(translator, first, language), blanked, language, cache)),
+    ]
+
+
+def _known(translator: Translator, texts: Iterable[str]) -> list[str]:
+    """The texts that the system can translate."""
+    texts = list(texts)
+    lacking = set(translator.lacks(texts)) if isinstance(translator, PartialTranslator) else set()
+    return [text for text in texts if text not in lacking]
+
+
+def _protected(translator: Translator, placeholder: Placeholder, language: str) -> Translator:
+    """The system with its own protection of the placeholder, if it has one and the placeholder is a word."""
+    if isinstance(translator, ProtectingTranslator) and placeholder.token.isalnum():
+        return translator.protecting(placeholder.token, language)
+    return translator
+
+
+def _translate_batch(
+    project: Project,
+    translator: Translator,
+    batch: Sequence[ProjectItem],
+    cache: TranslationStore,
+    summary: TranslateSummary,
+) -> None:
+    language = project.settings.language
+    wanted = {entry.id: project.maker.wanted(project.source_item(entry)) for entry in batch}
+    plain = _known(translator, (text.text for texts in wanted.values() for text in texts if not text.has_blank))
+    translations = translate_all(translator, plain, language, cache)
+    contexts = dict.fromkeys(text.text for texts in wanted.values() for text in texts if text.has_blank)
+    blanked = _with_blanks(project, translator, list(contexts), cache)
+    with project.store.transaction():
+        for entry in batch:
+            _write(project, translator.name, entry, wanted[entry.id], translations, blanked, summary)
+
+
+def _with_blanks(
+    project: Project, translator: Translator, contexts: Sequence[str], cache: TranslationStore
+) -> dict[str, _Blanked]:
+    """The translations of contexts with a blank: each with one placeholder after the other, until one is kept."""
+    language = project.settings.language
+    state = {context: _Blanked(context, None, []) for context in contexts}
+    for placeholder in placeholders_for(project.settings.system, project.settings.placeholders):
+        open_contexts = [
+            context for context, blanked in state.items() if blanked.best is None or blanked.best.outcome not in SURE
+        ]
+        sent = {context: placeholder.put(context) for context in open_contexts}
+        keeper = _protected(translator, placeholder, language)
+        received = translate_all(keeper, _known(translator, sent.values()), language, cache)
+        for context in open_contexts:
+            if sent[context] in received:
+                state[context] = _judged(state[context], placeholder, received[sent[context]])
+    return state
+
+
+def _judged(blanked: _Blanked, placeholder: Placeholder, translation: str) -> _Blanked:
+    """The context after another attempt: the best outcome counts, the earlier one if two are equally good."""
+    found = placeholder.find(translation, blanked.text.count(BLANK))
+    ranks: list[str] = [*USABLE, "doubled", "lost"]
+    is_better = blanked.best is None or ranks.index(found.outcome) < ranks.index(blanked.best.outcome)
+    attempts = [*blanked.attempts, (placeholder.name, translation, found.outcome)]
+    return _Blanked(blanked.text, found if is_better else blanked.best, attempts)
+
+
+def _write(
+    project: Project,
+    system: str,
+    entry: ProjectItem,
+    wanted: Sequence[Wanted],
+    translations: Mapping[str, str],
+    blanked: Mapping[str, _Blanked],
+    summary: TranslateSummary,
+) -> None:
+    """Write the translations of one item, what happened to its blank, and what is missing."""
+    store = project.store
+    texts: dict[str, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
+    for text in wanted:
+        if not text.has_blank and text.text in translations:
+            texts[text.role][text.field] = translations[text.text]
+    # A word starts as its translation by itself; repair steps may replace it.
+    texts["text"] |= texts["alone"]
+    findings: list[RepairFinding] = []
+    reasons: dict[str, str] = {}
+    store.clear_attempts(entry.id)
+    for text in wanted:
+        if text.has_blank:
+            context = blanked[text.text]
+            for placeholder, received, outcome in context.attempts:
+                store.add_attempt(
+                    entry.id, text.field, system=system, placeholder=placeholder, received=received, outcome=outcome
+                )
+            sources = {other.field: other.text for other in wanted if other.role == "filled"}
+            words = {other.field: other.text for other in wanted if other.role == "alone"}
+            restored = None
+            if context.best is None or context.best.outcome not in USABLE:
+                blanks = text.text.count(BLANK)
+                restored = restore_blank(sources, words, texts["filled"], texts["alone"], blanks)
+            result, reason, found = _settled(entry.id, text, context, restored, summary)
+            if reason == RESTORED:
+                store.add_attempt(
+                    entry.id, text.field, system=system, placeholder="filled", received=result, outcome="restored"
+                )
+            if result:
+                texts["text"][text.field] = result
+                reasons[text.field] = reason
+            findings += found
+    needed = {text.field for text in wanted if text.role != "filled"}
+    missing = sorted(needed - set(texts["text"]))
+    findings += [
+        RepairFinding(entry.id, name, MISSING, "open", f"{system} has no translation of this text.", "")
+        for name in missing
+    ]
+    summary.not_translated += bool(missing)
+    for role, by_field in texts.items():
+        for name, translation in by_field.items():
+            store.set_text(
+                entry.id,
+                role,  # type: ignore[arg-type]
+                name,
+                translation,
+                step="translate",
+                by=system,
+                why=reasons.get(name, "") if role == "text" else "",
+            )
+    store.replace_findings(entry.id, "translate", findings)
+    store.set_stage(entry.id, "translated")
+    summary.items += 1
+
+
+def _settled(
+    item: str, text: Wanted, context: _Blanked, restored: str | None, summary: TranslateSummary
+) -> tuple[str, str, list[RepairFinding]]:
+    """The translated context, how its blank was kept, and a finding unless that is sure."""
+    best = context.best
+    if best is not None and best.outcome in USABLE:
+        summary.blanks[best.outcome] += 1
+        return best.text, f"{best.outcome} {_placeholder(context, best)}", []
+    attempt = best.text if best is not None else ""
+    if restored is not None:
+        summary.blanks["restored"] += 1
+        reason = "BLANK was lost in translation and put back where the translations of the filled sentences differ."
+        return restored, RESTORED, [RepairFinding(item, text.field, RESTORED, "proposed", reason, attempt, (restored,))]
+    if best is None:
+        summary.blanks["not translated"] += 1
+        return "", "", []
+    summary.blanks[best.outcome] += 1
+    reason = f"BLANK was {best.outcome} in translation, and its place could not be told."
+    return attempt, NOT_RESTORED, [RepairFinding(item, text.field, NOT_RESTORED, "open", reason, attempt)]
+
+
+def _restore_by_alignment(project: Project, aligner: Eflomal, summary: TranslateSummary) -> None:
+    """Restore lost blanks by the alignment of all filled contexts of the project with their sources."""
+    store = project.store
+    lost = [stored.finding for stored in store.findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
+    if not lost:
+        return
+    drafts = {draft.item: draft for draft in project.drafts(project.store.items())}
+    pairs = [(draft.source_filled(word), text) for draft in drafts.values() for word, text in draft.filled.items()]
+    locate = aligned_locate(aligner.align(pairs), pairs)
+    for finding in lost:
+        draft = drafts[finding.item]
+        sources = {word: draft.source_filled(word) for word in draft.filled}
+        blanks = draft.source[finding.field].count(BLANK)
+        restored = restore_blank(sources, draft.source, draft.filled, draft.alone, blanks, locate)
+        if restored is None:
+            continue
+        reason = "BLANK was lost in translation and put back by the alignment of a filled sentence with its source."
+        proposed = RepairFinding(draft.item, finding.field, RESTORED, "proposed", reason, finding.before, (restored,))
+        with store.transaction():
+            store.set_text(draft.item, "text", finding.field, restored, step="translate", by=aligner.name, why=RESTORED)
+            store.add_attempt(
+                draft.item,
+                finding.field,
+                system=aligner.name,
+                placeholder="alignment",
+                received=restored,
+                outcome="restored",
+            )
+            store.replace_findings(draft.item, "translate", [proposed])
+        summary.blanks["lost"] -= 1
+        summary.blanks["restored"] += 1
+
+
+def _placeholder(context: _Blanked, best: Found) -> str:
+    return next((name for name, _, outcome in context.attempts if outcome == best.outcome), "")

@@ -1,0 +1,185 @@
+"""Export and import by CSV, XLSX and XLIFF: what goes out comes back, and conflicts are named row by row."""
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perf.breaking_engine import BreakingEngine
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.making.exchange import FORMATS, FileFormat, export_project, export_rows, format_of, import_project
+from tiltmeter.making.exchange.rows import Row
+from tiltmeter.making.problems import assemble
+from tiltmeter.making.project import Project
+from tiltmeter.making.translate import translate_project
+
+pytestmark = pytest.mark.filterwarnings("error")
+CONTEXT = "el cocinero era muy BLANK hoy number0."
+
+Edit = Callable[[Row], Row]
+
+
+@pytest.fixture(params=FORMATS)
+def file_format(request: pytest.FixtureRequest) -> FileFormat:
+    if request.param == "xlsx":
+        pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install 'tiltmeter[xlsx]'")
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def translated(project: Project) -> Project:
+    translate_project(project, BreakingEngine(way="dropped"))  # every blank is restored, so four items are open
+    return project
+
+
+def filled_in(project: Project, path: Path, file_format: FileFormat, edits: Mapping[tuple[str, str], Edit]) -> None:
+    """Export all items, and write the file again as a person would have filled it in."""
+    export_project(project, path, format=file_format, everything=True)
+    rows = FORMATS[file_format].read(path)
+    edited = [edits.get((row.item, row.field), lambda row: row)(row) for row in rows]
+    if file_format != "xliff":
+        FORMATS[file_format].write(edited, path, source="en", language="es")
+        return
+    tree = ET.parse(path)
+    space = "{urn:oasis:names:tc:xliff:document:1.2}"
+    units = {unit.get("id"): unit for unit in tree.iter(f"{space}trans-unit")}
+    for row in edited:
+        unit = units[f"{row.item}#{row.field}"]
+        target = unit.find(f"{space}target")
+        assert target is not None
+        if row.corrected:
+            for child in list(target):
+                target.remove(child)
+            first, *rest = row.corrected.split("BLANK")
+            target.text = first
+            for part in rest:
+                ET.SubElement(target, f"{space}x", id="1").tail = part
+        if row.decision == "accept":
+            target.set("state", "final")
+        note = "drop " * (row.decision == "drop") + row.comment
+        if note:
+            ET.SubElement(unit, f"{space}note").text = note
+    tree.write(path, encoding="utf-8")
+
+
+def test_only_open_items_go_out(translated: Project) -> None:
+    rows = export_rows(translated)
+    assert {row.item for row in rows} == {"i0", "i1", "i2", "i3"}
+    (context,) = [row for row in rows if (row.item, row.field) == ("i0", "context")]
+    assert (context.source, context.translation) == ("The cook was very BLANK today number0.", CONTEXT)
+    assert context.problem.startswith("blank-restored: ")
+    assert context.proposals == CONTEXT
+    assert {row.item for row in export_rows(translated, everything=True)} == {"i0", "i1", "i2", "i3", "n0", "n1"}
+
+
+def test_a_file_that_nobody_filled_in_changes_nothing(
+    translated: Project, tmp_path: Path, file_format: FileFormat
+) -> None:
+    path = tmp_path / f"review.{file_format}"
+    assert export_project(translated, path, format=file_format) == 20
+    done = import_project(translated, path, format=file_format, reviewer="Ana")
+    assert (done.accepted, done.edited, done.dropped, done.undecided, done.conflicts) == (0, 0, 0, 4, [])
+    assert translated.store.reviewers() == {}
+
+
+def test_decisions_come_back(translated: Project, tmp_path: Path, file_format: FileFormat) -> None:
+    path = tmp_path / f"review.{file_format}"
+    better = "El cocinero fue muy BLANK hoy, «number0»; ¿sí?"
+    edits: dict[tuple[str, str], Edit] = {
+        ("i0", "context"): lambda row: replace(row, corrected=better, decision="accept", comment="tense"),
+        ("i1", "context"): lambda row: replace(row, decision="accept"),
+        ("i2", "context"): lambda row: replace(row, decision="drop", comment="not a stereotype here"),
+        ("n0", "context"): lambda row: replace(row, corrected="El cocinero está en number0."),
+    }
+    filled_in(translated, path, file_format, edits)
+    done = import_project(translated, path, format=file_format, reviewer="Ana")
+    assert (done.accepted, done.edited, done.dropped, done.undecided) == (1, 2, 1, 2)
+    assert done.conflicts == []
+    assert translated.store.texts("text", "i0")["i0"]["context"] == better
+    assert translated.store.history("i0")[-1].by == "Ana"
+    assert translated.store.item("i2").dropped == "not a stereotype here"
+    assert translated.store.item("i1").stage == "reviewed"
+    assert translated.store.item("n0").stage == "translated"
+    assert {problem.item for problem in assemble(translated).problems} == {"i3"}
+    assert translated.store.reviewers() == {"Ana": 4}
+    # The same file again: nothing is left to change.
+    again = import_project(translated, path, format=file_format, reviewer="Ana")
+    assert again.texts == 0
+
+
+def test_conflicts_are_named(translated: Project, tmp_path: Path, file_format: FileFormat) -> None:
+    path = tmp_path / f"review.{file_format}"
+    edits: dict[tuple[str, str], Edit] = {
+        ("i0", "context"): lambda row: replace(row, corrected="El cocinero era BLANK.", decision="accept"),
+        ("i1", "context"): lambda row: replace(row, corrected="Sin hueco.", decision="accept"),
+        ("i3", "context"): lambda row: replace(row, decision="accept"),
+    }
+    filled_in(translated, path, file_format, edits)
+    with translated.store.transaction():
+        translated.store.set_text("i0", "text", "context", "Otro BLANK.", step="import", by="Eva", why="")
+        translated.store.drop("i3", step="review", by="Eva", why="faulty")
+    done = import_project(translated, path, format=file_format, reviewer="Ana")
+    reasons = {conflict.item: str(conflict) for conflict in done.conflicts}
+    assert "it was changed since the export, to 'Otro BLANK.'" in reasons["i0"]
+    assert "the corrected text has BLANK 0 times, and its source 1 times" in reasons["i1"]
+    assert "it was dropped since the export: faulty" in reasons["i3"]
+    assert all(reason.startswith(("row ", "unit ")) for reason in reasons.values())
+    assert translated.store.texts("text", "i0")["i0"]["context"] == "Otro BLANK."
+    assert translated.store.reviewers() == {}
+
+
+def test_rows_that_are_not_of_the_project(translated: Project, tmp_path: Path) -> None:
+    path = tmp_path / "review.csv"
+    rows = [
+        Row("i9", "context", "", "a", "b", decision="accept"),
+        Row("i0", "verse", "", "a", "b", decision="accept"),
+        Row("i1", "context", "", "Another source.", "b", decision="maybe"),
+    ]
+    FORMATS["csv"].write(rows, path, source="en", language="es")
+    conflicts = list(map(str, import_project(translated, path, format="csv", reviewer="Ana").conflicts))
+    assert conflicts == [
+        "row 2, item i9: the project has no such item",
+        "row 3, item i0, verse: it has no such text",
+        "row 4, item i1, context: the decision 'maybe' is not accept or drop",
+        "row 4, item i1, context: its source was changed since the export",
+    ]
+
+
+def test_csv_as_spreadsheets_write_it(translated: Project, tmp_path: Path) -> None:
+    path = tmp_path / "review.csv"
+    export_project(translated, path, format="csv")
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\r\n").writerows(rows)
+    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+    assert import_project(translated, path, format="csv", reviewer="Ana").conflicts == []
+
+
+@pytest.mark.parametrize("text", ["=1+1", "-5 grados", "'quoted'", "a\nb", 'say "x"', "a;b,c\td"])
+def test_texts_survive_each_format(tmp_path: Path, file_format: FileFormat, text: str) -> None:
+    path = tmp_path / f"x.{file_format}"
+    FORMATS[file_format].write([Row("a", "context", "b", text, text)], path, source="en", language="es")
+    (row,) = FORMATS[file_format].read(path)
+    assert (row.source, row.translation) == (text, text)
+
+
+def test_files_that_cannot_be_read(translated: Project, tmp_path: Path, file_format: FileFormat) -> None:
+    path = tmp_path / f"x.{file_format}"
+    path.write_text("nothing,of,this\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"x\."):
+        import_project(translated, path, format=file_format, reviewer="Ana")
+    with pytest.raises(UsageError, match="There is no file"):
+        import_project(translated, tmp_path / "none.csv", format="csv", reviewer="Ana")
+    with pytest.raises(UsageError, match="reviewer's name"):
+        import_project(translated, path, format=file_format, reviewer=" ")
+
+
+def test_the_format_is_that_of_the_suffix() -> None:
+    assert [format_of(Path(name)) for name in ("a.csv", "a.XLSX", "a.xlf")] == ["csv", "xlsx", "xliff"]
+    assert format_of(Path("a.txt"), "csv") == "csv"
+    with pytest.raises(UsageError, match=r"a\.txt is not one of the formats csv, xlsx, xliff"):
+        format_of(Path("a.txt"))
