@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.make_review import adjudicate, review
 from tiltmeter.cli.output import choice_of, print_note
 from tiltmeter.errors import UsageError
 
@@ -17,6 +18,9 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Make a test set in another language: translate, repair, review, publish.",
 )
+
+app.command()(review)
+app.command()(adjudicate)
 
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
 Part = Annotated[str | None, typer.Option(help="Only items of this part.")]
@@ -215,6 +219,7 @@ def status(
     `tiltmeter make status my-es --figure figures --reason target-not-in-context`
     """
     from tiltmeter.making.project import open_project
+    from tiltmeter.making.review_status import summarise
     from tiltmeter.making.status import stage_figure, status_of
 
     with open_project(folder) as project:
@@ -225,11 +230,14 @@ def status(
                 why = f" ({entry.why})" if entry.why else ""
                 typer.echo(f"{entry.at} {entry.step} by {entry.by}: {what}: {entry.before!r} -> {entry.after!r}{why}")
             return
-        state = status_of(project)
+        state, reviewed = status_of(project), summarise(project)
     if as_json:
-        typer.echo(json.dumps(state.as_json(), ensure_ascii=False, indent=1))
+        values = {**state.as_json(), "review": reviewed.as_json() if reviewed else None}
+        typer.echo(json.dumps(values, ensure_ascii=False, indent=1))
     else:
         _print_status(state)
+        if reviewed:
+            typer.echo("\n".join(("\nreview", *(f"        {line}" for line in reviewed.lines()))))
     if figure is not None:
         from tiltmeter.reports.save import save_figures
 

@@ -9,6 +9,7 @@ from tiltmeter.forms import Item
 from tiltmeter.making.draft import FindingKind
 from tiltmeter.making.problems import Assembled
 from tiltmeter.making.project import Project
+from tiltmeter.making.review_status import summarise
 from tiltmeter.making.status import status_of
 
 CARD = "README.md"
@@ -151,6 +152,8 @@ def _review(project: Project, assembled: Assembled) -> str:
     status = status_of(project, assembled)
     lines = [f"- {reviewer}: {count:,} decisions" for reviewer, count in status.reviewers.items()]
     parts = ["\n".join(lines) if lines else "No person has reviewed these items."]
+    if summary := summarise(project):
+        parts.append("\n".join(f"- {line}" for line in summary.lines()))
     if assembled.accepted:
         rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
         parts += ["Findings that a reviewer accepted:", _table(("item", "finding", "accepted by", "reason"), rows)]

@@ -1,7 +1,7 @@
 """What is open in a project: findings that nobody has settled, and validation findings that nobody has accepted."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,8 @@ from tiltmeter.datasets.validate import examine
 from tiltmeter.forms import Item, form_of
 from tiltmeter.making.item_makers import Rejected
 from tiltmeter.making.project import Project
+from tiltmeter.making.review_outcomes import outcome_of
+from tiltmeter.making.review_rule import ReviewDecision
 from tiltmeter.making.store import ProjectItem
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]
@@ -63,7 +65,7 @@ def assemble(project: Project, only: str | None = None) -> Assembled:
     found = examine_items(items)
     in_source = {(finding.item, finding.code) for finding in examine_items(map(project.source_item, entries))}
     by = project.store.accepted_problems()
-    problems = _stored_problems(project, by_id)
+    problems = [*_stored_problems(project, by_id), *_review_problems(project, entries)]
     # A repair step that says more about a validation finding, with proposals, has the same name.
     known = {(problem.item, problem.reason) for problem in problems}
     accepted: list[tuple[Finding, str, str]] = []
@@ -82,6 +84,14 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
         read = form_of(item).from_json(form_of(item).write(item))
         records.append(RawRecord(f"item {item.id}", read.values, read.names, list(read.problems)))
     return examine("", records).findings if records else []
+
+
+def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
+    """The validation findings about an item with these texts; an error if it cannot be made."""
+    made = project.maker.assemble(project.source_item(entry), project.settings.language, texts)
+    if isinstance(made, Rejected):
+        return [Finding("error", "not-an-item", "", f"item {entry.id}", "", entry.id, made.reason)]
+    return examine_items([made])
 
 
 def count_open(project: Project) -> dict[tuple[str, str, str], int]:
@@ -115,6 +125,19 @@ def _stored_problems(project: Project, entries: dict[str, ProjectItem]) -> list[
                 )
             )
     return problems
+
+
+def _review_problems(project: Project, entries: Sequence[ProjectItem]) -> Iterator[OpenProblem]:
+    """The items on which reviewers do not agree; and those that are not reviewed, if all have to be."""
+    decisions: dict[str, list[ReviewDecision]] = {}
+    for decision in project.store.decisions():
+        decisions.setdefault(decision.item, []).append(decision)
+    messages = {"review-conflict": "reviewers do not agree", "not-reviewed": "too few people have decided on it"}
+    for entry in entries:
+        state = outcome_of(project, entry, decisions.get(entry.id, ())).state
+        reason = "review-conflict" if state == "conflict" else "not-reviewed"
+        if state == "conflict" or (state == "open" and project.settings.review == "all"):
+            yield OpenProblem(entry.id, entry.part, entry.subject, "review", reason, "open", "", messages[reason])
 
 
 def _problem(finding: Finding, entry: ProjectItem, *, in_source: bool) -> OpenProblem:

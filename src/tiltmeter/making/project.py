@@ -62,6 +62,9 @@ class Settings:
     title: str = ""
     licence: str = ""
     guidelines: str = ""
+    review: str = "open"
+    reviewers_per_item: int = 1
+    agreeing: int = 1
 
 
 class Project:
@@ -214,6 +217,8 @@ _COMMENTS = {
     "names": "Whether only names of the lists may occur in translations; `tiltmeter make source --names` sets it.",
     "placeholders": "What to send in place of BLANK, in this order; empty: the order for the system.",
     "title": "For the data card: a title, a licence where the source has none, and the reviewers' guidelines (a file).",
+    "review": "Which items people review: those with something `open`, or `all`; how many people decide on each, and "
+    "how many of these have to agree.",
 }
 
 

@@ -36,7 +36,9 @@ def repair_project(
 ) -> RepairSummary:
     """Repair all translated items that nobody has reviewed; those of gendered pairs are filtered instead."""
     began = time.monotonic()
+    decided = project.store.decided_items()
     entries = [entry for entry in project.store.items() if entry.stage in ("translated", "repaired")]
+    entries = [entry for entry in entries if entry.id not in decided]
     if not entries:
         raise UsageError("There is no translated item to repair; `tiltmeter make translate` comes first.")
     if project.settings.makes == GENDERED_PAIRS:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from tiltmeter.database import Database
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
+from tiltmeter.making.review_tables import REVIEW_SCHEMA, ReviewTables
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
 # text: the current translation; alone, filled: of a word, its translation by itself and that of the filled context.
@@ -98,17 +98,6 @@ CREATE TABLE IF NOT EXISTS step_counts (  -- open problems at the end of a step
     items INTEGER NOT NULL,
     PRIMARY KEY (step, part, reason, subject)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS decisions (  -- what people decided, every one kept
-    id INTEGER PRIMARY KEY,
-    item TEXT NOT NULL,
-    reviewer TEXT NOT NULL,
-    verdict TEXT NOT NULL,    -- accept, edit or drop
-    texts TEXT NOT NULL,      -- a JSON object: the new texts by field
-    comment TEXT NOT NULL,
-    via TEXT NOT NULL,        -- the page, or the file it came in
-    at TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS decisions_of_item ON decisions (item);
 """
 
 
@@ -171,7 +160,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class ProjectStore(Database):
+class ProjectStore(ReviewTables):
     """Items, texts, history, findings and decisions of a project.
 
     Methods that write do so inside `transaction()` of the caller, who decides what belongs together.
@@ -179,7 +168,9 @@ class ProjectStore(Database):
 
     def __init__(self, path: Path) -> None:
         # FULL: it holds people's decisions, so every commit is synced to disk.
-        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="a project", remedy="restore it")
+        super().__init__(
+            str(path), _SCHEMA + REVIEW_SCHEMA, synchronous="FULL", contents="a project", remedy="restore it"
+        )
 
     # Items
 
@@ -223,6 +214,7 @@ class ProjectStore(Database):
         self._log(item.id, "source", field, item.source, line, "source", by, why)
         self._db.execute("DELETE FROM texts WHERE item = ?", [item.id])
         self._db.execute("DELETE FROM findings WHERE item = ? AND closed_at IS NULL", [item.id])
+        self.set_applied(item.id, None)
 
     def drop(self, item: str, *, step: Step, by: str, why: str) -> None:
         """Drop an item, with the reason."""
@@ -357,34 +349,6 @@ class ProjectStore(Database):
             counts.setdefault(number, {})[part, reason, subject] = items
         rows = self._db.execute("SELECT id, step, at, facts FROM steps ORDER BY id")
         return [StepRecord(step, at, json.loads(facts), counts.get(number, {})) for number, step, at, facts in rows]
-
-    # Decisions
-
-    def add_decision(
-        self, item: str, reviewer: str, verdict: str, texts: Mapping[str, str], comment: str, via: str
-    ) -> None:
-        """Record a person's decision; earlier ones are kept."""
-        self._db.execute(
-            "INSERT INTO decisions (item, reviewer, verdict, texts, comment, via, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [item, reviewer, verdict, json.dumps(dict(texts), ensure_ascii=False), comment, via, now()],
-        )
-
-    def last_decision(self, item: str, reviewer: str) -> tuple[str, str, str] | None:
-        """The verdict, comment and origin of a person's last decision on an item."""
-        query = "SELECT verdict, comment, via FROM decisions WHERE item = ? AND reviewer = ? ORDER BY id DESC LIMIT 1"
-        row = self._db.execute(query, [item, reviewer]).fetchone()
-        return None if row is None else (row[0], row[1], row[2])
-
-    def reviewers(self) -> dict[str, int]:
-        """The people who decided, with the number of their decisions."""
-        return dict(self._db.execute("SELECT reviewer, count(*) FROM decisions GROUP BY reviewer ORDER BY reviewer"))
-
-    def decided_items(self) -> dict[str, list[str]]:
-        """The reviewers of each item that has a decision."""
-        found: dict[str, list[str]] = {}
-        for item, reviewer in self._db.execute("SELECT DISTINCT item, reviewer FROM decisions ORDER BY id"):
-            found.setdefault(item, []).append(reviewer)
-        return found
 
 
 def _list(texts: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ the project since the export is a conflict, and is named, not overwritten.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -14,8 +14,10 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange import csv_table, xliff, xlsx
 from tiltmeter.making.exchange.rows import DECISIONS, Row
-from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open
+from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open, examine_texts
 from tiltmeter.making.project import Project
+from tiltmeter.making.review_outcomes import record, rule_of, shown_id, texts_before
+from tiltmeter.making.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.store import ProjectItem
 
 FileFormat = Literal["csv", "xlsx", "xliff"]
@@ -145,31 +147,40 @@ def _import_item(
         return _Result("", 0, [])
     comment = " ".join(filter(None, (row.comment for row in rows)))
     with project.store.transaction():
-        current = project.store.texts("text", entry.id).get(entry.id, {})
-        last = project.store.last_decision(entry.id, reviewer)
-        is_as_wanted = all(current.get(row.field) == (row.corrected or row.translation) for row in rows)
-        if last and last[1:] == (comment, via) and (is_as_wanted or last[0] == "drop"):
-            return _Result(last[0], 0, [])  # an earlier import of the same file decided it
+        # Several reviewers decide independently, each on the texts before the review.
+        is_alone = rule_of(project).reviewers == 1
+        before = texts_before(project, entry.id)
+        current = project.store.texts("text", entry.id).get(entry.id, {}) if is_alone else before
+        last = project.store.last_decision(reviewer, entry.id)
+        wanted = {row.field: row.corrected or row.translation for row in rows}
+        is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
+        if last and (last.comment, last.via) == (comment, via) and is_as_wanted:
+            return _Result(last.verdict, 0, [])  # an earlier import of the same file decided it
+        if entry.dropped_in == "review" and not is_alone:
+            entry = replace(entry, dropped=None)
         conflicts = list(_conflicts(project, entry, rows, decided, edits, current))
         if conflicts:
             return _Result("", 0, conflicts)
         store = project.store
+        store.add_reviewer(reviewer)
+        shown = shown_id(entry, before)
         if any(row.decision == "drop" for row in decided):
-            store.add_decision(entry.id, reviewer, "drop", {}, comment, via)
-            store.drop(entry.id, step="import", by=reviewer, why=comment or "a reviewer dropped it")
+            decision = ReviewDecision(entry.id, reviewer, "drop", comment=comment, via=via, shown=shown)
+            record(project, decision)
             return _Result("drop", 0, [])
         changes = {row.field: row.corrected for row in edits if current.get(row.field) != row.corrected}
-        store.add_decision(entry.id, reviewer, "edit" if changes else "accept", changes, comment, via)
-        for field, text in changes.items():
-            store.set_text(entry.id, "text", field, text, step="import", by=reviewer, why=comment)
-        # A decision settles the item; a correction without one settles the findings about its field.
-        fields = None if decided else list(changes)
-        store.close_findings(entry.id, by=reviewer, why=comment or "decided in a file", fields=fields)
-        if decided:
-            seen = [*problems, *assemble(project, only=entry.id).problems]
-            for code in dict.fromkeys(problem.reason for problem in seen if problem.kind == "warning"):
-                store.accept_problem(entry.id, code, by=reviewer, why=comment or "accepted with the item")
-            store.set_stage(entry.id, "reviewed")
+        verdict: ReviewVerdict = "edit" if changes else "accept"
+        if decided or store.applied(entry.id):
+            texts = {**current, **changes}
+            codes = [problem.reason for problem in problems if problem.kind == "warning"]
+            codes += [finding.code for finding in examine_texts(project, entry, texts) if finding.severity == "warning"]
+            accepted = dict.fromkeys(codes, comment or "accepted with the item")
+            record(project, ReviewDecision(entry.id, reviewer, verdict, texts, accepted, comment, via, shown))
+        else:
+            # A correction without a decision settles the findings about its field, not the item.
+            for field, text in changes.items():
+                store.set_text(entry.id, "text", field, text, step="import", by=reviewer, why=comment)
+            store.close_findings(entry.id, by=reviewer, why=comment or "decided in a file", fields=list(changes))
     return _Result("edit" if changes else "accept", len(changes), [])
 
 

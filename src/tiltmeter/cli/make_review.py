@@ -1,0 +1,219 @@
+"""`tiltmeter make review` and `make adjudicate`: decide on items from the command line."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.making.review import Review, ReviewItem
+
+VIA = "command line"
+
+Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
+ItemId = Annotated[str | None, typer.Option("--item", metavar="ID", help="The item to decide on.")]
+Texts = Annotated[
+    list[str] | None, typer.Option("--text", metavar="FIELD=TEXT", help="With `edit`, the new text of a field.")
+]
+Accepted = Annotated[
+    list[str] | None, typer.Option("--accept-finding", metavar="CODE=REASON", help="Accept a warning about the item.")
+]
+Comment = Annotated[str, typer.Option(help="Why; kept in the history of the item.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+def review(
+    folder: Folder,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The reviewer.")] = None,
+    item: ItemId = None,
+    decision: Annotated[str | None, typer.Option(help="`accept`, `edit` or `drop` the item.")] = None,
+    text: Texts = None,
+    proposal: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=N", help="With `edit`, take this proposal for a field.")
+    ] = None,
+    accept_finding: Accepted = None,
+    comment: Comment = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last decision, or that on --item.")] = False,
+    others: Annotated[bool, typer.Option("--others", help="What others decided on --item, once you have.")] = False,
+    add_reviewer: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Add a reviewer first.")] = None,
+    guidelines: Annotated[bool, typer.Option("--guidelines", help="Print the guidelines for reviewers.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Review items: print the queue; with --by, the next item of a reviewer; with --decision, decide on it.
+
+    Nobody sees what others decided on an item before deciding on it. How many reviewers each item gets, and how many of
+    them have to agree, is set in `project.toml`.
+
+    **Examples**
+
+    `tiltmeter make review my-es --add-reviewer Ana --add-reviewer Eva`
+
+    `tiltmeter make review my-es --by Ana`
+
+    `tiltmeter make review my-es --by Ana --item i1 --decision edit --proposal target_term=1`
+    """
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.review import Review
+    from tiltmeter.making.review_rule import VERDICTS
+
+    verdict = choice_of(decision, VERDICTS, "--decision")
+    with open_project(folder) as project:
+        session = Review(project)
+        for name in add_reviewer or ():
+            session.add_reviewer(name)
+        if guidelines:
+            typer.echo(session.guidelines() or "There are no guidelines; name a file as `guidelines` in project.toml.")
+        elif by is None:
+            if verdict or undo or others:
+                raise UsageError("Who decides? Give the reviewer's name with --by.")
+            _print_queue(session, as_json=as_json)
+        elif undo:
+            undone = session.undo(by, item)
+            typer.echo(f"{undone.item}: the decision to {undone.verdict} is withdrawn")
+        elif others:
+            for other in session.others(_needed(item), by):
+                typer.echo(f"{other.reviewer}: {other.verdict} {_changes(other.texts)} {other.comment}".rstrip())
+        elif verdict:
+            outcome = session.decide(
+                by,
+                _needed(item),
+                verdict,
+                texts=_named(text, "--text"),
+                proposals=_numbered(proposal),
+                accepted=_named(accept_finding, "--accept-finding"),
+                comment=comment,
+                via=VIA,
+            )
+            typer.echo(f"{item}: {outcome.state}")
+        else:
+            shown = session.show(item, by) if item else session.next_item(by)
+            _print_item(shown, as_json=as_json)
+
+
+def adjudicate(
+    folder: Folder,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who settles the item.")] = None,
+    item: ItemId = None,
+    take: Annotated[str | None, typer.Option(metavar="NAME", help="As this reviewer decided.")] = None,
+    decision: Annotated[str | None, typer.Option(help="Or: `accept`, `edit` or `drop` the item.")] = None,
+    text: Texts = None,
+    accept_finding: Accepted = None,
+    comment: Comment = "",
+    as_json: AsJson = False,
+) -> None:
+    """Print the items on which reviewers do not agree, or settle one of them.
+
+    **Examples**
+
+    `tiltmeter make adjudicate my-es`
+
+    `tiltmeter make adjudicate my-es --by Ida --item i1 --take Ana --comment "the term of the dictionary"`
+    """
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.review import Review
+    from tiltmeter.making.review_rule import VERDICTS
+
+    verdict = choice_of(decision, VERDICTS, "--decision")
+    with open_project(folder) as project:
+        session = Review(project)
+        if item is None:
+            _print_conflicts(session, as_json=as_json)
+            return
+        if by is None:
+            raise UsageError("Who settles it? Give the name with --by.")
+        session.add_reviewer(by)
+        outcome = session.adjudicate(
+            by,
+            item,
+            verdict,
+            take=take,
+            texts=_named(text, "--text"),
+            accepted=_named(accept_finding, "--accept-finding"),
+            comment=comment,
+            via=VIA,
+        )
+        typer.echo(f"{item}: {outcome.state}")
+
+
+def _print_queue(session: "Review", *, as_json: bool) -> None:
+    queue = session.queue()
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in queue], ensure_ascii=False, indent=1))
+        return
+    for entry in queue:
+        why = ", ".join(entry.reasons)
+        typer.echo(
+            f"{entry.item}\t{entry.state}\t{entry.decisions} of {session.rule.reviewers}\t{entry.subject}\t{why}"
+        )
+    if not queue:
+        print_note("Nothing is to be reviewed.")
+
+
+def _print_item(shown: "ReviewItem | None", *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(asdict(shown) if shown else None, ensure_ascii=False, indent=1))
+        return
+    if shown is None:
+        print_note("There is no item left for this reviewer.")
+        return
+    typer.echo(" · ".join(filter(None, (shown.item, shown.part, shown.subject))))
+    for field, source in shown.source.items():
+        typer.echo(f"\n{field}\n  {source}\n  {shown.texts[field]}")
+    numbers: dict[str, int] = {}
+    for problem in shown.problems:
+        typer.echo(
+            f"\n{problem.kind}: {problem.reason}{f' in {problem.field}' if problem.field else ''}: {problem.message}"
+        )
+        for text in problem.proposals:
+            numbers[problem.field] = numbers.get(problem.field, 0) + 1
+            typer.echo(f"  {numbers[problem.field]}. {text}")
+
+
+def _print_conflicts(session: "Review", *, as_json: bool) -> None:
+    conflicts = session.conflicts()
+    if as_json:
+        typer.echo(json.dumps([asdict(conflict) for conflict in conflicts], ensure_ascii=False, indent=1))
+        return
+    for conflict in conflicts:
+        _print_item(conflict.item, as_json=False)
+        for decision in conflict.decisions:
+            changed = {field: text for field, text in decision.texts.items() if text != conflict.item.texts.get(field)}
+            typer.echo(f"\n{decision.reviewer}: {decision.verdict} {_changes(changed)} {decision.comment}".rstrip())
+    if not conflicts:
+        print_note("Reviewers do not disagree on any item.")
+
+
+def _changes(texts: object) -> str:
+    return json.dumps(texts, ensure_ascii=False) if texts else ""
+
+
+def _needed(item: str | None) -> str:
+    if item is None:
+        raise UsageError("Which item? Give its id with --item.")
+    return item
+
+
+def _named(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """The values by name, from texts such as `context=Er war BLANK.`."""
+    values = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{option} {text} is not NAME=VALUE.")
+        values[name.strip()] = value
+    return values
+
+
+def _numbered(given: Sequence[str] | None) -> dict[str, int]:
+    numbers = {}
+    for field, number in _named(given, "--proposal").items():
+        if not number.strip().isdigit():
+            raise UsageError(f"--proposal {field}={number} is not FIELD=NUMBER.")
+        numbers[field] = int(number)
+    return numbers

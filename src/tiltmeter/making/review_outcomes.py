@@ -1,0 +1,124 @@
+"""Decisions recorded, and their outcome applied to items; all inside the caller's transaction.
+
+The texts of an item are those before the review, changed by the outcome of all decisions that stand. If the outcome
+changes (a decision is withdrawn, or another one contradicts it), the earlier one is first taken back.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+
+from tiltmeter.making.project import Project
+from tiltmeter.making.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
+from tiltmeter.making.review_tables import AppliedOutcome
+from tiltmeter.making.store import ProjectItem
+
+REVIEW = "the review"
+
+
+def rule_of(project: Project) -> ReviewRule:
+    """The rule of a project: how many of how many reviewers have to agree."""
+    return ReviewRule(project.settings.agreeing, project.settings.reviewers_per_item)
+
+
+def texts_before(project: Project, item: str) -> dict[str, str]:
+    """The texts of an item as all reviewers are shown them: before any decision was applied."""
+    applied = project.store.applied(item)
+    return applied.texts if applied else project.store.texts("text", item).get(item, {})
+
+
+def shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
+    """Identifies the source and the texts that a person was shown."""
+    content = json.dumps([entry.source, texts], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def outcome_of(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
+    """The outcome of the decisions on an item; those on texts that have changed since do not count."""
+    standing = list(current_decisions(project, entry, decisions))
+    return settle(standing, rule_of(project))
+
+
+def current_decisions(
+    project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]
+) -> Iterator[ReviewDecision]:
+    """The decisions that were made on the texts that the item has now."""
+    known = list(decisions)
+    if known:
+        shown = shown_id(entry, texts_before(project, entry.id))
+        yield from (decision for decision in known if decision.shown == shown)
+
+
+def record(project: Project, decision: ReviewDecision) -> ReviewOutcome:
+    """Store a decision, and apply the outcome of all decisions on the item."""
+    project.store.add_decision(decision)
+    project.store.free_slots(decision.item, decision.reviewer)
+    return apply_outcome(project, decision.item)
+
+
+def apply_outcome(project: Project, item: str) -> ReviewOutcome:
+    """Bring an item in line with the decisions on it."""
+    entry = project.store.item(item)
+    outcome = outcome_of(project, entry, project.store.decisions(item))
+    applied = project.store.applied(item)
+    key = _key(outcome)
+    if (applied.outcome if applied else "") == key:
+        return outcome
+    if applied:
+        _take_back(project, entry, applied)
+    if outcome.settled_by:
+        _apply(project, project.store.item(item), outcome, key)
+    return outcome
+
+
+def _key(outcome: ReviewOutcome) -> str:
+    """Identifies what an outcome does to an item; empty if it does nothing."""
+    if not outcome.settled_by:
+        return ""
+    first = outcome.settled_by[0]
+    names = [decision.reviewer for decision in outcome.settled_by]
+    content = [first.verdict == "drop", dict(first.texts), names, sorted(_accepted(outcome).items())]
+    return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def _accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
+    """Who accepts a validation finding, and why, by code; the first who does."""
+    found: dict[str, tuple[str, str]] = {}
+    for decision in outcome.settled_by:
+        for code, why in decision.accepted.items():
+            found.setdefault(code, (decision.reviewer, why))
+    return found
+
+
+def _apply(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: str) -> None:
+    store, first = project.store, outcome.settled_by[0]
+    before = store.texts("text", entry.id).get(entry.id, {})
+    names = ", ".join(decision.reviewer for decision in outcome.settled_by)
+    why = "; ".join(dict.fromkeys(filter(None, (decision.comment for decision in outcome.settled_by))))
+    if first.verdict == "drop":
+        store.set_applied(entry.id, AppliedOutcome(key, entry.stage, before, [], []))
+        store.drop(entry.id, step="review", by=names, why=why or "reviewers dropped it")
+        return
+    for field, text in first.texts.items():
+        store.set_text(entry.id, "text", field, text, step="review", by=names, why=why or outcome.state)
+    is_open = [stored.number for stored in store.findings(entry.id, ("proposed", "open")) if stored.closed_by is None]
+    store.close_findings(entry.id, by=names, why=why or outcome.state)
+    accepted = _accepted(outcome)
+    known = {code for item, code in store.accepted_problems() if item == entry.id}
+    for code, (by, reason) in accepted.items():
+        if code not in known:
+            store.accept_problem(entry.id, code, by=by, why=reason)
+    store.set_stage(entry.id, "reviewed")
+    added = [code for code in accepted if code not in known]
+    store.set_applied(entry.id, AppliedOutcome(key, entry.stage, before, is_open, added))
+
+
+def _take_back(project: Project, entry: ProjectItem, applied: AppliedOutcome) -> None:
+    store, why = project.store, "the decisions changed"
+    if entry.dropped is not None:
+        store.restore(entry.id, step="review", by=REVIEW, why=why)
+    for field, text in applied.texts.items():
+        store.set_text(entry.id, "text", field, text, step="review", by=REVIEW, why=why)
+    store.reopen(entry.id, applied.findings, applied.accepted)
+    store.set_stage(entry.id, "repaired" if applied.stage == "repaired" else "translated")
+    store.set_applied(entry.id, None)

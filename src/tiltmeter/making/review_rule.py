@@ -1,0 +1,102 @@
+"""When the decisions of several reviewers on an item agree: k of n, as StereoSet kept what three of five agreed on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tiltmeter.errors import UsageError
+
+ReviewVerdict = Literal["accept", "edit", "drop"]
+VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "edit", "drop")
+# open: decisions are missing; conflict: they cannot agree any more; adjudicated: somebody settled the conflict.
+ReviewState = Literal["open", "agreed", "conflict", "adjudicated"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRule:
+    """`agree` of `reviewers` people have to decide the same."""
+
+    agree: int = 1
+    reviewers: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.agree <= self.reviewers:
+            raise UsageError(
+                f"{self.agree} of {self.reviewers} reviewers cannot agree: `agreeing` in project.toml should be from 1 "
+                "to `reviewers_per_item`."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.agree} of {self.reviewers}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDecision:
+    """What a person decided on an item.
+
+    `texts` are all texts of the item as they should be, empty if it is dropped; `accepted` has the reasons why
+    validation findings are accepted, by code. `shown` identifies the texts that the person was shown.
+    """
+
+    item: str
+    reviewer: str
+    verdict: ReviewVerdict
+    texts: Mapping[str, str] = field(default_factory=dict)
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
+    via: str = ""
+    shown: str = ""
+    adjudicates: bool = False
+    at: str = ""
+    number: int = 0
+
+    def is_same_as(self, other: "ReviewDecision") -> bool:
+        """Whether both drop the item, or keep it with the same texts."""
+        return (self.verdict == "drop") == (other.verdict == "drop") and self.texts == other.texts
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOutcome:
+    """The state of an item, and the decisions that settle it."""
+
+    state: ReviewState
+    settled_by: tuple[ReviewDecision, ...] = ()
+
+
+def settle(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
+    """The outcome of all decisions that count, one for each reviewer; the last adjudication overrides them.
+
+    If more people decided than were asked and two outcomes have enough votes, that is a conflict too.
+
+    >>> keep, drop = (ReviewDecision("a", "", verdict) for verdict in ("accept", "drop"))
+    >>> settle([keep, drop, keep, drop], ReviewRule(3, 5)).state
+    'open'
+    >>> settle([keep, drop, keep, drop, keep], ReviewRule(3, 5)).state
+    'agreed'
+    >>> settle([keep, drop], ReviewRule(1, 1)).state
+    'conflict'
+    """
+    everything = list(decisions)
+    adjudications = [decision for decision in everything if decision.adjudicates]
+    if adjudications:
+        return ReviewOutcome("adjudicated", (adjudications[-1],))
+    groups = group_same(everything)
+    enough = [group for group in groups if len(group) >= rule.agree]
+    if len(enough) == 1:
+        return ReviewOutcome("agreed", tuple(enough[0]))
+    most = max(map(len, groups), default=0)
+    missing = max(0, rule.reviewers - len(everything))
+    return ReviewOutcome("conflict" if enough or most + missing < rule.agree else "open")
+
+
+def group_same(decisions: Sequence[ReviewDecision]) -> list[list[ReviewDecision]]:
+    """Decisions that are the same, together."""
+    groups: list[list[ReviewDecision]] = []
+    for decision in decisions:
+        for group in groups:
+            if decision.is_same_as(group[0]):
+                group.append(decision)
+                break
+        else:
+            groups.append([decision])
+    return groups

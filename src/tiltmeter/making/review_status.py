@@ -1,0 +1,104 @@
+"""How far a review has come, and how well the reviewers agree; for `make status` and the data card."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from tiltmeter.making.project import Project
+from tiltmeter.making.reliability import Agreement, cohen_kappa, krippendorff_alpha
+from tiltmeter.making.review import Review, ReviewProgress
+from tiltmeter.making.review_rule import ReviewDecision, ReviewRule
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAgreement:
+    """The agreement of reviewers on verdicts (accept, edit, drop), of all together and of each two.
+
+    `same` is the share of pairs of decisions on an item that are the same in everything, texts included; None without
+    pairs. Only decisions that were made before seeing others' count, and no adjudications.
+    """
+
+    together: Agreement
+    pairs: dict[tuple[str, str], Agreement]
+    same: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The agreement as JSON values."""
+        return {
+            "together": self.together.as_json(),
+            "pairs": [{"reviewers": list(names), **found.as_json()} for names, found in self.pairs.items()],
+            "same_texts": self.same,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSummary:
+    """The rule, the progress and the agreement of a review; `adjudicators` counts items by who settled them."""
+
+    rule: ReviewRule
+    progress: ReviewProgress
+    agreement: ReviewAgreement
+    adjudicators: Counter[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return {
+            "agreeing": self.rule.agree,
+            "reviewers_per_item": self.rule.reviewers,
+            "states": dict(self.progress.states),
+            "reviewers": {
+                name: {"decided": decided, "left": left} for name, (decided, left) in self.progress.reviewers.items()
+            },
+            "adjudicators": dict(self.adjudicators),
+            "agreement": self.agreement.as_json(),
+        }
+
+    def lines(self) -> list[str]:
+        """The summary for people."""
+        states = ", ".join(f"{count:,} {state}" for state, count in self.progress.states.items())
+        lines = [f"{states}; {self.rule} reviewers have to agree"]
+        for name, (decided, left) in self.progress.reviewers.items():
+            lines.append(f"{name}: {decided:,} decided, {left:,} left")
+        lines += [f"{name}: {count:,} adjudicated" for name, count in self.adjudicators.items()]
+        if self.agreement.together.items:
+            lines.append(f"agreement on accept, edit or drop: {self.agreement.together}")
+            lines += [f"{one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
+            if self.agreement.same is not None:
+                lines.append(f"{self.agreement.same:.0%} of pairs of decisions are the same, texts included")
+        return lines
+
+
+def summarise(project: Project) -> ReviewSummary | None:
+    """The summary of a project's review; None if nobody has been asked to review it."""
+    if not project.store.reviewer_names():
+        return None
+    review = Review(project)
+    adjudicators = Counter(decision.reviewer for decision in project.store.decisions() if decision.adjudicates)
+    return ReviewSummary(review.rule, review.progress(), agreement(project), adjudicators)
+
+
+def agreement(project: Project) -> ReviewAgreement:
+    """How well the reviewers of a project agree."""
+    return agreement_of(project.store.blind_decisions())
+
+
+def agreement_of(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
+    """The agreement in these decisions, which are at most one by each reviewer on each item as it was shown."""
+    by_item: dict[tuple[str, str], dict[str, ReviewDecision]] = {}
+    for decision in decisions:
+        by_item.setdefault((decision.item, decision.shown), {})[decision.reviewer] = decision
+    names = sorted({name for own in by_item.values() for name in own})
+    rows = [[own[name].verdict if name in own else None for name in names] for own in by_item.values()]
+    pairs = {}
+    for one, other in combinations(names, 2):
+        both = [(own[one].verdict, own[other].verdict) for own in by_item.values() if one in own and other in own]
+        if both:
+            pairs[one, other] = cohen_kappa(both, key=f"{one} {other}")
+    return ReviewAgreement(krippendorff_alpha(rows), pairs, _same([list(own.values()) for own in by_item.values()]))
+
+
+def _same(items: Sequence[Sequence[ReviewDecision]]) -> float | None:
+    found = [one.is_same_as(other) for decisions in items for one, other in combinations(decisions, 2)]
+    return sum(found) / len(found) if found else None

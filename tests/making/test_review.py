@@ -1,0 +1,409 @@
+"""The review: blind decisions by k of n, slots, undo, conflicts and adjudication, what is published."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perf.breaking_engine import BreakingEngine
+from tests.support.command import command
+from tiltmeter.errors import UsageError
+from tiltmeter.making.problems import assemble
+from tiltmeter.making.project import Project, open_project, write_settings
+from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.review import Review
+from tiltmeter.making.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle
+from tiltmeter.making.review_status import agreement_of, summarise
+from tiltmeter.making.translate import translate_project
+
+CONTEXT = "el cocinero era muy BLANK hoy number0."
+BETTER = "el cocinero fue muy BLANK hoy number0."
+
+
+class Clock:
+    """A clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def translated(project: Project) -> Project:
+    translate_project(project, BreakingEngine(way="dropped"))
+    return project
+
+
+def with_rule(project: Project, agree: int, of: int, review: str = "open") -> Project:
+    project.settings = replace(project.settings, agreeing=agree, reviewers_per_item=of, review=review)
+    return project
+
+
+def reviewing(project: Project, *names: str, clock: Clock | None = None) -> Review:
+    review = Review(project, held=60.0, clock=clock or Clock())
+    for name in names:
+        review.add_reviewer(name)
+    return review
+
+
+def context_of(project: Project, item: str = "i0") -> str:
+    return project.store.texts("text", item)[item]["context"]
+
+
+# The rule
+
+
+def decision(verdict: ReviewVerdict, reviewer: str = "", item: str = "a", **texts: str) -> ReviewDecision:
+    return ReviewDecision(item, reviewer, verdict, texts)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "agree", "of", "state"),
+    [
+        ("", 1, 1, "open"),
+        ("a", 1, 1, "agreed"),
+        ("ad", 1, 1, "conflict"),
+        ("a", 2, 2, "open"),
+        ("aa", 2, 2, "agreed"),
+        ("ad", 2, 2, "conflict"),
+        ("ad", 2, 3, "open"),
+        ("add", 2, 3, "agreed"),
+        ("aadd", 2, 3, "conflict"),
+        ("aaadd", 3, 5, "agreed"),
+        ("aadd", 3, 5, "open"),
+        ("aadde", 3, 5, "conflict"),
+        ("ade", 3, 5, "open"),
+        ("adea", 4, 5, "conflict"),
+    ],
+)
+def test_k_of_n(verdicts: str, agree: int, of: int, state: str) -> None:
+    made = {"a": decision("accept", x="old"), "d": decision("drop"), "e": decision("edit", x="new")}
+    assert settle([made[letter] for letter in verdicts], ReviewRule(agree, of)).state == state
+
+
+def test_edits_agree_only_if_their_texts_do() -> None:
+    assert settle([decision("edit", x="a"), decision("edit", x="b")], ReviewRule(2, 2)).state == "conflict"
+    # An edit back to the old text is the same as accepting it.
+    assert settle([decision("edit", x="a"), decision("accept", x="a")], ReviewRule(2, 2)).state == "agreed"
+
+
+def test_an_impossible_rule() -> None:
+    with pytest.raises(UsageError, match="4 of 3"):
+        ReviewRule(4, 3)
+
+
+# Deciding
+
+
+def test_the_queue_has_what_is_open(translated: Project) -> None:
+    review = reviewing(translated, "Ana")
+    assert [(entry.item, entry.state, entry.reasons) for entry in review.queue()] == [
+        (item, "open", ("blank-restored",)) for item in ("i0", "i1", "i2", "i3")
+    ]
+    everything = reviewing(with_rule(translated, 1, 1, "all"))
+    assert [entry.item for entry in everything.queue()] == ["i0", "i1", "i2", "i3", "n0", "n1"]
+    assert {problem.reason for problem in assemble(translated).problems} == {"blank-restored", "not-reviewed"}
+
+
+def test_an_item_shows_sources_texts_and_proposals(translated: Project) -> None:
+    shown = reviewing(translated, "Ana").next_item("ana")
+    assert shown is not None
+    assert (shown.item, shown.subject) == ("i0", "cook")
+    assert shown.source["context"] == "The cook was very BLANK today number0."
+    assert shown.texts["context"] == CONTEXT
+    (problem,) = shown.problems
+    assert (problem.reason, problem.kind, problem.field, problem.proposals) == (
+        "blank-restored",
+        "proposed",
+        "context",
+        (CONTEXT,),
+    )
+
+
+def test_a_decision_is_applied_and_can_be_undone(translated: Project) -> None:
+    review = reviewing(translated, "Ana")
+    before = translated.store.item("i0")
+    outcome = review.decide("Ana", "i0", "edit", texts={"context": BETTER}, comment="tense")
+    assert outcome.state == "agreed"
+    assert context_of(translated) == BETTER
+    assert translated.store.item("i0").stage == "reviewed"
+    assert "i0" not in {problem.item for problem in assemble(translated).problems}
+    entry = translated.store.history("i0")[-1]
+    assert (entry.step, entry.by, entry.why, entry.before, entry.after) == ("review", "Ana", "tense", CONTEXT, BETTER)
+    assert review.undo("Ana").item == "i0"
+    assert context_of(translated) == CONTEXT
+    assert translated.store.item("i0").stage == before.stage
+    assert "i0" in {problem.item for problem in assemble(translated).problems}
+    assert len(list(translated.store.decisions("i0", undone=True))) == 1
+    with pytest.raises(UsageError, match="no decision"):
+        review.undo("Ana")
+
+
+def test_drop_and_undo(translated: Project) -> None:
+    review = reviewing(translated, "Ana")
+    review.decide("Ana", "i0", "drop", comment="not a stereotype here")
+    assert translated.store.item("i0").dropped == "not a stereotype here"
+    review.undo("Ana", "i0")
+    assert translated.store.item("i0").dropped is None
+
+
+def test_a_proposal_is_chosen_by_number(translated: Project) -> None:
+    review = reviewing(translated, "Ana")
+    with translated.store.transaction():
+        translated.store.set_text("i0", "text", "context", "el BLANK.", step="repair", by="x", why="")
+    review.decide("Ana", "i0", "edit", proposals={"context": 1})
+    assert context_of(translated) == CONTEXT
+    with pytest.raises(UsageError, match="1 proposals for context; there is no number 2"):
+        review.decide("Ana", "i0", "edit", proposals={"context": 2})
+
+
+def test_what_cannot_be_decided(translated: Project) -> None:
+    review = reviewing(translated, "Ana")
+    for texts, message in (
+        ({"verse": "a"}, "no text 'verse'"),
+        ({"context": "  "}, "would be empty"),
+        ({"context": "sin hueco"}, "BLANK 0 times, and its source 1 times"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            review.decide("Ana", "i0", "edit", texts=texts)
+    with pytest.raises(UsageError, match="'Bob' is not a reviewer"):
+        review.decide("Bob", "i0", "accept")
+    with pytest.raises(UsageError, match="no item 'i9'"):
+        review.decide("Ana", "i9", "accept")
+    with pytest.raises(UsageError, match="come with the verdict edit"):
+        review.decide("Ana", "i0", "accept", texts={"context": BETTER})
+    assert list(translated.store.decisions(undone=True)) == []
+
+
+def test_a_warning_is_accepted_with_name_and_reason(translated: Project) -> None:
+    review = reviewing(translated, "Ana")
+    odd = {"context": "la persona era muy BLANK hoy."}
+    with pytest.raises(UsageError, match="accept the finding target-not-in-context with a reason"):
+        review.decide("Ana", "i0", "edit", texts=odd)
+    with pytest.raises(UsageError, match="with a reason only"):
+        review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": " "})
+    review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": "as spoken"})
+    ((finding, by, why),) = assemble(translated).accepted
+    assert (finding.item, finding.code, by, why) == ("i0", "target-not-in-context", "Ana", "as spoken")
+    review.undo("Ana")
+    assert translated.store.accepted_problems() == {}
+
+
+def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) -> None:
+    review = reviewing(translated, "Ana", "Eva")
+    shown = review.next_item("Ana")
+    assert shown is not None
+    with translated.store.transaction():
+        translated.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
+    with pytest.raises(UsageError, match="changed since it was shown"):
+        review.decide("Ana", "i0", "accept", shown=shown.shown)
+    # A decision on the earlier text no longer counts, and is kept.
+    review.decide("Ana", "i0", "accept")
+    review.undo("Ana")
+    with_rule(translated, 2, 2)
+    review = reviewing(translated)
+    review.decide("Ana", "i0", "accept")
+    with translated.store.transaction():
+        translated.store.set_text("i0", "text", "context", CONTEXT, step="repair", by="x", why="")
+    assert next(entry for entry in review.queue() if entry.item == "i0").decisions == 0
+    assert len(list(translated.store.decisions("i0"))) == 1
+
+
+# Several reviewers
+
+
+def test_two_of_three_blind(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Ida")
+    assert review.decide("Ana", "i0", "edit", texts={"context": BETTER}).state == "open"
+    assert context_of(translated) == CONTEXT
+    with pytest.raises(UsageError, match="Eva has not decided on i0 yet"):
+        review.others("i0", "Eva")
+    assert review.show("i0", "Eva").decided is None
+    assert review.decide("Eva", "i0", "edit", texts={"context": BETTER}).state == "agreed"
+    assert context_of(translated) == BETTER
+    assert translated.store.history("i0")[-1].by == "Ana, Eva"
+    # The third reviewer sees the item as it was, and is still asked.
+    third = review.next_item("Ida")
+    assert third is not None
+    assert third.texts["context"] == CONTEXT
+    assert [problem.reason for problem in third.problems] == ["blank-restored"]
+    assert review.decide("Ida", "i0", "drop").state == "agreed"
+    assert context_of(translated) == BETTER
+    assert [(other.reviewer, other.verdict) for other in review.others("i0", "Ida")] == [
+        ("Ana", "edit"),
+        ("Eva", "edit"),
+    ]
+
+
+def test_a_reviewer_is_not_given_an_item_twice(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva")
+    given = []
+    while shown := review.next_item("Ana"):
+        given.append(shown.item)
+        review.decide("Ana", shown.item, "accept")
+    assert given == ["i0", "i1", "i2", "i3"]
+    assert review.progress().reviewers == {"Ana": (4, 0), "Eva": (0, 4)}
+
+
+def test_an_item_in_hand_is_held_until_the_time_is_over(translated: Project) -> None:
+    clock = Clock()
+    review = reviewing(translated, "Ana", "Eva", clock=clock)
+
+    def next_of(name: str) -> str | None:
+        shown = review.next_item(name)
+        return shown and shown.item
+
+    assert (next_of("Ana"), next_of("Eva"), next_of("Ana")) == ("i0", "i1", "i0")
+    assert next(entry for entry in review.queue() if entry.item == "i0").in_hand == 1
+    clock.now += 61
+    assert next_of("Eva") == "i0"
+    review.release("Eva", "i0")
+    assert next_of("Ana") == "i0"
+    shown = review.next_item("Ana", skip={"i0"})
+    assert shown is not None
+    assert shown.item == "i1"
+
+
+def test_a_slot_for_each_reviewer_asked(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
+    items = [shown.item for name in ("Ana", "Eva", "Ida") if (shown := review.next_item(name))]
+    assert items == ["i0", "i0", "i1"]
+
+
+def test_two_decide_at_once_on_one_item(translated: Project) -> None:
+    reviewing(translated, "Ana", "Eva")
+    with open_project(translated.folder) as other:
+        shown = Review(translated).show("i0", "Ana"), Review(other).show("i0", "Eva")
+        assert Review(translated).decide("Ana", "i0", "accept", shown=shown[0].shown).state == "agreed"
+        assert Review(other).decide("Eva", "i0", "drop", shown=shown[1].shown).state == "conflict"
+    assert [made.reviewer for made in translated.store.decisions("i0")] == ["Ana", "Eva"]
+    assert translated.store.item("i0").dropped is None
+    (conflict,) = Review(translated).conflicts()
+    assert [(made.reviewer, made.verdict) for made in conflict.decisions] == [("Ana", "accept"), ("Eva", "drop")]
+    assert ("i0", "review-conflict") in {(problem.item, problem.reason) for problem in assemble(translated).problems}
+
+
+def test_adjudication(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
+    with pytest.raises(UsageError, match="nothing to adjudicate"):
+        review.adjudicate("Ida", "i0", "drop")
+    review.decide("Ana", "i0", "edit", texts={"context": BETTER})
+    review.decide("Eva", "i0", "drop")
+    assert context_of(translated) == CONTEXT
+    with pytest.raises(UsageError, match="Bob has not decided"):
+        review.adjudicate("Ida", "i0", take="Bob")
+    assert review.adjudicate("Ida", "i0", take="Ana", comment="right tense").state == "adjudicated"
+    assert context_of(translated) == BETTER
+    assert assemble(translated).problems
+    assert review.conflicts() == []
+    review.undo("Ida")
+    assert context_of(translated) == CONTEXT
+    assert len(review.conflicts()) == 1
+
+
+def test_repair_leaves_decided_items_alone(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana")
+    review.decide("Ana", "i0", "accept")
+    repair_project(translated)
+    stages = {item.id: item.stage for item in translated.store.items()}
+    assert stages["i0"] == "translated"
+    assert stages["i1"] == "repaired"
+    assert next(entry for entry in review.queue() if entry.item == "i0").decisions == 1
+
+
+# Agreement
+
+
+def test_agreement_counts_blind_decisions_only(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
+    for item, one, other in (("i0", "accept", "accept"), ("i1", "drop", "drop"), ("i2", "accept", "drop")):
+        review.decide("Ana", item, one)  # type: ignore[arg-type]
+        review.decide("Eva", item, other)  # type: ignore[arg-type]
+    review.others("i2", "Eva")
+    review.decide("Eva", "i2", "accept")  # after having seen what Ana decided
+    review.decide("Ana", "i3", "drop")
+    review.undo("Ana")  # a slip
+    review.decide("Ana", "i3", "accept")
+    review.decide("Eva", "i3", "accept")
+    summary = summarise(translated)
+    assert summary is not None
+    kappa = summary.agreement.pairs["Ana", "Eva"]
+    assert (kappa.items, kappa.observed, kappa.value) == (4, 0.75, 0.5)
+    assert summary.agreement.same == 0.75
+    assert summary.progress.states == {"open": 0, "agreed": 4, "conflict": 0, "adjudicated": 0}
+    json.dumps(summary.as_json())
+
+
+def test_same_verdicts_with_other_texts() -> None:
+    made = [
+        decision("edit", "Ana", "a", x="1"),
+        decision("edit", "Eva", "a", x="2"),
+        decision("drop", "Ana", "b"),
+        decision("drop", "Eva", "b"),
+    ]
+    found = agreement_of(made)
+    assert (found.together.value, found.same) == (1.0, 0.5)
+
+
+# The command line
+
+
+def saved(project: Project) -> str:
+    write_settings(project.folder, project.settings)
+    return str(project.folder)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[object]:
+    def run(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert command(monkeypatch, *words) == code
+        captured = capsys.readouterr()
+        return captured.out if code == 0 else captured.err
+
+    return run  # type: ignore[return-value]
+
+
+def test_review_from_the_command_line(translated: Project, run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (translated.folder / "guidelines.md").write_text("Keep the register.\n", encoding="utf-8")
+    with_rule(translated, 2, 2)
+    translated.settings = replace(translated.settings, guidelines="guidelines.md", licence="CC0-1.0")
+    folder = saved(translated)
+    assert run("make", "review", folder, "--add-reviewer", "Ana", "--add-reviewer", "Eva").splitlines()[0] == (
+        "i0\topen\t0 of 2\tcook\tblank-restored"
+    )
+    assert run("make", "review", folder, "--guidelines") == "Keep the register.\n"
+    shown = run("make", "review", folder, "--by", "Ana")
+    assert "1. " + CONTEXT in shown
+    decide = ("make", "review", folder, "--item", "i0", "--by")
+    assert run(*decide, "Ana", "--decision", "edit", "--text", f"context={BETTER}") == "i0: open\n"
+    assert "has not decided on i0" in run(*decide, "Eva", "--others", code=2)
+    assert run(*decide, "Eva", "--decision", "drop", "--comment", "odd") == "i0: conflict\n"
+    assert "Ana: edit" in run(*decide, "Eva", "--others")
+    assert json.loads(run("make", "review", folder, "--by", "Eva", "--json"))["item"] == "i1"
+    conflicts = run("make", "adjudicate", folder)
+    assert f'Ana: edit {{"context": "{BETTER}"}}' in conflicts
+    assert "Eva: drop  odd" in conflicts
+    assert run("make", "adjudicate", folder, "--by", "Ida", "--item", "i0", "--take", "ana") == "i0: adjudicated\n"
+    assert run("make", "review", folder, "--by", "Eva", "--undo") == "i0: the decision to drop is withdrawn\n"
+    status = run("make", "status", folder)
+    assert "3 open, 0 agreed, 0 conflict, 1 adjudicated; 2 of 2 reviewers have to agree" in status
+    assert json.loads(run("make", "status", folder, "--json"))["review"]["adjudicators"] == {"Ida": 1}
+    run("make", "publish", folder, "--out", str(tmp_path / "out"), "--open", "leave-out")
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "Keep the register." in card
+    assert "Ida: 1 adjudicated" in card
+
+
+def test_mistakes_on_the_command_line(translated: Project, run) -> None:  # type: ignore[no-untyped-def]
+    folder = saved(translated)
+    assert "--by" in run("make", "review", folder, "--decision", "drop", code=2)
+    added = ("make", "review", folder, "--add-reviewer", "Ana", "--by", "Ana")
+    assert "--item" in run(*added, "--decision", "drop", code=2)
+    assert "FIELD=NUMBER" in run(*added, "--item", "i0", "--decision", "edit", "--proposal", "context=x", code=2)
+    assert "NAME=VALUE" in run(*added, "--item", "i0", "--decision", "edit", "--text", "context", code=2)
+    assert "choose accept, edit, drop" in run(*added, "--item", "i0", "--decision", "keep", code=2)
