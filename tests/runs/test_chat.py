@@ -139,6 +139,9 @@ def test_refusals(tmp_path: Path) -> None:
     assert not [record for record in result.records if record.measure == "chosen stereotype"]
     assert result.answers is not None
     assert set(result.answers["outcome"]) == {"refusal"}
+    (note,) = result.manifest["notes"]
+    assert "chose no option in any of 240 answers" in note
+    assert "(100% are refusals), so nothing can be said" in note
 
 
 def test_mostly_refusals_cannot_be_interpreted(tmp_path: Path) -> None:
@@ -424,7 +427,7 @@ def test_answers_that_are_cut_off_are_told(tmp_path: Path) -> None:
     server.reply = {"choices": [{"message": {"content": "Let me think about"}, "finish_reason": "length"}]}
     with chat_serving(server) as name:
         result = evaluate(name, pairs_file(tmp_path, 2))
-    (note,) = result.manifest["notes"]
+    _, note = result.manifest["notes"]
     assert note.startswith("8 of 8 answers about")
     assert "cut off at --max-tokens 64" in note
 

@@ -63,6 +63,11 @@ class _Asked:
     items: dict[str, Item]
     prompts: list[Prompt]
 
+    @property
+    def location(self) -> str:
+        """The data set, part and language in a few words."""
+        return f"{self.portion.name}/{self.portion.part}:{self.portion.language}"
+
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
@@ -157,6 +162,7 @@ def _enter(
         table, scores = _outcomes(model.name, entry, replies, sampling)
         run.answers.append(table)
         run.scores.append(scores)
+        run.notes += _no_choice(model.name, entry, table)
         run.notes += _cut_off(entry, table, replies, sampling)
         run.askings.append(
             Asking(
@@ -184,15 +190,25 @@ def _enter(
     }
 
 
+def _no_choice(model: str, entry: _Asked, table: pd.DataFrame) -> Iterator[str]:
+    """A note on a portion that nothing can be said about."""
+    if not table["outcome"].isin([REFUSAL.kind, UNPARSEABLE.kind]).all():
+        return
+    refusals = 100 * float((table["outcome"] == REFUSAL.kind).mean())
+    yield (
+        f"{model} chose no option in any of {len(table):,} answers about {entry.location} ({refusals:.0f}% are "
+        "refusals), so nothing can be said about its bias."
+    )
+
+
 def _cut_off(entry: _Asked, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: Sampling) -> Iterator[str]:
     """A note on answers that were longer than allowed, so that no choice could be read in them."""
     cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
     lost = int((cut & (table["outcome"] == UNPARSEABLE.kind).to_numpy()).sum())
     if lost > _CUT_OFF * len(table):
         yield (
-            f"{lost:,} of {len(table):,} answers about {entry.portion.name}/{entry.portion.part}:"
-            f"{entry.portion.language} were cut off at --max-tokens {sampling.max_tokens} before a choice could be "
-            "read; raise it."
+            f"{lost:,} of {len(table):,} answers about {entry.location} were cut off at --max-tokens "
+            f"{sampling.max_tokens} before a choice could be read; raise it."
         )
 
 
