@@ -145,7 +145,7 @@ def state(scene: Scene) -> dict[str, Any]:
                 "items": "*",
                 "texts": "*",
                 "history": "item, role, field, before, after, step, by, why",
-                "attempts": "item, field, placeholder, received, outcome",
+                "attempts": "item, field, placeholder, received, outcome, used",
                 "findings": "item, step, field, rule, kind, reason, before, proposals, closed_by, closed_why",
                 "accepted": "item, code, by, why",
                 "decisions": "item, reviewer, verdict, texts, comment",

@@ -12,7 +12,7 @@ import pytest
 from perf.breaking_engine import BreakingEngine
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.making.exchange import FORMATS, FileFormat, export_project, export_rows, format_of, import_project
-from tiltmeter.making.exchange.rows import Row
+from tiltmeter.making.exchange.text_rows import TextRow
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project
 from tiltmeter.making.translate import translate_project
@@ -20,7 +20,7 @@ from tiltmeter.making.translate import translate_project
 pytestmark = pytest.mark.filterwarnings("error")
 CONTEXT = "el cocinero era muy BLANK hoy number0."
 
-Edit = Callable[[Row], Row]
+Edit = Callable[[TextRow], TextRow]
 
 
 @pytest.fixture(params=FORMATS)
@@ -136,9 +136,9 @@ def test_conflicts_are_named(translated: Project, tmp_path: Path, file_format: F
 def test_rows_that_are_not_of_the_project(translated: Project, tmp_path: Path) -> None:
     path = tmp_path / "review.csv"
     rows = [
-        Row("i9", "context", "", "a", "b", decision="accept"),
-        Row("i0", "verse", "", "a", "b", decision="accept"),
-        Row("i1", "context", "", "Another source.", "b", decision="maybe"),
+        TextRow("i9", "context", "", "a", "b", decision="accept"),
+        TextRow("i0", "verse", "", "a", "b", decision="accept"),
+        TextRow("i1", "context", "", "Another source.", "b", decision="maybe"),
     ]
     FORMATS["csv"].write(rows, path, source="en", language="es")
     conflicts = list(map(str, import_project(translated, path, format="csv", reviewer="Ana").conflicts))
@@ -163,7 +163,7 @@ def test_csv_as_spreadsheets_write_it(translated: Project, tmp_path: Path) -> No
 @pytest.mark.parametrize("text", ["=1+1", "-5 grados", "'quoted'", "a\nb", 'say "x"', "a;b,c\td"])
 def test_texts_survive_each_format(tmp_path: Path, file_format: FileFormat, text: str) -> None:
     path = tmp_path / f"x.{file_format}"
-    FORMATS[file_format].write([Row("a", "context", "b", text, text)], path, source="en", language="es")
+    FORMATS[file_format].write([TextRow("a", "context", "b", text, text)], path, source="en", language="es")
     (row,) = FORMATS[file_format].read(path)
     assert (row.source, row.translation) == (text, text)
 

@@ -1,7 +1,7 @@
 """The step translate: all declared texts, blanks kept or restored or queued, nothing sent twice."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import pytest
 
 from perf.breaking_engine import WAYS, BreakingEngine
 from perf.making_items import blank_item, gest_file, source_file
+from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import UsageError
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, new_project, open_project
@@ -95,6 +96,17 @@ def test_the_next_placeholder_is_tried(project: Project) -> None:
     assert dict(done.blanks) == {"kept": 4}
     assert project.store.blanks() == {("letters", "kept"): 4}
     assert project.store.texts("text", "i0")["i0"]["context"] == CONTEXT
+
+
+def test_letters_that_the_source_has_too(tmp_path: Path) -> None:
+    item = blank_item(0)
+    context = "The cook was unBLANKed today."
+    candidates = tuple(replace(one, sentence=context.replace("BLANK", one.word)) for one in item.candidates)
+    write_jsonl([replace(item, context=context, candidates=candidates)], tmp_path / "source.jsonl")
+    source = str(tmp_path / "source.jsonl")
+    with new_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as project:
+        assert dict(translate_project(project, BreakingEngine()).blanks) == {"kept": 1}
+        assert project.store.blanks() == {("underscores", "kept"): 1}
 
 
 def test_the_last_resort_is_the_filled_sentence(project: Project) -> None:

@@ -57,7 +57,8 @@ CREATE TABLE IF NOT EXISTS attempts (  -- translations of a context with a place
     system TEXT NOT NULL,
     placeholder TEXT NOT NULL,
     received TEXT NOT NULL,
-    outcome TEXT NOT NULL
+    outcome TEXT NOT NULL,
+    used INTEGER NOT NULL     -- whether the text of the item is from this attempt
 ) STRICT;
 CREATE INDEX IF NOT EXISTS attempts_of_item ON attempts (item);
 CREATE TABLE IF NOT EXISTS findings (
@@ -264,11 +265,16 @@ class ProjectStore(ReviewTables):
 
     # Attempts with placeholders
 
-    def add_attempt(self, item: str, field: str, *, system: str, placeholder: str, received: str, outcome: str) -> None:
-        """Record what a system made of a context with a placeholder."""
+    def add_attempt(
+        self, item: str, field: str, *, system: str, placeholder: str, received: str, outcome: str, used: bool
+    ) -> None:
+        """Record what a system made of a context with a placeholder; of the attempts with a field, one is used."""
+        if used:
+            self._db.execute("UPDATE attempts SET used = 0 WHERE item = ? AND field = ?", [item, field])
         self._db.execute(
-            "INSERT INTO attempts (item, field, system, placeholder, received, outcome) VALUES (?, ?, ?, ?, ?, ?)",
-            [item, field, system, placeholder, received, outcome],
+            "INSERT INTO attempts (item, field, system, placeholder, received, outcome, used) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [item, field, system, placeholder, received, outcome, used],
         )
 
     def clear_attempts(self, item: str) -> None:
@@ -276,10 +282,8 @@ class ProjectStore(ReviewTables):
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
-        """How the blanks of all contexts were kept: the last attempt's placeholder and outcome, counted."""
-        query = (
-            "SELECT placeholder, outcome FROM attempts WHERE id IN (SELECT max(id) FROM attempts GROUP BY item, field)"
-        )
+        """How the blanks of all contexts were kept: the placeholder and outcome of the attempt used, counted."""
+        query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
 
     # Findings

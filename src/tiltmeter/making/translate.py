@@ -4,10 +4,11 @@ Translations are stored by `translators.translation_store` as they arrive, so a 
 flight at the most; items are written to the project in batches, each in one transaction.
 """
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import UsageError
@@ -62,8 +63,9 @@ class _Blanked:
     """A context on its way: the best translation so far, its placeholder, and every attempt."""
 
     text: str
-    best: Found | None
-    attempts: list[tuple[str, str, str]]
+    best: Found | None = None
+    placeholder: str = ""
+    attempts: tuple[tuple[str, str, str], ...] = ()
 
 
 def estimate(
@@ -199,7 +201,7 @@ def _with_blanks(
 ) -> dict[str, _Blanked]:
     """The translations of contexts with a blank: each with one placeholder after the other, until one is kept."""
     language = project.settings.language
-    state = {context: _Blanked(context, None, []) for context in contexts}
+    state = {context: _Blanked(context) for context in contexts}
     for placeholder in placeholders_for(project.settings.system, project.settings.placeholders):
         open_contexts = [
             context for context, blanked in state.items() if blanked.best is None or blanked.best.outcome not in SURE
@@ -216,10 +218,13 @@ def _with_blanks(
 def _judged(blanked: _Blanked, placeholder: Placeholder, translation: str) -> _Blanked:
     """The context after another attempt: the best outcome counts, the earlier one if two are equally good."""
     found = placeholder.find(translation, blanked.text.count(BLANK))
+    if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
+        found = Found(found.text, "kept")  # the source has letters attached too
     ranks: list[str] = [*USABLE, "doubled", "lost"]
-    is_better = blanked.best is None or ranks.index(found.outcome) < ranks.index(blanked.best.outcome)
-    attempts = [*blanked.attempts, (placeholder.name, translation, found.outcome)]
-    return _Blanked(blanked.text, found if is_better else blanked.best, attempts)
+    attempts = (*blanked.attempts, (placeholder.name, translation, found.outcome))
+    if blanked.best is not None and ranks.index(found.outcome) >= ranks.index(blanked.best.outcome):
+        return replace(blanked, attempts=attempts)
+    return _Blanked(blanked.text, found, placeholder.name, attempts)
 
 
 def _write(
@@ -247,7 +252,13 @@ def _write(
             context = blanked[text.text]
             for placeholder, received, outcome in context.attempts:
                 store.add_attempt(
-                    entry.id, text.field, system=system, placeholder=placeholder, received=received, outcome=outcome
+                    entry.id,
+                    text.field,
+                    system=system,
+                    placeholder=placeholder,
+                    received=received,
+                    outcome=outcome,
+                    used=placeholder == context.placeholder,
                 )
             sources = {other.field: other.text for other in wanted if other.role == "filled"}
             words = {other.field: other.text for other in wanted if other.role == "alone"}
@@ -258,7 +269,13 @@ def _write(
             result, reason, found = _settled(entry.id, text, context, restored, summary)
             if reason == RESTORED:
                 store.add_attempt(
-                    entry.id, text.field, system=system, placeholder="filled", received=result, outcome="restored"
+                    entry.id,
+                    text.field,
+                    system=system,
+                    placeholder="filled",
+                    received=result,
+                    outcome="restored",
+                    used=True,
                 )
             if result:
                 texts["text"][text.field] = result
@@ -294,7 +311,7 @@ def _settled(
     best = context.best
     if best is not None and best.outcome in USABLE:
         summary.blanks[best.outcome] += 1
-        return best.text, f"{best.outcome} {_placeholder(context, best)}", []
+        return best.text, f"{best.outcome} {context.placeholder}", []
     attempt = best.text if best is not None else ""
     if restored is not None:
         summary.blanks["restored"] += 1
@@ -335,11 +352,8 @@ def _restore_by_alignment(project: Project, aligner: Eflomal, summary: Translate
                 placeholder="alignment",
                 received=restored,
                 outcome="restored",
+                used=True,
             )
             store.replace_findings(draft.item, "translate", [proposed])
         summary.blanks["lost"] -= 1
         summary.blanks["restored"] += 1
-
-
-def _placeholder(context: _Blanked, best: Found) -> str:
-    return next((name for name, _, outcome in context.attempts if outcome == best.outcome), "")

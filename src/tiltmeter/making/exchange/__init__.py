@@ -13,7 +13,7 @@ from typing import Literal
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange import csv_table, xliff, xlsx
-from tiltmeter.making.exchange.rows import DECISIONS, Row
+from tiltmeter.making.exchange.text_rows import DECISIONS, TextRow
 from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open, examine_texts
 from tiltmeter.making.project import Project
 from tiltmeter.making.review_outcomes import record, rule_of, shown_id, texts_before
@@ -69,11 +69,11 @@ def export_project(project: Project, path: Path, *, format: FileFormat, everythi
     return len(rows)
 
 
-def export_rows(project: Project, *, everything: bool = False) -> list[Row]:
+def export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
     """The texts of the items with something open, or of all translated items."""
     problems = _by_item(assemble(project))
     texts = project.store.texts("text")
-    rows: list[Row] = []
+    rows: list[TextRow] = []
     for entry in project.store.items():
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
@@ -82,7 +82,7 @@ def export_rows(project: Project, *, everything: bool = False) -> list[Row]:
         for text in wanted:
             own = [problem for problem in problems.get(entry.id, ()) if _row_field(problem, known) == text.field]
             rows.append(
-                Row(
+                TextRow(
                     item=entry.id,
                     field=text.field,
                     about=entry.subject,
@@ -102,7 +102,7 @@ def import_project(project: Project, path: Path, *, format: FileFormat, reviewer
     if not path.is_file():
         raise UsageError(f"There is no file {path}.")
     rows = FORMATS[format].read(path)
-    by_item: dict[str, list[Row]] = {}
+    by_item: dict[str, list[TextRow]] = {}
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
     verdicts = {"accept": 0, "edit": 0, "drop": 0, "": 0}
@@ -133,7 +133,7 @@ class _Result:
 def _import_item(
     project: Project,
     entry: ProjectItem | None,
-    rows: Sequence[Row],
+    rows: Sequence[TextRow],
     problems: Sequence[OpenProblem],
     reviewer: str,
     via: str,
@@ -187,9 +187,9 @@ def _import_item(
 def _conflicts(
     project: Project,
     entry: ProjectItem,
-    rows: Sequence[Row],
-    decided: Sequence[Row],
-    edits: Sequence[Row],
+    rows: Sequence[TextRow],
+    decided: Sequence[TextRow],
+    edits: Sequence[TextRow],
     current: Mapping[str, str],
 ) -> Iterable[Conflict]:
     verdicts = {row.decision for row in decided}

@@ -10,14 +10,14 @@ from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
 from tiltmeter.files import write_text
-from tiltmeter.making.exchange.rows import COLUMNS, Row, check_columns, row_of
+from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, check_columns, row_of
 
 _MARK = "\ufeff"
 # A cell that begins like this is a formula to a spreadsheet; an apostrophe keeps it a text.
 _FORMULA = ("=", "+", "-", "@", "\t")
 
 
-def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
+def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
     """Write the rows."""
     table = io.StringIO()
     writer = csv.DictWriter(table, COLUMNS, extrasaction="ignore", lineterminator="\n")
@@ -26,7 +26,7 @@ def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> Non
     write_text(path, _MARK + table.getvalue())
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[TextRow]:
     """The rows of a file, also of one that a spreadsheet wrote with semicolons or tabs."""
     try:
         text = read_text(path).removeprefix(_MARK)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tiltmeter.errors import DataError
 from tiltmeter.files import atomic_write
 from tiltmeter.forms.blank import BLANK
-from tiltmeter.making.exchange.rows import Row
+from tiltmeter.making.exchange.text_rows import TextRow
 
 _SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 _TAG = f"{{{_SPACE}}}"
@@ -23,7 +23,7 @@ _BEFORE, _DROP = "translation before the review", "drop"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> None:
+def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:
     """Write the rows as units; an item's units are a group."""
     ET.register_namespace("", _SPACE)
     root = ET.Element(f"{_TAG}xliff", version="1.2")
@@ -39,7 +39,7 @@ def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> Non
         ET.ElementTree(root).write(part, encoding="utf-8", xml_declaration=True)
 
 
-def _add_unit(group: ET.Element, row: Row) -> None:
+def _add_unit(group: ET.Element, row: TextRow) -> None:
     identity = {"id": f"{row.item}#{row.field}", "resname": row.field, _XML_SPACE: "preserve"}
     unit = ET.SubElement(group, f"{_TAG}trans-unit", identity)
     _fill(ET.SubElement(unit, f"{_TAG}source"), row.source)
@@ -57,7 +57,7 @@ def _add_unit(group: ET.Element, row: Row) -> None:
         note.text = _clean(row.problem)
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[TextRow]:
     """The units of a file as rows; a target that differs from the one that went out is a correction."""
     try:
         root = ET.parse(path).getroot()
@@ -68,7 +68,7 @@ def read(path: Path) -> list[Row]:
     return [_row(unit, path) for unit in root.iter(f"{_TAG}trans-unit")]
 
 
-def _row(unit: ET.Element, path: Path) -> Row:
+def _row(unit: ET.Element, path: Path) -> TextRow:
     item, _, field = unit.get("id", "").rpartition("#")
     source, target = unit.find(f"{_TAG}source"), unit.find(f"{_TAG}target")
     before = unit.find(f"{_TAG}alt-trans[@origin='{_BEFORE}']/{_TAG}target")
@@ -79,7 +79,7 @@ def _row(unit: ET.Element, path: Path) -> Row:
     is_dropped = comment.lower().startswith(_DROP)
     is_accepted = target is not None and target.get("state") in _ACCEPTED
     translation, corrected = _text(before), "" if target is None else _text(target)
-    return Row(
+    return TextRow(
         item=item,
         field=field,
         about="",

@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 from tiltmeter.errors import DataError
 from tiltmeter.files import atomic_write
-from tiltmeter.making.exchange.rows import COLUMNS, DECISIONS, Row, check_columns, row_of
+from tiltmeter.making.exchange.text_rows import COLUMNS, DECISIONS, TextRow, check_columns, row_of
 from tiltmeter.translators.base import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
@@ -16,7 +16,7 @@ _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "pro
 _FILLED_IN = ("corrected", "decision", "comment")
 
 
-def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
+def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
     """Write the rows to one sheet: a fixed header, wrapped texts, a list of decisions to choose from."""
     openpyxl = _openpyxl()
     styles = import_extra("openpyxl.styles", "xlsx", "Excel files")
@@ -47,7 +47,7 @@ def write(rows: Sequence[Row], path: Path, *, source: str, language: str) -> Non
         book.save(part)
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[TextRow]:
     """The rows of the first sheet."""
     openpyxl = _openpyxl()
     errors = import_extra("openpyxl.utils.exceptions", "xlsx", "Excel files")

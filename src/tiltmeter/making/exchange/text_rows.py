@@ -9,7 +9,7 @@ DECISIONS = ("accept", "drop")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TextRow:
     """One text of an item. People fill in `corrected`, `decision` (of the item) and `comment`.
 
     `place` is where the row is in the file it was read from.
@@ -28,7 +28,7 @@ class Row:
     place: str = ""
 
 
-COLUMNS = tuple(field.name for field in fields(Row) if field.name != "place")
+COLUMNS = tuple(field.name for field in fields(TextRow) if field.name != "place")
 NEEDED = ("item", "field", "source", "translation")
 
 
@@ -38,9 +38,9 @@ def check_columns(columns: Iterable[str], path: object) -> None:
         raise DataError(f"{path} has no column {missing[0]!r}; export it again, and keep the columns.")
 
 
-def row_of(values: Mapping[str, str], place: str) -> Row:
+def row_of(values: Mapping[str, str], place: str) -> TextRow:
     """A row of the values in a file; unknown columns are ignored."""
     known = {name: (values.get(name) or "") for name in COLUMNS}
     known |= {name: known[name].strip() for name in ("corrected", "comment")}
     known["decision"] = known["decision"].strip().lower()
-    return Row(**known, place=place)
+    return TextRow(**known, place=place)
