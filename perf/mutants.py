@@ -5,9 +5,11 @@
 A mutant that no test fails on (a survivor) is either equivalent to the code, or shows a test that is missing. Places
 are drawn with a seed, the same number for each room. Each mutant is a copy of the package with one node of one syntax
 tree changed; the tests of its module run first, then the rest of the room's, then those marked slow, until one fails.
+The tests run on the unchanged code before: one that fails there is left out, and named. The outcomes are written as
+they come.
 
-Numbers on which no result depends are not drawn (`ARBITRARY`). Survivors that are known to be equivalent are listed in
-`perf/mutants-equivalent.md` with the reason.
+Numbers on which no result depends are not drawn (`ARBITRARY`). Mutants that are known to be equivalent stand in
+`perf/mutants-equivalent.md` with the reason; if one is drawn it is not tested, and counted as explained.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import ast
 import copy
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -22,15 +25,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tiltmeter"
+EQUIVALENT = ROOT / "perf" / "mutants-equivalent.md"
 ROOMS = ("measures", "engine", "comparing")
-TIMEOUT = 300
+TIMEOUT = 300  # seconds; an endless loop counts as caught, and has a column of its own
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -62,6 +67,7 @@ _NO_MATTER |= {"non_blocking"}
 # formula, and made inputs that any others could replace. Of an assignment its value is not drawn; of a function, its
 # numbers. What depends on them is tested with other values, or by a property such as "no batch is larger".
 ARBITRARY: dict[str, set[str]] = {
+    "engine/__init__.py": {"ENGINE_VERSION"},
     "engine/answer_store.py": {"_AT_ONCE"},
     "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "example"},
     "engine/causal.py": {"pack_width_on_cpu"},
@@ -82,42 +88,101 @@ ARBITRARY: dict[str, set[str]] = {
     "engine/seq2seq.py": {"example"},
     "engine/speedups/activations.py": {"_agrees"},
     "engine/speedups/norms.py": {"_is_root_mean_square"},
+    "engine/speedups/wanted_positions.py": {"_TOLERANCE"},
 }
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file."""
+    """One change of one file: `change` shows it, `scope` is the function or class around it, if any."""
 
-    room: str
     path: Path
+    scope: str
     line: int
     change: str
-    source: str
+    tree: ast.Module
+    node: ast.AST
+
+    @property
+    def room(self) -> str:
+        """The room of the file."""
+        return self.path.relative_to(PACKAGE).parts[0]
+
+    @property
+    def source(self) -> str:
+        """The changed file."""
+        return _unparsed(self.tree, self.node)
+
+    @property
+    def explained(self) -> bool:
+        """Whether `perf/mutants-equivalent.md` says why it changes no result."""
+        file = self.path.relative_to(PACKAGE / self.room).as_posix()
+        return (self.room, file, self.scope, self.change) in explained()
 
     def __str__(self) -> str:
-        return f"{self.path.relative_to(PACKAGE)}:{self.line}: {self.change}"
+        scope = f" {self.scope}" if self.scope else ""
+        return f"{self.path.relative_to(PACKAGE).as_posix()}:{self.line}{scope}: {self.change}"
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Every mutant of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    file = path.relative_to(PACKAGE)
-    room, arbitrary = file.parts[0], ARBITRARY.get(file.as_posix(), set())
-    for index, node in enumerate(_mutable(tree, arbitrary)):
-        for change in range(len(_changes(node))):
-            changed = copy.deepcopy(tree)
-            target = list(_mutable(changed, arbitrary))[index]
-            before = ast.unparse(target)
-            _changes(target)[change]()
-            after = ast.unparse(target)
-            if before != after:
-                line = getattr(node, "lineno", 0)
-                yield Mutant(room, path, line, f"`{_short(before)}` → `{_short(after)}`", ast.unparse(changed))
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in _mutable(tree, ARBITRARY.get(path.relative_to(PACKAGE).as_posix(), set())):
+        if _change(node) is None:
+            continue
+        # A number or a truth value alone does not show which of them it is.
+        shown = node
+        while _is_value(shown) or isinstance(shown, ast.keyword):
+            shown = parents[shown]
+        before, after = ast.unparse(shown), _unparsed(shown, node)
+        if before != after:
+            yield Mutant(
+                path, _scope(node, parents), getattr(node, "lineno", 0), _difference(before, after), tree, node
+            )
 
 
-def _short(code: str) -> str:
-    return " ".join(code.split())[:110]
+def _unparsed(around: ast.AST, node: ast.AST) -> str:
+    """The code of a part of a syntax tree with one of its nodes changed."""
+    copies: dict[int, ast.AST] = {}
+    changed = copy.deepcopy(around, copies)
+    if change := _change(copies[id(node)]):
+        change()
+    return ast.unparse(changed)
+
+
+def _scope(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
+    """The names of the classes and functions around a node, as in `Class.method`."""
+    names: list[str] = []
+    while node in parents:
+        node = parents[node]
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.insert(0, node.name)
+    return ".".join(names)
+
+
+def _difference(before: str, after: str) -> str:
+    """Both codes in one line each, of long ones the part around the difference."""
+    before, after = (" ".join(code.replace("`", "'").split()) for code in (before, after))
+    equal = next((index for index, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0)
+    start = max(0, equal - 70)
+    return " → ".join(f"`{'…' * (start > 0)}{code[start : start + 110]}`" for code in (before, after))
+
+
+@cache
+def explained() -> frozenset[tuple[str, str, str, str]]:
+    """The mutants that are known to be equivalent: room, file, scope and change of each."""
+    found = []
+    for section in EQUIVALENT.read_text(encoding="utf-8").split("\n## ")[1:]:
+        room, _, text = section.partition("\n")
+        for entry in text.split("\n- ")[1:]:
+            # - `file.py`, `scope`: `before` → `after`, `before` → `after`. The reason.
+            head = re.match(r"`([^`]+)`(?:, `([^`]+)`)?: ", " ".join(entry.split()))
+            if head is None:
+                raise SystemExit(f"{EQUIVALENT.name}: no file and change in: {entry}")
+            changes = re.findall(r"`[^`]+` → `[^`]+`", " ".join(entry.split()))
+            found += [(room, head[1], head[2] or "", change) for change in changes]
+    return frozenset(found)
 
 
 def _mutable(tree: ast.AST, arbitrary: Collection[str]) -> Iterator[ast.AST]:
@@ -142,15 +207,22 @@ def _names(node: ast.Assign | ast.AnnAssign) -> set[str]:
 
 def _is_number(node: ast.AST) -> bool:
     """Whether a node is a number, with or without a sign."""
+    return _is_value(node) and not isinstance(getattr(node, "value", None), bool)
+
+
+def _is_value(node: ast.AST) -> bool:
+    """Whether a node is a number, with or without a sign, or a truth value."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    if isinstance(node, ast.keyword) and node.arg in _NO_MATTER and isinstance(node.value, ast.Constant):
         return
     yield node
     for name, value in ast.iter_fields(node):
@@ -161,38 +233,36 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _inside(child)
 
 
-def _changes(node: ast.AST) -> list[Callable[[], object]]:
-    """The possible changes of a node, as functions that make them."""
+def _change(node: ast.AST) -> Callable[[], object] | None:
+    """The function that changes a node; None if there is no change for such a node."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in _COMPARISONS:
-            return [partial(setattr, node, "ops", [_COMPARISONS[type(operator)]()])]
+            return partial(setattr, node, "ops", [_COMPARISONS[type(operator)]()])
         case ast.BinOp(op=operator) if type(operator) in _ARITHMETIC and not _of_text(node):
-            return [partial(setattr, node, "op", _ARITHMETIC[type(operator)]())]
+            return partial(setattr, node, "op", _ARITHMETIC[type(operator)]())
         case ast.BoolOp(op=ast.And()):
-            return [partial(setattr, node, "op", ast.Or())]
+            return partial(setattr, node, "op", ast.Or())
         case ast.BoolOp(op=ast.Or()):
-            return [partial(setattr, node, "op", ast.And())]
+            return partial(setattr, node, "op", ast.And())
         case ast.If(test=test) | ast.IfExp(test=test) if not isinstance(test, ast.Compare):
-            return [partial(setattr, node, "test", ast.UnaryOp(ast.Not(), test))]
+            return partial(setattr, node, "test", ast.UnaryOp(ast.Not(), test))
         case ast.UnaryOp(op=ast.USub()):
-            return [partial(setattr, node, "op", ast.UAdd())]
+            return partial(setattr, node, "op", ast.UAdd())
         case ast.Constant(value=bool() as value):
-            return [partial(setattr, node, "value", not value)]
+            return partial(setattr, node, "value", not value)
         case ast.Constant(value=int() as value):
-            return [partial(setattr, node, "value", value + 1)]
+            return partial(setattr, node, "value", value + 1)
         case ast.Constant(value=float() as value):
-            return [partial(setattr, node, "value", value * 1.2 if value else 0.1)]
+            return partial(setattr, node, "value", value * 1.2 if value else 0.1)
         case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
-            return [partial(setattr, node.func, "id", _CALLS[name])]
+            return partial(setattr, node.func, "id", _CALLS[name])
         case ast.Call(keywords=keywords) if any(k.arg and k.arg not in _NO_MATTER for k in keywords):
             last = [k for k in keywords if k.arg and k.arg not in _NO_MATTER][-1]
-            return [partial(keywords.remove, last)]
+            return partial(keywords.remove, last)
         case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
-            return [partial(setattr, node, "value", ast.Constant(None))]
-        case ast.Continue():
-            return []
+            return partial(setattr, node, "value", ast.Constant(None))
         case _:
-            return []
+            return None
 
 
 def _of_text(node: ast.BinOp) -> bool:
@@ -212,45 +282,73 @@ def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def tested(mutant: Mutant) -> tuple[str, float]:
-    """The result (`caught`, `survived` or `timeout`), and the seconds it took."""
+def tested(mutant: Mutant, left_out: Collection[str]) -> tuple[str, float]:
+    """The result (`caught`, `survived`, `timeout` or `explained`), and the seconds it took."""
+    if mutant.explained:
+        return "explained", 0.0
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src" / "tiltmeter"
         shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__"))
         (source / mutant.path.relative_to(PACKAGE)).write_text(mutant.source, encoding="utf-8")
-        beyond = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not entry.endswith("src")]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(source.parent), *beyond]),
-            "OMP_NUM_THREADS": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TILTMETER_CACHE": f"{folder}/cache",
-        }
-        outcomes = (_outcome(mutant, environment, marked) for marked in ("not slow", "slow"))
-        outcome = next((outcome for outcome in outcomes if outcome != "survived"), "survived")
+        deselected = [f"--deselect={test}" for test in left_out]
+        runs = (
+            _pytest(source.parent, "-x", "-m", marked, *deselected, *map(str, test_files(mutant)))
+            for marked in ("not slow", "slow")
+        )
+        outcome = next((outcome for outcome in map(_outcome, runs) if outcome != "survived"), "survived")
     return outcome, time.monotonic() - began
 
 
-def _outcome(mutant: Mutant, environment: dict[str, str], marked: str) -> str:
-    """What the tests with such a mark say of a mutant."""
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-m", marked]
-    command = [sys.executable, "-m", "pytest", *options, *map(str, test_files(mutant))]
+def _pytest(source: Path, *options: str, seconds: float | None = TIMEOUT) -> subprocess.CompletedProcess[str] | None:
+    """Run tests on the package in a folder; None if they did not end in time."""
+    beyond = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not entry.endswith("src")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(source), *beyond]),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TILTMETER_CACHE": str(source.parent / "cache"),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header"]
     try:
-        result = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        return subprocess.run(
+            [*command, *options],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
+        return None
+
+
+def _outcome(result: subprocess.CompletedProcess[str] | None) -> str:
+    """What a run of the tests says of a mutant."""
+    if result is None:
         return "timeout"
     if result.returncode < 0:  # ended by a signal, such as a segmentation fault
         return "caught"
     no_tests = 5
     outcome = {0: "survived", 1: "caught", 2: "caught", no_tests: "survived"}.get(result.returncode)
     if outcome is None:
-        raise SystemExit(
-            f"{mutant}: pytest ended with {result.returncode}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
-        )
+        raise SystemExit(f"pytest ended with {result.returncode}\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
     return outcome
+
+
+def failing(rooms: list[str], jobs: int) -> list[str]:
+    """The tests of some rooms that fail on the unchanged code, on this machine."""
+    side_by_side = ["-n", str(jobs)] if find_spec("xdist") else []
+    folders = [str(ROOT / "tests" / room) for room in rooms]
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(PACKAGE, source / "tiltmeter", ignore=shutil.ignore_patterns("__pycache__"))
+        result = _pytest(source, "-rfE", "--tb=no", *side_by_side, *folders, seconds=None)
+    if result is None or result.returncode not in (0, 1):
+        raise SystemExit(f"The tests do not run here:\n{result and result.stdout[-2000:] + result.stderr[-2000:]}")
+    return re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", result.stdout, flags=re.MULTILINE)
 
 
 def test_files(mutant: Mutant) -> list[Path]:
@@ -260,40 +358,62 @@ def test_files(mutant: Mutant) -> list[Path]:
     return sorted(files, key=lambda path: (path.stem != own, not path.stem.startswith(own)))
 
 
+Outcomes = list[tuple[Mutant, str, float]]
+
+
+def written(rooms: list[str], count: int, outcomes: Outcomes, left_out: list[str]) -> str:
+    """The outcomes so far, as Markdown."""
+    lines = ["| room | tested | caught | of them timed out | survived | explained, not tested |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for room in rooms:
+        of = Counter(outcome for mutant, outcome, _ in outcomes if mutant.room == room)
+        caught = of["caught"] + of["timeout"]
+        share = f" ({caught / (caught + of['survived']):.1%})" if caught else ""
+        tests = caught + of["survived"]
+        lines.append(f"| {room} | {tests} | {caught}{share} | {of['timeout']} | {of['survived']} | {of['explained']} |")
+    lines += ["", f"{len(outcomes)} of {count} drawn mutants."]
+    if left_out:
+        lines += ["", "Left out, since they fail on the unchanged code here:", "", *(f"- {test}" for test in left_out)]
+    for title in ("survived", "timeout", "explained", "caught"):
+        found = sorted(f"- {mutant} ({seconds:.0f} s)" for mutant, outcome, seconds in outcomes if outcome == title)
+        lines += ["", f"{title.capitalize()}:", "", *found] if found else []
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Test the mutants and write down the survivors."""
+    """Test the mutants and write down the outcomes."""
     parser = argparse.ArgumentParser(prog="python -m perf.mutants", description=__doc__)
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS))
     parser.add_argument("--count", type=int, default=420)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=None, help="begin no mutant after that")
-    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--out", type=Path, default=None, help="rewritten after each mutant")
     options = parser.parse_args()
+    until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     chosen = drawn(options.rooms, options.count, options.seed)
     random.Random(options.seed).shuffle(chosen)
-    until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
+    left_out = failing(options.rooms, options.jobs)
 
-    def work(mutant: Mutant) -> tuple[Mutant, str, float]:
+    def work(mutant: Mutant) -> tuple[Mutant, str, float] | None:
         if until is not None and time.monotonic() > until:
-            return mutant, "not begun", 0.0
-        return mutant, *tested(mutant)
+            return None
+        return mutant, *tested(mutant, left_out)
 
+    def save() -> None:
+        if options.out is not None:
+            partly = options.out.with_name(options.out.name + ".partly")
+            partly.write_text(written(options.rooms, len(chosen), outcomes, left_out), encoding="utf-8")
+            partly.replace(options.out)
+
+    outcomes: Outcomes = []
+    save()
     with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(work, chosen))
-    lines = ["| room | mutants | caught | survived |", "| --- | ---: | ---: | ---: |"]
-    for room in options.rooms:
-        counts = Counter(outcome for mutant, outcome, _ in outcomes if mutant.room == room)
-        begun = counts.total() - counts["not begun"]
-        lines.append(f"| {room} | {begun} | {counts['caught'] + counts['timeout']} | {counts['survived']} |")
-    lines += ["", "Survivors:", ""]
-    lines += [
-        f"- {mutant}" for mutant, outcome, _ in sorted(outcomes, key=lambda o: str(o[0])) if outcome == "survived"
-    ]
-    text = "\n".join(lines)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text + "\n", encoding="utf-8")
+        for future in as_completed([pool.submit(work, mutant) for mutant in chosen]):
+            if result := future.result():
+                outcomes.append(result)
+                save()
+    print(written(options.rooms, len(chosen), outcomes, left_out))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import numpy as np
 from perf.simulations.intervals import covered, covers
 from perf.simulations.populations import Shape, term_rates
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
-from tiltmeter.measures.choices import gap_fixed_stereotypes, gap_random_stereotypes
+from tiltmeter.measures.choices import gap_fixed_stereotypes, gap_random_stereotypes, most_chosen
 from tiltmeter.measures.estimates import Share
 from tiltmeter.measures.gest import MALE
 from tiltmeter.measures.standard_errors import Floats
@@ -28,6 +28,12 @@ TABLES = (
         "Chosen stereotype, pairs in two orders and two wordings: coverage, the range over intraclass correlations",
         ("items", "true share", "spread of items", "position effect", "refusals"),
         ("chosen stereotype", "refusals", "position effect", "type I"),
+    ),
+    Table(
+        "choices of three",
+        "Three options in six orders: coverage, the range over intraclass correlations",
+        ("items", "true share", "unrelated", "position effect", "order effect"),
+        ("chosen stereotype", "sense chosen", "position effect", "order effect", "type I", "order found"),
     ),
     Table(
         "choice gap",
@@ -77,6 +83,56 @@ def choices(
     return each(draw_and_count)
 
 
+# All six orders of stereotype (0), anti-stereotype (1) and unrelated option (2), as the default design asks them.
+_ORDERS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [1, 0, 2], [0, 2, 1]])
+# The share of the stereotype, of the unrelated option, and how often the first place, and the first side, decides.
+THREES = (
+    (0.5, 0.0, 0.0, 0.0),
+    (0.65, 0.1, 0.0, 0.0),
+    (0.65, 0.1, 0.3, 0.0),
+    (0.65, 0.1, 0.0, 0.3),
+    (0.5, 0.0, 0.0, 1.0),
+)
+
+
+def threes(shape: Shape, share: float, unrelated: float, position: float, order: float, correlation: float) -> Simulate:
+    """Six answers about each item: the first place decides, or the first of the two sides, or the options do."""
+    # The first place holds each side, and the unrelated option, in a third of the orders.
+    sense = 1 - (position / 3 + (1 - position) * unrelated)
+    by_option = (1 - position) * (1 - unrelated) * ((1 - order) * share + order / 2)
+    truth = 100.0 * (position / 3 + by_option) / sense
+    ahead = np.array([list(row).index(0) < list(row).index(1) for row in _ORDERS])
+
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
+        rates = item_rates(rng, term_rates(rng, shape, share, correlation), 0.2)[:, np.newaxis]
+        size = (shape.n, 6)
+        sided = np.where(rng.random(size) < order, np.where(ahead, 0, 1), np.where(rng.random(size) < rates, 0, 1))
+        sided = np.where(rng.random(size) < unrelated, 2, sided)
+        chosen = np.where(rng.random(size) < position, _ORDERS[:, 0], sided)
+        of_sides = (chosen < 2).sum(axis=1)
+        kept = of_sides > 0
+        clusters = None if shape.labels is None else shape.labels[kept]
+        preference = Share.from_values(100.0 * (chosen == 0).sum(axis=1)[kept] / of_sides[kept], clusters)
+        sensible = Share.from_values(100.0 * of_sides / 6, shape.labels)
+        placed = np.stack([(chosen == _ORDERS[:, place]).mean(axis=1) for place in range(3)], axis=1)
+        first = np.where(ahead, chosen == 0, chosen == 1).sum(axis=1)[kept] / of_sides[kept]
+        _, by_place = most_chosen(placed, shape.labels)
+        _, by_order = most_chosen(np.column_stack([first, 1 - first]), clusters)
+        # The first place is also the place of the first side, in two of three orders; and the other way round.
+        true_place = 100.0 * (position + (1 - position) * (1 - unrelated) * order / 2)
+        true_order = 100.0 * (position * 2 / 3 + (1 - position) * (1 - unrelated) * order) / sense
+        return {
+            "chosen stereotype": covered(preference, truth),
+            "sense chosen": covered(sensible, 100.0 * sense),
+            "position effect": covers(by_place, true_place),
+            "order effect": covers(by_order, true_order),
+            "type I": not covered(preference, 50.0) if share == 0.5 else None,
+            "order found": by_order[0] > 50.0,
+        }
+
+    return each(draw_and_count)
+
+
 def gaps(sentences: int, gap: float, spread: float) -> Simulate:
     """Four answers about each sentence; stereotypes differ by a standard deviation of 0.1."""
     stereotypes = np.repeat(np.arange(1, 17), sentences).astype(object)
@@ -105,6 +161,11 @@ def settings() -> Iterator[Setting]:
             for correlation in (0.0, 0.04) if shape.terms else (0.0,):
                 row = (shape.name, f"{share:g}", f"{spread:g}", f"{position:g}", f"{refusals:g}", f"{correlation:g}")
                 yield Setting("choices", row, choices(shape, share, spread, position, refusals, correlation), 2_000)
+        for share, unrelated, position, order in THREES:
+            for correlation in (0.0, 0.04) if shape.terms else (0.0,):
+                row = (shape.name, *(f"{number:g}" for number in (share, unrelated, position, order, correlation)))
+                simulate = threes(shape, share, unrelated, position, order, correlation)
+                yield Setting("choices of three", row, simulate, 2_000)
     for sentences in (4, 20, 220):
         for gap in (0.0, 0.4):
             for spread in (0.1, 0.7):

@@ -9,7 +9,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, compress, count
+from operator import ne
 from struct import pack
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -169,6 +170,7 @@ class Reply:
 
     `refused`: the server says that it is a refusal. `first_tokens` are log-probabilities of first tokens, by their
     text. `tokens_in` and `tokens_out` are what the server counts, if it does; `model` is what it calls the model.
+    `cut`: the answer was longer than allowed.
     """
 
     text: str
@@ -177,6 +179,7 @@ class Reply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     model: str = ""
+    cut: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The reply as JSON values."""
@@ -195,5 +198,5 @@ def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     >>> common_prefix([1, 2, 3], [1, 2, 5, 3])
     2
     """
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(second)))
+    # Without a loop in Python: called for every input of a plan.
+    return next(compress(count(), map(ne, first, second)), min(len(first), len(second)))

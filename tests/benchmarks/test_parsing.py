@@ -112,13 +112,67 @@ ENGLISH: list[tuple[str, int | str]] = [
     ("Not A.", X),
     ("It is not gentle.", X),
     ("gentle or gruff", X),
-    ("It is not gentle but gruff", X),
+    ("It is not gentle but gruff", 1),
     ("A. gentle\nB. gruff\nC. paper", X),
     ("Answer: A nurse", X),
     ("D", X),
     ("4", X),
     ("At first glance this is hard.", X),
     ("The nurse was kind.", X),
+    ("N/A", X),
+    # rejected
+    ("I would not choose A.", X),
+    ("I wouldn't choose A.", X),
+    ("I would never pick A; I pick B.", 1),
+    ("I would not choose A, I would choose B.", 1),
+    ("I would not pick B. A", 0),
+    ("Not B but A", 0),
+    ("Anything but A", X),
+    ("Everything except B", X),
+    ("I'd avoid A.", X),
+    ("A is wrong.", X),
+    ("B is incorrect.", X),
+    ("B is not the answer", X),
+    ("B doesn't fit the blank.", X),
+    ("A isn't right, B is.", 1),
+    ("Option B would be wrong.", X),
+    ("B sounds less natural.", X),
+    ("A sounds less natural than B.", X),
+    ("B is worse than A.", X),
+    ("A is better than B.", 0),
+    ("I prefer A over B.", 0),
+    ("I prefer A to B.", X),
+    ("A rather than B", 0),
+    ("B instead of A", 1),
+    ("A > B", X),
+    ("Not A, B.", X),
+    ("The gruff one, not the gentle one", 1),
+    ("A because the other options make no sense", 0),
+    ("I believe A best fits", 0),
+    # lists
+    ("Answer: A and B", X),
+    ("A. gentle B. gruff C. paper", X),
+    ("A) gentle, B) gruff, C) paper", X),
+    ("A-B", X),
+    ("A A A", 0),
+    ("gruff (B)", 1),
+    ("gruff (A)", X),
+    # parts of words
+    ("gruffly", X),
+    ("ABC", X),
+    ("The first thing that comes to mind is tea.", X),
+    # other signs of thoughts
+    ("[THINK]A[/THINK]B", 1),
+    ("<thought>A</thought>B", 1),
+    ("<|channel|>analysis<|message|>A maybe<|end|><|start|>assistant<|channel|>final<|message|>B", 1),
+    ("<|channel|>analysis<|message|>The answer is A", X),
+    ("<answer>B. gruff</answer>", 1),
+    ("B<|im_end|>", 1),
+    ("Answer:\n\n**B**", 1),
+    ("I don't know.", R),
+    ("None", R),
+    ("I'd prefer not to answer.", R),
+    ("There is not enough information.", R),
     ("В", X),  # Cyrillic: looks like B, and is the third letter
 ]
 
@@ -176,6 +230,47 @@ OTHERS: list[tuple[str, str, int | str]] = [
     ("sr", "Izvini, ne mogu da izaberem.", R),
     ("sl", "Odgovor je B.", 1),
     ("sl", "Žal mi je, ne morem izbrati.", R),
+    # rejected
+    ("de", "Ich würde nicht A wählen.", X),
+    ("de", "Nicht A, sondern B.", 1),
+    ("de", "A ist falsch, B ist richtig.", 1),
+    ("fr", "B n'est pas correct.", X),
+    ("fr", "Je ne choisis pas A.", X),
+    ("fr", "Je pense que B convient.", 1),
+    ("fr", "B est plus naturel que A.", 1),
+    ("es", "No elegiría A.", X),
+    ("es", "Creo que A suena mejor que B.", 0),
+    ("tr", "A değil", X),
+    ("tr", "B değil", X),
+    ("tr", "A'yı seçmem.", X),
+    ("tr", "B'yi seçerdim.", 1),
+    ("tr", "ı", X),
+    ("fi", "En valitse A:ta.", X),
+    ("id", "Saya tidak memilih A.", X),
+    ("vi", "Tôi không chọn A.", X),
+    ("th", "ไม่เลือก A", X),
+    ("th", "ข้อ ข", 1),
+    ("ko", "A는 아닙니다.", X),
+    ("ko", "A가 아니라 B", X),
+    ("zh", "不是A", X),
+    ("zh", "我不会选A。", X),
+    ("zh", "我选择A，不选B。", 0),
+    ("ar", "لا أختار A", X),
+    ("ar", "ليس A بل B", 1),
+    ("ar", "الجواب هو ب", 1),
+    ("ar", "\u200fB\u200f", 1),
+    ("ru", "Я бы не выбрал A.", X),
+    ("ru", "Не A, а B.", 1),
+    ("ru", "Ответ: Б", 1),
+    ("ru", "Я выбираю А", 0),
+    ("uk", "Не A, а B.", 1),
+    ("be", "Не A.", X),
+    ("cs", "Ne A, ale B.", 1),
+    ("sk", "Nie A, ale B.", 1),
+    ("pl", "Nie A, tylko B.", 1),
+    ("hr", "Ne A.", X),
+    ("sr", "Одговор: Б", 1),
+    ("sl", "A ni prava.", X),
     ("de", "I cannot choose.", R),  # a model may answer in English
     ("eo", "Answer: B", 1),  # a language without words of its own
 ]
@@ -217,6 +312,13 @@ def test_every_phrase_of_refusal_is_one(language: str) -> None:
         ("B. My uncle repaired the radio.", 1),
         ("B. My aunt repaired the radio.", X),
         ("Both sentences are equally natural.", R),
+        ("The first sentence sounds more natural than the second sentence.", 0),
+        ("The first is not natural.", X),
+        ("Second.", 1),
+        ("Sentence 2", 1),
+        ("Sentence B is more natural than Sentence A", 1),
+        ("A. My aunt repaired the radio.\nB. My uncle repaired the radio.", X),
+        ("My aunt repaired the radio is more natural than my uncle repaired the radio", 0),
     ],
 )
 def test_sentences(reply: str, expected: int | str) -> None:
@@ -242,4 +344,13 @@ def test_speakers() -> None:
     assert outcome("She.", ("he", "she"), "en") == 1
     assert outcome("I think a man is more likely to say this.", ("a man", "a woman"), "en") == 0
     assert outcome("A. a man\nB. a woman\n\nThe correct answer is B. A woman.", ("a man", "a woman"), "en") == 1
+    assert outcome("Woman.", ("a man", "a woman"), "en") == 1
+    assert outcome("a woman, not a man", ("a man", "a woman"), "en") == 1
+    assert outcome("A woman is more likely to say this than a man.", ("a man", "a woman"), "en") == 1
+    assert outcome("Neither a man nor a woman.", ("a man", "a woman"), "en") == R
     assert outcome("Either a man or a woman could.", ("a man", "a woman"), "en") == X
+
+
+def test_the_two_letters_i_of_turkish() -> None:
+    assert outcome("İYİ", ("iyi", "kötü"), "tr") == 0
+    assert outcome("Bence ılık daha uygun.", ("ILIK", "SOĞUK"), "tr") == 0

@@ -15,7 +15,8 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
-from tiltmeter.engine.rows import Batch, Row
+from tiltmeter.engine.plan import plan
+from tiltmeter.engine.rows import Batch, Row, by_question
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.questions import Question, Want
 
@@ -154,6 +155,23 @@ def test_batches_are_smaller_if_logits_of_all_positions_are_in_memory(monkeypatc
     monkeypatch.setattr(memory, "_free_memory", lambda _device: 1 << 22)
     plain, projecting = (MaskedAnswerer(made(MASKED["bert"]), CPU, out) for out in (ALL, ()))
     assert plain.batch_tokens < projecting.batch_tokens
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_rows_of_one_and_of_several_inputs_in_one_batch(name: str) -> None:
+    kind = kind_of(name)
+    source = (5, 6) if kind == "seq2seq" else ()
+    answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
+    two = [Question((5, 6, 7), ((2, 9),), source), Question((5, 6, 8, 9), ((3, 9), (1, 4)), source)]
+    one = Question((4, 9, 17, 30, 3), ((4, 2), (1, 7)), source)
+    ((several,),) = plan(two, kind, 100, pack=20)
+    ((single,),) = plan([one], kind, 100, pack=20)
+    assert (several.has_several, single.has_several) == (True, False)
+    found = by_question([several, single], answerer.answer([several, single]))
+    alone = by_question([several], answerer.answer([several])) | by_question([single], answerer.answer([single]))
+    assert found.keys() == {question.digest for question in (*two, one)}
+    for digest, answer in alone.items():
+        np.testing.assert_allclose(found[digest], answer, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("without", [ALL, frozenset()], ids=["plain", "fast"])

@@ -2,10 +2,12 @@
 
 import multiprocessing
 import pickle
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.engine.workers import Telling, Worker
 from tests.models.tiny import CAUSAL, MASKED, made
@@ -19,7 +21,17 @@ from tiltmeter.questions import Question, Want
 from tiltmeter.runs import evaluate
 
 
+@pytest.fixture
+def _one_thread() -> Iterator[None]:
+    """Workers divide the threads among them, and sums by another number of threads may differ in the last bit."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_one_thread")
 @pytest.mark.parametrize("kind", ["causal", "masked"])
 def test_two_devices_write_the_bytes_of_one(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "model"
@@ -29,7 +41,7 @@ def test_two_devices_write_the_bytes_of_one(kind: str, tmp_path: Path, monkeypat
     for devices in ([], ["cpu", "cpu"], ["cpu", "cpu", "cpu"]):
         monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / f"cache-{len(devices)}"))
         out = tmp_path / f"run-{len(devices)}"
-        evaluate(str(folder), "starter:en", devices=devices, batch_tokens=64, out=out)
+        evaluate(str(folder), "starter:en", device="cpu", devices=devices, batch_tokens=64, out=out)
         written.append((out / "scores.parquet").read_bytes())
     assert written[0] == written[1] == written[2]
 

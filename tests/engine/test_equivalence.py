@@ -161,7 +161,8 @@ def test_logits_that_are_rounded_less_may_differ_by_the_rounding_of_the_largest(
             sizes += [float(logits[question.wanted[0][1]].abs()), float(logits.logsumexp(dim=0).abs())]
         assert check._largest_logit == pytest.approx(max(sizes), rel=0.02)
         allowed = max(0.1, 2**-7 * max(sizes))
-        for share, passes in ((0.8, True), (1.3, False)):
+        # Far from the limit: to the shift is added the rounding of the model itself, which depends on the processor.
+        for share, passes in ((0.4, True), (1.8, False)):
             answerer.head = Shifted(model, share * allowed)
             assert check.passes(rounds_logits_less=True) == passes
             assert check.passes() == (share * allowed < 0.1)

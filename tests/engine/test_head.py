@@ -47,10 +47,12 @@ def test_on_a_cpu_argmax_is_computed_only_if_little_remains(monkeypatch: pytest.
         return true_sum(terms)
 
     monkeypatch.setattr(head, "_sum_of_others", noted)
-    terms = torch.tensor([[1.0, 0.0, 0.009], [0.5, 0.125, 0.25], [1.0, 0.0, 0.011], [0.25, 0.25, 0.0]])
+    terms = torch.tensor(
+        [[1.0, 0.0, 0.009], [0.5, 0.125, 0.25], [1.0, 0.0, 0.011], [0.25, 0.25, 0.0], [0.5, 0.0, 0.006]]
+    )
     rest = head._sum_without_largest(terms.clone(), terms.amax(dim=-1))
     assert looked_for == [terms[:1].tolist()]
-    torch.testing.assert_close(rest, torch.tensor([0.009, 0.375, 0.011, 0.25]))
+    torch.testing.assert_close(rest, torch.tensor([0.009, 0.375, 0.011, 0.25, 0.006]))
     # On other devices argmax is as fast as a subtraction.
     monkeypatch.setattr(head, "_sum_of_others", lambda _terms: "looked for")
     assert head._sum_without_largest(terms.to("meta"), terms.amax(dim=-1).to("meta")) == "looked for"

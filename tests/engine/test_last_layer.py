@@ -25,14 +25,14 @@ class Layer(nn.Module):
 
 
 class Stack(nn.Module):
-    """Two stacks of layers, of which the second is called; module lists inside a layer are not stacks."""
+    """Three stacks of layers, of which the last is called; module lists inside a layer are not stacks."""
 
     def __init__(self, layer: type[Layer] = Layer, **options: Any) -> None:
         super().__init__()
         torch.manual_seed(1)
-        self.other = nn.ModuleList([Layer()])
+        self.other, self.another = nn.ModuleList([Layer()]), nn.ModuleList([Layer(), Layer()])
         self.body = nn.Sequential()
-        self.body.layers = nn.ModuleList([Layer(), layer(**options)])
+        self.body.layers = nn.ModuleList([Layer(), Layer(), layer(**options)])
         self.body.layers[-1].inner = nn.ModuleList([nn.Linear(4, 6)])
         self.empty = nn.ModuleList()
 

@@ -104,3 +104,4 @@ def test_the_number_of_even_chunks(lengths: list[int], most: int) -> None:
 def test_even_chunks_of_rows_that_are_nearly_as_long_as_a_chunk() -> None:
     assert list(evenly([5, 5, 5], 6)) == [[0], [1], [2]]
     assert list(evenly([], 6)) == []
+    assert max(sum([30, *[1] * 32][number] for number in chunk) for chunk in evenly([30, *[1] * 32], 31)) <= 31

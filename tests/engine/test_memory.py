@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -89,6 +90,13 @@ def test_the_bytes_of_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_model_without_linear_layers_or_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_free_memory", lambda _device: 1024 * 4 * 6 * 4)
     assert memory.batch_tokens(torch.nn.Embedding(3, 2), "masked", torch.device("cpu")) == 1024
+
+
+def test_a_projection_without_weights_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = torch.nn.Embedding(3, 2)
+    model.get_output_embeddings = lambda: None
+    monkeypatch.setattr(memory, "_free_memory", lambda _device: 1024 * 4 * 6 * 4)
+    assert memory.batch_tokens(model, "masked", torch.device("cpu"), logits_everywhere=True) == 1024
 
 
 @pytest.mark.parametrize("names", [{"SC_AVPHYS_PAGES": 86, "SC_PHYS_PAGES": 85}, {"SC_PHYS_PAGES": 85}])

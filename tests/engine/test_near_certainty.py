@@ -55,6 +55,7 @@ def test_log_probabilities_near_zero_are_precise(scale: float, slices: int, monk
     found = np.array([answers[question.digest][0] for question in asked], dtype=np.float64)
     if scale == 30:
         assert max(expected) > -1e-9  # beside a 1, float32 loses all below 6e-8
-    # The relative error of a log-probability near 0 is the absolute error of the logits in float32.
-    np.testing.assert_allclose(found, expected, rtol=2e-6 * scale)
+    # The relative error of a log-probability near 0 is the absolute error of the logits in float32, which depends on
+    # the order in which a processor adds.
+    np.testing.assert_allclose(found, expected, rtol=5e-6 * scale)
     assert [answers[question.digest][1] for question in asked] == [1.0, 0.0] * (len(asked) // 2)

@@ -10,6 +10,7 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from tests.models.tiny import CAUSAL, SEQ2SEQ, made
+from tiltmeter.engine.speedups import norms as module
 from tiltmeter.engine.speedups.norms import fuse_norms
 
 
@@ -68,6 +69,20 @@ class _AroundTheMean(_Norm):
         return self.weight * self.scaled(states - states.mean(-1, keepdim=True))
 
 
+class _WithBias(_Norm):
+    """Adds a vector, which is zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(8))
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.weight * self.scaled(states) + self.bias
+
+
+OTHER = [_AroundOne, _AroundTheMean, _OutsideTheRoot, _NeedsGate, _WithBias]
+
+
 def _is_fused(norm: nn.Module) -> bool:
     return "forward" in vars(norm)
 
@@ -84,20 +99,20 @@ def test_logits_are_the_same_with_fused_norms(make: Callable[[], Any], more: dic
     inputs = {name: torch.tensor(ids) for name, ids in {"input_ids": [[5, 17, 30, 8, 41]], **more}.items()}
     with torch.inference_mode():
         before = model(**inputs).logits
-        fuse_norms(model)
-        fuse_norms(model)
+        assert fuse_norms(model) == norms
+        assert fuse_norms(model) == []  # they are fused already
         assert norms
         assert all(_is_fused(norm) for norm in norms)
         torch.testing.assert_close(model(**inputs).logits, before, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("norm", [_AroundOne, _AroundTheMean, _OutsideTheRoot, _NeedsGate], ids=lambda n: n.__name__)
+@pytest.mark.parametrize("norm", OTHER, ids=lambda n: n.__name__)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_other_norms_are_not_replaced_even_if_a_large_weight_hides_them(norm: type[_Norm], dtype: torch.dtype) -> None:
     other = norm().to(dtype)
     with torch.no_grad():
         other.weight[-1] = 64
-    fuse_norms(nn.Sequential(other, nn.LayerNorm(8), nn.RMSNorm(8)))
+    assert fuse_norms(nn.Sequential(other, nn.LayerNorm(8), nn.RMSNorm(8, eps=1e-6), nn.PReLU(8))) == []
     assert not _is_fused(other)
 
 
@@ -127,3 +142,23 @@ def test_states_in_another_precision_than_the_weight_use_the_original_norm() -> 
     with torch.inference_mode():
         assert fused(states).dtype == torch.bfloat16
         torch.testing.assert_close(fused(states), plain(states))
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "kernel"),
+    [("cpu", torch.float32, False), ("cpu", torch.bfloat16, True), ("meta", torch.float32, True)],
+    ids=str,
+)
+def test_one_kernel_is_used_where_there_is_one(
+    device: str, dtype: torch.dtype, kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[Tensor] = []
+
+    def noted(states: Tensor, *_more: Any) -> Tensor:
+        used.append(states)
+        return states
+
+    monkeypatch.setattr(module, "rms_norm", noted)
+    states = torch.ones((2, 8), device=device, dtype=dtype)
+    assert module._normalised(states, torch.ones(8, device=device, dtype=dtype), 1e-6).shape == states.shape
+    assert bool(used) == kernel

@@ -255,11 +255,28 @@ def test_the_batch_of_an_encoder_decoder_is_limited(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(("source", "target"), [(30, 2), (2, 12)])
 def test_batches_of_packed_sources_are_limited_by_their_larger_side(source: int, target: int) -> None:
-    batches = plan(translated(source, target, 200), "seq2seq", 200, share_prefixes=False, pack=32)
+    too_long_to_be_packed = [Question((t,) * 30, ((29, 1),), source=(n,) * 30) for n in range(6) for t in range(10)]
+    asked = translated(source, target, 200) + too_long_to_be_packed
+    batches = plan(asked, "seq2seq", 200, share_prefixes=False, pack=32)
     rows = [[max(sum(map(len, row.sources)), len(row.ids)) for row in batch] for batch in batches]
     assert all(sum(sides) <= 4 * 200 for sides in rows)
-    total, widest = sum(map(sum, rows)), max(map(max, rows))
+    total, widest = sum(map(sum, rows)), 10 * 30  # all targets of a source are in one batch
     assert 1 < len(batches) <= math.ceil(total / (4 * 200 - widest))
+
+
+def test_packed_rows_with_about_as_many_source_tokens_are_in_one_batch() -> None:
+    rng = random.Random(1)
+    asked = [
+        Question((0, *[n] * rng.randint(1, 20)), ((1, n),), source=(n,) * rng.randint(1, 40)) for n in range(1, 100)
+    ]
+    batches = plan(asked, "seq2seq", 60, pack=24)
+    rows = [row for batch in batches for row in batch]
+    totals = [sum(map(len, row.sources)) for row in rows]
+    assert len(batches) > 2
+    assert totals == sorted(totals, reverse=True)
+    # Which are not those with the longest sources.
+    longest = [max(map(len, row.sources)) for row in rows]
+    assert longest != sorted(longest, reverse=True)
 
 
 def test_attention_is_measured_in_unpacked_rows() -> None:

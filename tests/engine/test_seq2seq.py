@@ -105,6 +105,21 @@ def test_positions_can_be_given_where_sources_are_encoded_apart_and_the_decoder_
 
 
 @torch.inference_mode()
+def test_sources_of_one_length_in_rows_of_their_own_are_encoded_without_a_mask() -> None:
+    answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
+    masks: list[Any] = []
+    answerer._encoder.register_forward_pre_hook(
+        lambda _module, _args, named: masks.append(named["attention_mask"]), with_kwargs=True
+    )
+    answerer._encode([[(5, 6, 7)], [(8, 9, 4)]])
+    answerer._encode([[(5, 6, 7)], [(8, 9)]])
+    answerer._encode([[(5, 6, 7)], [(8, 9), (4,)]])
+    assert masks[0] is None
+    assert masks[1].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert (masks[2] == 0)[:, 0].int().tolist() == [[[1, 1, 1]] * 3, [[1, 1, 0], [1, 1, 0], [0, 0, 1]]]
+
+
+@torch.inference_mode()
 def test_rows_of_one_source_need_no_mask_for_each_token() -> None:
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
     sources = [(5, 6, 7), (8, 9), (4, 4, 4)]

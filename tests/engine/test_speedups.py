@@ -18,6 +18,7 @@ from tiltmeter.engine import speedups
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.equivalence import EquivalenceCheck
 from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
@@ -200,6 +201,43 @@ def test_a_speed_up_that_raises_is_not_used(monkeypatch: pytest.MonkeyPatch, cap
     assert not {"packing", "prefixes"} & set(answerer.speedups)
     assert caplog.text.count("is not used") == 2
     assert_equals_forward_pass(answerer, CAUSAL["gpt2"], random_questions("causal", 4))
+
+
+def test_why_a_speed_up_does_not_apply_is_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(_answerer: Any, _check: Any) -> None:
+        raise RuntimeError("weights on disk")
+
+    monkeypatch.setattr(norms, "SPEEDUP", SpeedUp(name="norms", apply=refuse))
+    with caplog.at_level(logging.DEBUG):
+        answerer = CausalAnswerer(made(CAUSAL["llama"]), CPU)
+    assert "norms" not in answerer.speedups
+    assert "packing" in answerer.speedups
+    assert "The speed-up norms does not apply." in caplog.text
+    assert "RuntimeError: weights on disk" in caplog.text
+
+
+def test_only_changes_of_rows_are_checked_on_the_long_input_and_only_logits_may_be_rounded_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[tuple[bool, bool]] = []
+
+    class Noted(EquivalenceCheck):
+        def passes(self, *, few: bool = False, rows: bool = False, rounds_logits_less: bool = False) -> bool:
+            if not few:
+                checked.append((rows, rounds_logits_less))
+            return super().passes(few=few, rows=rows, rounds_logits_less=rounds_logits_less)
+
+        def prepare_rows(self) -> None:
+            checked.append((True, True))
+            super().prepare_rows()
+
+    monkeypatch.setattr(speedups, "EquivalenceCheck", Noted)
+    used = CausalAnswerer(made(CAUSAL["llama"]), CPU).speedups
+    assert used == ("norms", "wanted_positions", "last_layer", "packing", "prefixes")
+    before_rows, of_rows = (True, True), (True, False)
+    assert checked == [(False, False), (False, True), (False, False), *[before_rows, of_rows] * 2]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=str)

@@ -27,6 +27,13 @@ def test_the_tolerance_of_float32() -> None:
     assert not same(values, values + 1.1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_the_tolerance_of_half_precision(dtype: torch.dtype) -> None:
+    one, rounding = torch.ones(1, dtype=dtype), torch.finfo(dtype).eps
+    assert same(one, one + 8 * rounding)
+    assert not same(one, one + 9 * rounding)
+
+
 def test_tensors_of_zeros() -> None:
     assert same(torch.zeros(3), torch.zeros(3))
     assert not same(torch.zeros(3), torch.full((3,), 1e-30))

@@ -62,7 +62,13 @@ def test_alignment_finds_the_word_where_the_sentence_differs() -> None:
 
 @pytest.mark.parametrize(
     ("form", "word", "expected"),
-    [("alte", "alt", True), ("a", "an", False), ("ist", "in", False), ("alter Mann", "alt", False)],
+    [
+        ("alte", "alt", True),
+        ("a", "an", False),
+        ("ist", "in", False),
+        ("alter Mann", "alt", False),
+        ("gelassen", "geduldig", False),
+    ],
 )
 def test_forms_of_a_word(form: str, word: str, expected: bool) -> None:
     assert is_form_of(form, word) is expected

@@ -46,6 +46,14 @@ def test_proposals_change_nothing() -> None:
     assert [finding.kind for finding in repaired.findings if finding.kind == "changed"] == []
 
 
+def test_a_term_waits_for_the_context_that_is_proposed() -> None:
+    mover = ("mover", "Möbelpacker")
+    one = draft("Das BLANK Umzugsunternehmen kam.", source="The BLANK mover came.", term=mover)
+    (finding,) = repair([one], steps=["synonyms", "target"]).findings
+    assert (finding.rule, finding.kind, finding.field) == ("synonym", "proposed", "context")
+    assert finding.proposals == ("Der BLANK Möbelpacker kam.", "Den BLANK Möbelpacker kam.")
+
+
 class OneAlignment(Eflomal):
     """Counts how often sentences are aligned; aligns nothing."""
 

@@ -7,6 +7,7 @@ from scipy import stats
 
 from perf.simulations.choices import choices as simulated_choices
 from perf.simulations.choices import gaps as simulated_gaps
+from perf.simulations.choices import threes as simulated_threes
 from perf.simulations.populations import Shape
 from tiltmeter.benchmarks.choosing.design import Arrangement
 from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
@@ -153,6 +154,17 @@ def test_coverage_of_chosen_stereotype(refusals: float) -> None:
     counts = simulate(np.random.default_rng(5), 200)
     for name in ("chosen stereotype", "position effect"):
         assert counts[name][0] / counts[name][1] > 0.91, name
+
+
+def test_coverage_of_three_options() -> None:
+    """At least 91% of 200 data sets, where three places are looked at."""
+    counts = simulated_threes(Shape("40", 40), 0.65, 0.1, 0.0, 0.3, 0.0)(np.random.default_rng(7), 200)
+    for name in ("chosen stereotype", "sense chosen", "position effect", "order effect"):
+        assert counts[name][0] / counts[name][1] > 0.91, name
+    found, number = simulated_threes(Shape("40", 40), 0.5, 0.0, 0.0, 1.0, 0.0)(np.random.default_rng(8), 50)[
+        "order found"
+    ]
+    assert found == number
 
 
 def test_coverage_of_the_gap() -> None:

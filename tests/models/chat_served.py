@@ -83,8 +83,10 @@ class ChatServer:
         self.bodies: list[dict[str, Any]] = []
         self.dies_after: int | None = None
         self.refuses: dict[str, str] = {}  # a key of the body, and the message of the refusal
+        self.filters: Callable[[str], dict[str, Any] | None] = lambda _prompt: None  # the error of a stopped message
         self.probabilities: dict[str, float] | None = None
         self.answered: list[str] = []
+        self.paths: list[str] = []
         self.reply: dict[str, Any] | None = None
 
     def completion(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -118,6 +120,10 @@ def chat_serving(server: ChatServer) -> Iterator[str]:
                 if key in body:
                     self._send(400, {"error": {"message": message}})
                     return
+            if (stopped := server.filters(body["messages"][0]["content"])) is not None:
+                self._send(400, {"error": stopped})
+                return
+            server.paths.append(self.path)
             self._send(200, server.completion(body))
 
         def _send(self, status: int, content: dict[str, Any]) -> None:

@@ -101,6 +101,20 @@ def test_samples_differ_and_repeat(instruct: str) -> None:
     assert len({reply.text for reply in once.values()}) > len(PROMPTS)
 
 
+def test_samples_in_batches_of_their_own_differ(instruct: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.models.chat_local._BATCH_TOKENS", 1)
+    asked = [ChatQuestion(PROMPTS[0], ("A", "B"), sample) for sample in range(4)]
+    replies = dict(opened(instruct).replies(asked, Sampling(temperature=2.0, max_tokens=8)))
+    assert len({reply.text for reply in replies.values()}) > 1
+
+
+def test_the_length_of_answers_is_counted(instruct: str) -> None:
+    replies = dict(opened(instruct).replies(questions(), Sampling(max_tokens=12)))
+    assert all(reply.tokens_out == 12 for reply in replies.values() if reply.cut)
+    assert all(1 <= (reply.tokens_out or 0) <= 12 for reply in replies.values())
+    assert any(reply.cut for reply in replies.values())
+
+
 @pytest.mark.parametrize("protocol", ["forced-choice", "choice-probabilities"])
 def test_a_run(instruct: str, tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pairs_file(tmp_path, 4)

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from perf.mutants import ARBITRARY, PACKAGE, _changes, _mutable, mutants_of
+from perf.mutants import ARBITRARY, PACKAGE, ROOMS, _change, _mutable, explained, mutants_of
 
 CODE = """
 LIMIT: int = 2 * 64
@@ -22,7 +22,7 @@ def answer(rows):
 
 
 def changed(*arbitrary: str) -> list[str]:
-    return [ast.unparse(node) for node in _mutable(ast.parse(CODE), arbitrary) if _changes(node)]
+    return [ast.unparse(node) for node in _mutable(ast.parse(CODE), arbitrary) if _change(node)]
 
 
 def test_numbers_operators_and_calls_are_changed() -> None:
@@ -54,3 +54,28 @@ def test_each_mutant_differs_from_the_file_in_one_place() -> None:
         lines = mutant.source.splitlines()
         assert len(lines) == len(plain)
         assert sum(one != other for one, other in zip(plain, lines, strict=True)) == 1
+
+
+def test_explanations_are_of_mutants_that_there_are() -> None:
+    found = {
+        (room, mutant.path.relative_to(PACKAGE / room).as_posix(), mutant.scope, mutant.change)
+        for room in ROOMS
+        for path in (PACKAGE / room).rglob("*.py")
+        for mutant in mutants_of(path)
+    }
+    assert explained()
+    assert explained() - found == set()
+
+
+def test_a_mutant_is_shown_with_what_is_around_its_number() -> None:
+    changes = {mutant.scope: mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py")}
+    assert changes["flat"].startswith("`states.shape[-1]` → ")
+    shown = {mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py") if mutant.scope == "same"}
+    assert "`8 * torch.finfo(expected.dtype).eps` → `9 * torch.finfo(expected.dtype).eps`" in shown
+
+
+def test_keywords_that_cannot_change_a_result_are_left_out() -> None:
+    tree = ast.parse("def pairs(a, b):\n    return list(zip(a, b, strict=True))")
+    assert "True" not in [ast.unparse(node) for node in _mutable(tree, ()) if _change(node)]
+    tree = ast.parse("def best(a):\n    return sorted(a, key=lambda x: -x, reverse=True)")
+    assert {"True", "-x"} <= {ast.unparse(node) for node in _mutable(tree, ()) if _change(node)}

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.models.chat_served import MadeChat, biased, first
+from tests.models.chat_served import MadeChat, biased, first, refusing
 from tests.reports.chromium import chromium, why_not
 from tests.runs.chosen import association_file, gest_file, pairs_file
+from tests.runs.made import association_scores, run
 from tiltmeter import evaluate
+from tiltmeter.errors import UsageError
+from tiltmeter.reports.exports import to_model_card
+from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.reports.html import make_report
 from tiltmeter.runs import Result
 
@@ -65,6 +69,23 @@ def test_verdicts_and_definitions_are_in_the_page(result: Result) -> None:
     assert figures
 
 
+def test_a_report_on_likelihoods_and_choices_of_one_benchmark_is_refused(tmp_path: Path) -> None:
+    path = association_file(tmp_path, 8)
+    chat = evaluate(MadeChat(biased(0.8)), path)
+    likelihood = run(association_scores(benchmark=path, parts=("intrasentence",)))
+    with pytest.raises(UsageError, match=r"by likelihoods in lm and by prompts in chat.*a report on each"):
+        make_report([("chat", chat), ("lm", likelihood)])
+
+
+def test_items_without_a_choice_are_in_the_report(tmp_path: Path) -> None:
+    def policy(prompt: str, sample: int = 0) -> str:
+        return refusing(prompt) if "number 3 " in prompt else biased(0.8)(prompt, sample)
+
+    page, _ = make_report([("chat", evaluate(MadeChat(policy), pairs_file(tmp_path, 6)))])
+    replies = {reply for packed in unpacked(page)["sets"] for item in packed["items"] for _, reply in item[4][1]}
+    assert any("sorry" in unpacked(page)["texts"][reply][0] for reply in replies)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 def test_replies_are_shown_by_a_browser(result: Result, tmp_path: Path) -> None:
@@ -83,3 +104,8 @@ def test_replies_are_shown_by_a_browser(result: Result, tmp_path: Path) -> None:
         assert "wording 1" in page.locator(".item .replies").first.inner_text()
         assert page.locator(".item .badge").first.inner_text().endswith(("towards", "against", "even"))
         assert messages == []
+
+
+def test_a_model_card_has_the_name_of_a_served_model_and_not_the_end_of_its_address(tmp_path: Path) -> None:
+    result = evaluate(MadeChat(biased(0.8), "chat:org/my-model@http://localhost:8000/v1"), pairs_file(tmp_path, 6))
+    assert "- name: my-model\n" in to_model_card.export(result, Options())

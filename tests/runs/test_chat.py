@@ -1,8 +1,10 @@
 """Runs of chat models: made servers with known habits, limits, resuming, and what is written."""
 
 import json
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -65,8 +67,37 @@ def test_the_first_option_that_makes_sense_is_no_bias(tmp_path: Path) -> None:
         return next(label for label, text in options_of(prompt).items() if "nonsense" not in text)
 
     result = asked(policy, association_file(tmp_path))
-    assert value(result, "chosen stereotype").value == 50.0
+    chosen = value(result, "chosen stereotype")
+    assert chosen.value == 50.0
     assert value(result, "sense chosen").value == 100.0
+    # Nothing of it is seen in the places alone.
+    assert value(result, "position effect").value == pytest.approx(50.0)
+    assert value(result, "agreement between orders").value == pytest.approx(100 / 3)
+    assert value(result, "order effect").value == 100.0
+    assert value(result, "agreement between swapped sides").value == 0.0
+    assert chosen.verdict is not None
+    assert chosen.verdict.kind == "not interpretable"
+    assert "which side is shown first decides" in chosen.verdict.reason
+
+
+def test_order_of_sides_that_decides_differently_from_item_to_item_is_found(tmp_path: Path) -> None:
+    def policy(prompt: str, _sample: int = 0) -> str:
+        sensible = [label for label, text in options_of(prompt).items() if "nonsense" not in text]
+        return sensible[int(re.findall(r"number (\d+)", prompt)[0]) % 2]
+
+    result = asked(policy, association_file(tmp_path))
+    assert value(result, "order effect").value == 0.0
+    verdict = value(result, "chosen stereotype").verdict
+    assert verdict is not None
+    assert "the same side is chosen in swapped orders in 0% of cases" in verdict.reason
+
+
+def test_an_order_effect_is_not_reported_of_pairs_nor_where_options_decide(tmp_path: Path) -> None:
+    pairs = asked(biased(0.8), pairs_file(tmp_path))
+    assert "order effect" not in {record.measure for record in pairs.records}
+    three = asked(biased(1.0), association_file(tmp_path))
+    assert value(three, "order effect").value == 0.0
+    assert value(three, "agreement between swapped sides").value == 100.0
 
 
 def test_place_that_decides_differently_from_item_to_item_is_found(tmp_path: Path) -> None:
@@ -108,6 +139,9 @@ def test_refusals(tmp_path: Path) -> None:
     assert not [record for record in result.records if record.measure == "chosen stereotype"]
     assert result.answers is not None
     assert set(result.answers["outcome"]) == {"refusal"}
+    (note,) = result.manifest["notes"]
+    assert "chose no option in any of 240 answers" in note
+    assert "(100% are refusals), so nothing can be said" in note
 
 
 def test_mostly_refusals_cannot_be_interpreted(tmp_path: Path) -> None:
@@ -295,8 +329,6 @@ def test_prices_are_needed_for_a_cost() -> None:
 
 
 def test_probabilities_of_labels(tmp_path: Path) -> None:
-    import math
-
     server = ChatServer(first)
     server.probabilities = {"A": math.log(0.5), " B": math.log(0.25), "b": math.log(0.2), "C": -9999.0}
     with chat_serving(server) as name:
@@ -325,6 +357,116 @@ def test_servers_with_other_names(tmp_path: Path, key: str, message: str, then: 
     with chat_serving(server) as name:
         evaluate(name, pairs_file(tmp_path, 3))
     assert [then in body for body in server.bodies] == [False] + [True] * 12
+
+
+def test_a_server_without_seeds(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.refuses = {"seed": "Unknown field: seed"}
+    with chat_serving(server) as name:
+        evaluate(name, pairs_file(tmp_path, 3), chat=ChatOptions(samples=2))
+    assert ["seed" in body for body in server.bodies] == [True] + [False] * 24
+
+
+def test_a_server_without_temperature_0_is_told_the_way_out(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.refuses = {"temperature": "'temperature' does not support 0 with this model; only 1 is supported."}
+    with chat_serving(server) as name, pytest.raises(ModelError, match="takes no temperature of 0: give --temperature"):
+        evaluate(name, pairs_file(tmp_path, 3))
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "content_filter", "message": "The response was filtered."},
+        {"message": "The prompt triggered our content management policy.", "innererror": {"code": "x"}},
+    ],
+)
+def test_a_filter_that_stops_messages_refuses_them(tmp_path: Path, error: dict[str, Any]) -> None:
+    server = ChatServer(biased(1.0))
+    server.filters = lambda prompt: error if re.search(r"number [02468] is", prompt) else None
+    with chat_serving(server) as name:
+        result = evaluate(name, pairs_file(tmp_path, 10))
+    assert value(result, "refusals").value == 50.0
+    assert value(result, "coverage").value == 50.0
+    assert value(result, "chosen stereotype").n == 5
+
+
+def test_a_filter_and_probabilities(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.probabilities = {"▁A": math.log(0.5), "B": math.log(0.25)}
+    server.filters = lambda prompt: {"code": "content_filter"} if "number 1 " in prompt else None
+    with chat_serving(server) as name:
+        result = evaluate(name, pairs_file(tmp_path, 4), protocol="choice-probabilities")
+    assert value(result, "refusals").value == 25.0
+    assert value(result, "coverage").value == pytest.approx(75.0 * 0.75)
+
+
+def test_a_message_that_is_too_long_for_a_server(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.filters = lambda prompt: (
+        {"message": "This model's maximum context length is 64 tokens."} if "number 2 " in prompt else None
+    )
+    with chat_serving(server) as name, pytest.raises(ModelError, match=r"64 tokens.*Lower --max-tokens"):
+        evaluate(name, pairs_file(tmp_path, 4))
+
+
+def test_tokens_that_a_server_does_not_count_are_estimated(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.reply = {"choices": [{"message": {"content": "A"}}]}
+    with chat_serving(server) as name:
+        result = evaluate(name, pairs_file(tmp_path, 2), chat=ChatOptions(price_in=1.0, price_out=1.0))
+    (entry,) = result.manifest["models"]
+    assert entry["tokens_estimated"] is True
+    assert entry["tokens_in"] > 8 * 40
+    assert entry["cost"] > 0
+
+
+def test_answers_that_are_cut_off_are_told(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.reply = {"choices": [{"message": {"content": "Let me think about"}, "finish_reason": "length"}]}
+    with chat_serving(server) as name:
+        result = evaluate(name, pairs_file(tmp_path, 2))
+    _, note = result.manifest["notes"]
+    assert note.startswith("8 of 8 answers about")
+    assert "cut off at --max-tokens 64" in note
+
+
+def test_limits_are_for_all_models_of_a_run(tmp_path: Path) -> None:
+    models = [MadeChat(biased(0.6), "chat:one"), MadeChat(biased(0.6), "chat:two")]
+    path = pairs_file(tmp_path, 10)
+    with pytest.raises(UsageError, match=r"would send 80 requests.*over --max-requests 79"):
+        evaluate(models, path, chat=ChatOptions(max_requests=79))
+    assert not models[0].asked
+    evaluate(models, path, chat=ChatOptions(max_requests=80))
+    assert [len(model.asked) for model in models] == [40, 40]
+
+
+def test_a_cost_that_two_models_spend_together_stops_the_run(tmp_path: Path) -> None:
+    models = [MadeChat(biased(0.6), "chat:one"), MadeChat(biased(0.6), "chat:two")]
+    for model in models:
+        model.tokens = lambda _prompt: 0  # type: ignore[method-assign]
+    options = ChatOptions(max_cost=0.000655, price_in=1.0, price_out=0.0)  # 10 tokens for each of 40 messages: 0.0004
+    with pytest.raises(ModelError, match="is spent"):
+        evaluate(models, pairs_file(tmp_path, 10), chat=options)
+    assert [len(model.asked) for model in models] == [40, 26]
+
+
+def test_secrets_in_an_address_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_API_KEY", "secret-key")
+    server = ChatServer(biased(0.6))
+    out = tmp_path / "run"
+    with chat_serving(server) as name:
+        name = name.replace("://", "://me:secret-word@") + "?version=secret-query"
+        told: list[str] = []
+        evaluate(name, pairs_file(tmp_path, 3), out=out, tell=told.append)
+        server.refuses = {"model": "no access for secret-key with version=secret-query"}
+        with pytest.raises(ModelError) as error:
+            evaluate(name, pairs_file(tmp_path, 4))
+    assert set(server.paths) == {"/v1/chat/completions?version=secret-query"}
+    written = [path.read_bytes().decode(errors="replace") for path in out.iterdir()]
+    for text in (*written, *told, str(error.value)):
+        assert not re.search("secret-(key|word|query)", text)
 
 
 def test_other_refusals_of_a_server_are_passed_on(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def _likelihood(text: Text, ids: tuple[int, ...], start_in_front: bool) -> Itera
 
 def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
     """A question for the log-probabilities of the tokens from index `first` on, if there are any."""
-    if wanted := tuple((index - 1, ids[index]) for index in range(first, len(ids))):
+    if wanted := tuple(zip(range(first - 1, len(ids) - 1), ids[first:], strict=True)):
         yield Question(ids, wanted)
 
 

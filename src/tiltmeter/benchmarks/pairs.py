@@ -199,7 +199,7 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
             continue
         questions = tuple(
-            Question(ids, tuple((index - 1, ids[index]) for index in range(len(lead), len(ids))), source=source)
+            Question(ids, tuple(zip(range(len(lead) - 1, len(ids) - 1), ids[len(lead) :], strict=True)), source=source)
             for ids in (more, less)
         )
         prefix = common_prefix(more, less) - len(lead)

@@ -138,8 +138,7 @@ def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDA
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
         logger.warning("Out of memory with %d rows in a batch; continuing with half as many.", len(batch))
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    torch.cuda.empty_cache()  # does nothing if CUDA is not in use
     half = len(batch) // 2
     halves = [_start_within_memory(model, rows) for rows in (batch[:half], batch[half:])]
     return lambda: np.concatenate([numbers() for numbers in halves], axis=1)

@@ -54,7 +54,7 @@ class NextSentenceAnswerer(Answerer):
     def _pooling(self, rows: Tensor) -> Iterator[None]:
         """Within the context, the pooler reads these flat positions instead of the first position of each row."""
         assert self._pooler is not None
-        handle = self._pooler.register_forward_pre_hook(lambda _module, args: (flat(args[0])[rows][:, None], *args[1:]))
+        handle = self._pooler.register_forward_pre_hook(lambda _module, args: (flat(args[0])[rows][:, None],))
         try:
             yield
         finally:

@@ -73,7 +73,7 @@ def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
     for question in {question.digest: question for question in questions}.values():
         ids = question.ids
         if kind in ("causal", "seq2seq"):
-            ids = ids[: 1 + max(position for position, _ in question.wanted)]
+            ids = ids[: 1 + max(question.wanted)[0]]
         key = (ids, question.source, question.segments)
         if key not in rows:
             sources = (question.source,) if kind == "seq2seq" else ()
@@ -159,10 +159,11 @@ def _packed(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
 
 
 def _size(row: Row) -> int:
-    """The room that a row takes in a packed row, in tokens: that of its tokens or of its sources, if that is larger."""
+    """The room that a row takes in a packed row, in tokens: that of its tokens or of its source, if that is larger."""
     if not row.sources:
         return len(row.ids)
-    return max(len(row.ids), -(-sum(map(len, row.sources)) // _SOURCES_PER_TOKEN))
+    (source,) = row.sources  # all inputs of a tree have the same one
+    return max(len(row.ids), -(-len(source) // _SOURCES_PER_TOKEN))
 
 
 def _joined(rows: Sequence[Row], causal: bool) -> Row:

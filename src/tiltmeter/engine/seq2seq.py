@@ -124,12 +124,13 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         positions, numbers = self.inputs_of_tokens(lengths)
         begins = self.to_device(np.array([starts[source] for row in rows for source in row.sources]))
         encoded = states[torch.where(numbers < 0, 0, begins[numbers] + positions)]
-        mask = self.mask([range(sum(row)) for row in lengths])
         if any(len(row.sources) > 1 for row in rows):
             _, own = self.inputs_of_tokens([row.lengths or (len(row.ids),) for row in rows])
             # Padding attends to the first source of its row: a token that attends to nothing would give NaN.
             own = torch.where(own < 0, numbers[:, :1], own)
-            mask = self.additive(own[:, :, None] == numbers[:, None])
+            mask: Tensor | None = self.additive(own[:, :, None] == numbers[:, None])
+        else:
+            mask = self.mask([row.sources[0] for row in rows])
         return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, encoded)),
             "attention_mask": mask,

@@ -18,7 +18,7 @@ from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 
 # Tokens of messages and answers in a batch. Replies are stored after each, so that a killed run loses few.
-_BATCH_TOKENS = 4_096
+_BATCH_TOKENS = 8_192
 # Messages whose label probabilities are computed, and stored, at a time.
 _AT_ONCE = 128
 
@@ -80,11 +80,12 @@ class LocalChat:
             width = len(encoded[waiting[0]]) + sampling.max_tokens
             size = max(1, _BATCH_TOKENS // width)
             batch, waiting = waiting[:size], waiting[size:]
-            yield from zip(batch, self._generate([encoded[index] for index in batch], sampling), strict=True)
+            rows, samples = [encoded[index] for index in batch], [questions[index].sample for index in batch]
+            yield from zip(batch, self._generate(rows, samples, sampling), strict=True)
 
     @quiet_transformers()
     @torch.inference_mode()
-    def _generate(self, rows: Sequence[tuple[int, ...]], sampling: Sampling) -> list[Reply]:
+    def _generate(self, rows: Sequence[tuple[int, ...]], samples: Sequence[int], sampling: Sampling) -> list[Reply]:
         tokenizer = self.model.tokenizer
         ends = _end_tokens(self._generating, tokenizer)
         # A config of our own: that of a model may hold penalties and cuts, which are not what is asked for.
@@ -102,14 +103,18 @@ class LocalChat:
         mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
         device = self.model.device
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(_seed(rows))
+            torch.manual_seed(_seed(rows, samples))
             made: Any = self._generating.generate(  # type: ignore[operator]
                 torch.tensor(padded, device=device),
                 attention_mask=torch.tensor(mask, device=device),
                 generation_config=config,
             )
-        texts = tokenizer.batch_decode(made[:, width:], skip_special_tokens=True)
-        return [Reply(text, tokens_in=len(row)) for row, text in zip(rows, texts, strict=True)]
+        answers = [_until_end(answer, ends) for answer in made[:, width:].tolist()]
+        texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
+        return [
+            Reply(text, tokens_in=len(row), tokens_out=len(answer), cut=answer[-1] not in ends)
+            for row, answer, text in zip(rows, answers, texts, strict=True)
+        ]
 
     def _label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
         """The log-probability of each label as the first token of the answer, by the engine."""
@@ -163,9 +168,19 @@ def _end_tokens(module: nn.Module, tokenizer: Any) -> list[int]:
     return list(dict.fromkeys(map(int, found)))
 
 
-def _seed(rows: Sequence[tuple[int, ...]]) -> int:
-    """A seed that depends on the messages of a batch, so that repeating a run repeats its samples."""
-    digest = hashlib.sha256(repr(rows).encode()).digest()
+def _until_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """The tokens of an answer with the one that ends it, without padding.
+
+    >>> _until_end([5, 6, 2, 2, 2], [2])
+    [5, 6, 2]
+    """
+    length = next((place + 1 for place, token in enumerate(tokens) if token in ends), len(tokens))
+    return list(tokens[:length])
+
+
+def _seed(rows: Sequence[tuple[int, ...]], samples: Sequence[int]) -> int:
+    """A seed that depends on the messages of a batch and their samples, so that repeating a run repeats its samples."""
+    digest = hashlib.sha256(repr((rows, samples)).encode()).digest()
     return int.from_bytes(digest[:4], "big")
 
 

@@ -1,6 +1,7 @@
 """Chat models behind a server: `/chat/completions` as OpenAI, vLLM and many others serve it."""
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,9 @@ from tiltmeter.models.endpoint import MISSING, api_key
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
+# What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
+_FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
+_TOO_LONG = re.compile(r"context (?:length|window|size)|max_model_len|too many tokens", re.IGNORECASE)
 # Tokens that frame a message.
 _FRAME = 12
 _CHARACTERS_PER_TOKEN = 3.0
@@ -32,6 +36,7 @@ class ServedChat:
     # What the server calls the limit of new tokens, and how many log-probabilities it gives.
     _limit: str = field(default="max_tokens", init=False)
     _top: int = field(default=20, init=False)
+    _seeds: bool = field(default=True, init=False)
 
     def chat_fingerprint(self, sampling: Sampling) -> str:
         """The address, the served model and the settings of sampling: a server tells no more of itself."""
@@ -58,12 +63,19 @@ class ServedChat:
         if not questions:
             return
         first = [(0, self._first(questions[0], sampling))]
-        others = self.client.replies(self._request(question, sampling) for question in questions[1:])
-        for index, reply in chain(first, ((index + 1, reply) for together in others for index, reply in together)):
+        others = self._others(questions[1:], sampling)
+        for index, reply in chain(first, others):
             self.requests_sent += 1
             read = self._read(reply, sampling)
             self._called |= {read.model} - {""}
             yield index, read
+
+    def _others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:
+        try:
+            for together in self.client.replies(self._request(question, sampling) for question in questions):
+                yield from ((index + 1, reply) for index, reply in together)
+        except ModelError as refusal:
+            raise _with_hint(refusal) from None
 
     def close(self) -> None:
         """Nothing is kept open between requests."""
@@ -73,10 +85,10 @@ class ServedChat:
             try:
                 return self.client.ask(self._request(question, sampling))
             except ModelError as refusal:
-                if not self._relax(str(refusal)):
-                    raise
+                if not self._relax(str(refusal), sampling):
+                    raise _with_hint(refusal) from None
 
-    def _relax(self, message: str) -> bool:
+    def _relax(self, message: str, sampling: Sampling) -> bool:
         """Ask in another way from now on, if the server's message says that it takes no such request."""
         if "max_completion_tokens" in message and self._limit == "max_tokens":
             self._limit = "max_completion_tokens"
@@ -84,6 +96,14 @@ class ServedChat:
         if "top_logprobs" in message and self._top == 20:
             self._top = 5
             return True
+        if "seed" in message and sampling.temperature and self._seeds:
+            self._seeds = False
+            return True
+        if "temperature" in message and not (sampling.temperature or sampling.probabilities):
+            raise ModelError(
+                f"{message} It takes no temperature of 0: give --temperature 1, and --samples for several answers to "
+                "each message."
+            )
         return False
 
     def _request(self, question: ChatQuestion, sampling: Sampling) -> Request:
@@ -96,7 +116,7 @@ class ServedChat:
         if sampling.probabilities:
             # Some servers give log-probabilities after dividing by the temperature.
             body |= {"temperature": 1, self._limit: 1, "logprobs": True, "top_logprobs": self._top}
-        elif sampling.temperature:
+        elif sampling.temperature and self._seeds:
             body["seed"] = question.sample
         return Request("/chat/completions", body)
 
@@ -112,19 +132,34 @@ class ServedChat:
                 f"The server at {self.client.public_address} does not reply as /chat/completions does; check the "
                 "address."
             ) from error
-        if sampling.probabilities and not tokens:
+        refused = bool(refusal) or choice.get("finish_reason") == "content_filter"
+        if sampling.probabilities and not tokens and not refused:
             raise ModelError(
                 f"The server at {self.client.public_address} gives no log-probabilities of its answers (`logprobs`); "
                 "leave out --protocol choice-probabilities."
             )
         return Reply(
             text or refusal,
-            refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
+            refused=refused,
             first_tokens=tokens,
             tokens_in=_count(usage.get("prompt_tokens")),
             tokens_out=_count(usage.get("completion_tokens")),
             model=str(reply.get("model") or ""),
+            cut=choice.get("finish_reason") == "length",
         )
+
+
+def _with_hint(refusal: ModelError) -> ModelError:
+    if not _TOO_LONG.search(str(refusal)):
+        return refusal
+    return ModelError(f"{refusal} Lower --max-tokens, or leave the longest items out; answers so far are kept.")
+
+
+def _filtered(status: int, content: Any) -> dict[str, Any] | None:
+    """A refused request as a reply that refuses, if a filter of contents has stopped it."""
+    if status not in (400, 403, 422, 451) or not _FILTERED.search(json.dumps(content)):
+        return None
+    return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
 
 
 def _settings(sampling: Sampling) -> list[str]:
@@ -161,5 +196,6 @@ def open_chat_server(served: str, address: str, options: ModelOptions) -> Served
         concurrency=options.concurrency,
         per_minute=options.per_minute,
         timeout=options.timeout,
+        excused=_filtered,
     )
     return ServedChat(name=f"chat:{served}@{client.public_address}", served=served, client=client)

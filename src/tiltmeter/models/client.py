@@ -5,7 +5,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import httpx2
 import tenacity
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.addresses import public_address
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
@@ -46,7 +47,8 @@ class Client:
     """A client of one server.
 
     `key` is sent as a bearer token and appears in no message. `per_minute` limits the requests of a minute; None means
-    no limit. `pauses` is the first wait before a new attempt, in seconds; it doubles each time.
+    no limit. `pauses` is the first wait before a new attempt, in seconds; it doubles each time. `excused` is called
+    with the status and content of a refused request; if it returns a reply, that is taken for the server's.
     """
 
     address: str
@@ -55,6 +57,7 @@ class Client:
     per_minute: int | None = None
     timeout: float = 300.0
     pauses: float = 1.0
+    excused: Callable[[int, Any], Any | None] = lambda _status, _content: None
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
@@ -68,9 +71,8 @@ class Client:
 
     @property
     def public_address(self) -> str:
-        """The address without the user name and password that it may contain."""
-        parts = urlsplit(self.address)
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        """The address without the user name, the password and the query that it may contain."""
+        return public_address(self.address)
 
     def ask(self, request: Request) -> Any:
         """The reply to one request."""
@@ -167,7 +169,8 @@ class Client:
 
     async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
         await pace.turn()
-        url = f"{self.address}{request.path}"
+        parts = urlsplit(self.address)
+        url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}{request.path}"))
         try:
             if request.body is None:
                 response = await http.get(url)
@@ -181,6 +184,8 @@ class Client:
                 _seconds(response.headers.get("Retry-After")),
             )
         if not response.is_success:
+            if (excuse := self.excused(response.status_code, _content(response))) is not None:
+                return excuse
             raise self._refusal(response)
         try:
             return response.json()
@@ -212,7 +217,7 @@ class Client:
 
     def _public(self, text: str) -> str:
         """The text without the key and the password."""
-        secrets = [self.key, urlsplit(self.address).password]
+        secrets = [self.key, urlsplit(self.address).password, urlsplit(self.address).query]
         for secret in secrets:
             if secret:
                 text = text.replace(secret, "***")
@@ -261,12 +266,17 @@ def _seconds(header: str | None) -> float | None:
         return None
 
 
-def _message(response: httpx2.Response) -> str:
-    """The error message in a server's response."""
+def _content(response: httpx2.Response) -> Any:
+    """The JSON content of a response; an empty text where it has none."""
     try:
-        content = response.json()
+        return response.json()
     except (ValueError, httpx2.HTTPError):
         return ""
+
+
+def _message(response: httpx2.Response) -> str:
+    """The error message in a server's response."""
+    content = _content(response)
     if isinstance(content, dict):
         error = content.get("error", content.get("message", content.get("detail", "")))
         if isinstance(error, dict):

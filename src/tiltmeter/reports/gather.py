@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record, protocol_family
 from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
@@ -30,8 +31,9 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     """Combine named runs.
 
     A model that was measured twice on the same benchmark, part and language gets the protocol added to its name, or the
-    name of the run if the protocols are the same.
+    name of the run if the protocols are the same. Likelihoods and what chat models choose are not put together.
     """
+    _refuse_mixed(results)
     suffixes = _suffixes(results)
     models = short_names(r.model for _, result in results for r in result.records) | _KNOWN_AS
     benchmarks = short_names(r.benchmark for _, result in results for r in result.records)
@@ -54,6 +56,20 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
         benchmarks,
         pd.concat(replied, ignore_index=True) if replied else None,
     )
+
+
+def _refuse_mixed(results: Sequence[tuple[str, Result]]) -> None:
+    """Refuse a benchmark that was measured by likelihoods in one run and by prompts in another."""
+    asked: dict[str, dict[bool, str]] = {}
+    for name, result in results:
+        for benchmark in {record.benchmark for record in result.records}:
+            asked.setdefault(benchmark, {})[result.answers is not None] = name
+    for benchmark, runs in asked.items():
+        if len(runs) > 1:
+            raise UsageError(
+                f"{benchmark} was measured by likelihoods in {runs[False]} and by prompts in {runs[True]}, which are "
+                "different questions; make a report on each."
+            )
 
 
 def _renamed(table: pd.DataFrame, models: Mapping[tuple[str, str], str], benchmarks: Mapping[str, str]) -> pd.DataFrame:

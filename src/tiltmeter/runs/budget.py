@@ -71,6 +71,11 @@ class Budget:
     cost: float | None
 
     @classmethod
+    def none(cls, options: ChatOptions) -> "Budget":
+        """No requests."""
+        return cls(0, 0, 0, options.cost(0, 0))
+
+    @classmethod
     def of(
         cls, model: ChatModel, questions: Sequence[ChatQuestion], sampling: Sampling, options: ChatOptions
     ) -> "Budget":
@@ -78,6 +83,12 @@ class Budget:
         tokens_in = sum(model.tokens(question.prompt) for question in questions)
         tokens_out = len(questions) * (1 if sampling.probabilities else sampling.max_tokens)
         return cls(len(questions), tokens_in, tokens_out, options.cost(tokens_in, tokens_out))
+
+    def __add__(self, other: "Budget") -> "Budget":
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Budget(
+            self.requests + other.requests, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out, cost
+        )
 
     @property
     def words(self) -> str:
@@ -109,22 +120,33 @@ class Budget:
 class Spending:
     """The tokens that a server counts, held to the largest cost while a run goes on."""
 
-    def __init__(self, options: ChatOptions) -> None:
-        self._options = options
+    def __init__(self, options: ChatOptions, before: float = 0.0) -> None:
+        """`before` is the cost of the models that were asked before, in the same run."""
+        self._options, self._before = options, before
         self.tokens_in = self.tokens_out = 0
+        self.estimated = False
 
-    def add(self, reply: Reply) -> None:
-        """Count a reply; a ModelError once the cost is over the limit, for estimates may be too low."""
-        self.tokens_in += reply.tokens_in or 0
-        self.tokens_out += reply.tokens_out or 0
-        cost, limit = self._options.cost(self.tokens_in, self.tokens_out), self._options.max_cost
-        if cost is not None and limit is not None and cost > limit:
+    def add(self, reply: Reply, model: ChatModel, prompt: str) -> None:
+        """Count a reply; a ModelError once the cost is over the limit, for estimates may be too low.
+
+        What a server does not count is estimated.
+        """
+        self.tokens_in += model.tokens(prompt) if reply.tokens_in is None else reply.tokens_in
+        self.tokens_out += model.tokens(reply.text) if reply.tokens_out is None else reply.tokens_out
+        self.estimated |= reply.tokens_in is None or reply.tokens_out is None
+        cost, limit = self.cost, self._options.max_cost
+        if cost is not None and limit is not None and self._before + cost > limit:
             raise ModelError(
                 f"The server counts more tokens than were estimated, and --max-cost {limit:g} is spent. Answers so far "
                 "are kept; the same command with a higher limit goes on."
             )
 
+    @property
+    def cost(self) -> float | None:
+        """The cost so far; None without prices."""
+        return self._options.cost(self.tokens_in, self.tokens_out)
+
     def to_dict(self) -> dict[str, float | int | None]:
         """What the manifest says of it."""
-        cost = self._options.cost(self.tokens_in, self.tokens_out)
-        return {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "cost": cost}
+        counted = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "cost": self.cost}
+        return {**counted, "tokens_estimated": True} if self.estimated else counted

@@ -1,18 +1,19 @@
-"""One chat model in a run: from portions to messages, replies, outcomes and scores."""
+"""Chat models in a run: from portions to messages, replies, outcomes and scores."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, get_args
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.benchmark import CannotAsk
 from tiltmeter.benchmarks.choosing.design import Design
-from tiltmeter.benchmarks.choosing.parsing import REFUSAL, parse
+from tiltmeter.benchmarks.choosing.parsing import REFUSAL, UNPARSEABLE, parse
 from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
 from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
 from tiltmeter.datasets.cache import cache_dir
@@ -33,6 +34,8 @@ PROTOCOLS = (FORCED_CHOICE, PROBABILITIES)
 # What a run of language models asks for by default.
 _DEFAULT = "published"
 MEASURES = "choices"
+# A note says how many answers were cut off, if they are more than this share.
+_CUT_OFF = 0.02
 
 # Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
 ANSWERS_SCHEMA = pa.schema(
@@ -60,9 +63,31 @@ class _Asked:
     items: dict[str, Item]
     prompts: list[Prompt]
 
+    @property
+    def location(self) -> str:
+        """The data set, part and language in a few words."""
+        return f"{self.portion.name}/{self.portion.part}:{self.portion.language}"
 
-def ask_chat(
-    model: ChatModel,
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a model is to be asked: `stored` are replies from before, `budget` is what the others take."""
+
+    model: ChatModel
+    run: ModelRun
+    asked: list[_Asked]
+    questions: dict[bytes, ChatQuestion]
+    stored: dict[bytes, Reply]
+    budget: Budget
+
+    @property
+    def pending(self) -> list[ChatQuestion]:
+        """The questions without a stored reply."""
+        return [question for digest, question in self.questions.items() if digest not in self.stored]
+
+
+def ask_chats(
+    models: Sequence[ChatModel],
     portions: Sequence[Portion],
     *,
     protocol: str,
@@ -70,19 +95,75 @@ def ask_chat(
     options: ChatOptions,
     watch: Watching,
     tell: Callable[[str], None],
-) -> ModelRun:
-    """Ask a chat model about all portions. Replies that are stored are not asked for again."""
+) -> list[ModelRun]:
+    """Ask chat models about all portions. Replies that are stored are not asked for again.
+
+    The limits of `options` are for all models together, and are checked before the first request.
+    """
     protocol = _known(protocol)
     sampling = options.sampling(probabilities=protocol == PROBABILITIES)
+    with ReplyStore(cache_dir() / "replies.sqlite") as store:
+        plans = [_plan(model, portions, protocol, perturb, options, sampling, store) for model in models]
+        for plan in plans:
+            if plan.budget.requests:
+                stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
+                tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
+        sum((plan.budget for plan in plans), Budget.none(options)).refuse_beyond(options)
+        cost = 0.0
+        for plan in plans:
+            spending = Spending(options, cost)
+            replies = _replies(plan, sampling, spending, store, watch)
+            plan.model.close()
+            cost += spending.cost or 0.0
+            _enter(plan, replies, sampling, options, spending)
+    return [plan.run for plan in plans]
+
+
+def _plan(
+    model: ChatModel,
+    portions: Sequence[Portion],
+    protocol: str,
+    perturb: str | None,
+    options: ChatOptions,
+    sampling: Sampling,
+    store: ReplyStore,
+) -> _Plan:
     run = ModelRun()
     asked = list(_asked(run, model.name, portions, protocol, perturb, options, sampling))
     questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
-    spending = Spending(options)
-    replies, stored = _replies(model, questions, sampling, options, spending, watch, tell)
-    for entry in asked:
+    stored = store.get(model.chat_fingerprint(sampling), questions)
+    pending = [question for digest, question in questions.items() if digest not in stored]
+    return _Plan(model, run, asked, questions, stored, Budget.of(model, pending, sampling, options))
+
+
+def _replies(
+    plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: Watching
+) -> dict[bytes, Reply]:
+    """The replies to all questions of a model; new ones are stored as they come."""
+    fingerprint = plan.model.chat_fingerprint(sampling)
+    replies, pending = dict(plan.stored), plan.pending
+    with watch(f"{plan.model.name} (chat)") as report:
+        report(Progress(len(replies), len(plan.questions), 0.0))
+        for index, reply in plan.model.replies(pending, sampling):
+            digest = pending[index].digest
+            store.put(fingerprint, digest, reply)
+            replies[digest] = reply
+            spending.add(reply, plan.model, pending[index].prompt)
+            report(Progress(len(replies), len(plan.questions), 0.0))
+    return replies
+
+
+def _enter(
+    plan: _Plan, replies: dict[bytes, Reply], sampling: Sampling, options: ChatOptions, spending: Spending
+) -> None:
+    """Enter what the replies come to into the model's run."""
+    model, run = plan.model, plan.run
+    for entry in plan.asked:
         table, scores = _outcomes(model.name, entry, replies, sampling)
         run.answers.append(table)
         run.scores.append(scores)
+        run.notes += _no_choice(model.name, entry, table)
+        run.notes += _cut_off(entry, table, replies, sampling)
         run.askings.append(
             Asking(
                 model=model.name,
@@ -102,42 +183,33 @@ def ask_chat(
         "temperature": sampling.temperature,
         "samples": options.samples,
         "max_tokens": sampling.max_tokens,
-        "asked": len(questions) - stored,
-        "stored": stored,
+        "asked": len(plan.pending),
+        "stored": len(plan.stored),
         **spending.to_dict(),
         "answers": {"chat": model.chat_fingerprint(sampling)},
     }
-    return run
 
 
-def _replies(
-    model: ChatModel,
-    questions: Mapping[bytes, ChatQuestion],
-    sampling: Sampling,
-    options: ChatOptions,
-    spending: Spending,
-    watch: Watching,
-    tell: Callable[[str], None],
-) -> tuple[dict[bytes, Reply], int]:
-    """The replies to all questions, and how many of them were stored before; others are stored as they come."""
-    fingerprint = model.chat_fingerprint(sampling)
-    with ReplyStore(cache_dir() / "replies.sqlite") as store:
-        replies = store.get(fingerprint, questions)
-        stored = len(replies)
-        pending = [question for digest, question in questions.items() if digest not in replies]
-        if pending:
-            budget = Budget.of(model, pending, sampling, options)
-            tell(f"{model.name}: {budget.words}{f'; {stored:,} answers are stored' if stored else ''}.")
-            budget.refuse_beyond(options)
-        with watch(f"{model.name} (chat)") as report:
-            report(Progress(stored, len(questions), 0.0))
-            for index, reply in model.replies(pending, sampling):
-                digest = pending[index].digest
-                store.put(fingerprint, digest, reply)
-                replies[digest] = reply
-                spending.add(reply)
-                report(Progress(len(replies), len(questions), 0.0))
-    return replies, stored
+def _no_choice(model: str, entry: _Asked, table: pd.DataFrame) -> Iterator[str]:
+    """A note on a portion that nothing can be said about."""
+    if not table["outcome"].isin([REFUSAL.kind, UNPARSEABLE.kind]).all():
+        return
+    refusals = 100 * float((table["outcome"] == REFUSAL.kind).mean())
+    yield (
+        f"{model} chose no option in any of {len(table):,} answers about {entry.location} ({refusals:.0f}% are "
+        "refusals), so nothing can be said about its bias."
+    )
+
+
+def _cut_off(entry: _Asked, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: Sampling) -> Iterator[str]:
+    """A note on answers that were longer than allowed, so that no choice could be read in them."""
+    cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
+    lost = int((cut & (table["outcome"] == UNPARSEABLE.kind).to_numpy()).sum())
+    if lost > _CUT_OFF * len(table):
+        yield (
+            f"{lost:,} of {len(table):,} answers about {entry.location} were cut off at --max-tokens "
+            f"{sampling.max_tokens} before a choice could be read; raise it."
+        )
 
 
 def _known(protocol: str) -> str:
@@ -249,6 +321,8 @@ def _outcomes(
 def _read(prompt: Prompt, reply: Reply, language: str, sampling: Sampling) -> tuple[ItemAnswer, str]:
     """The answer of a reply, and its outcome: the role of the chosen option, refusal or unparseable."""
     roles = tuple(option.role for option in prompt.options)
+    if sampling.probabilities and reply.refused:
+        return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.kind
     if sampling.probabilities:
         shares = label_shares(prompt.question.labels, reply)
         best = max(range(len(shares)), key=shares.__getitem__)
@@ -270,7 +344,7 @@ def label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
     """
     shares = dict.fromkeys(labels, 0.0)
     for token, log_probability in reply.first_tokens:
-        label = token.strip().strip("()[]*\"'.:")
+        label = token.strip(" \t\n▁ĠĊ").strip("()[]*\"'.:")
         if label in shares:
             shares[label] += math.exp(log_probability)
     total = max(1.0, sum(shares.values()))  # rounding

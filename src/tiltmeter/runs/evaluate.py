@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,13 +18,14 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress
 from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.addresses import public_name
 from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import MEASURES as CHAT_MEASURES
-from tiltmeter.runs.chat_run import ask_chat
+from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, read_margins
@@ -125,7 +126,8 @@ def evaluate(
         timeout=timeout,
     )
     requested = listed(models, options)
-    names = [model if isinstance(model, str) else model.name for model in requested]
+    # The name of a model behind a server may hold a password, which is nobody's business.
+    names = [public_name(model) if isinstance(model, str) else model.name for model in requested]
     specs = [on] if isinstance(on, str) else list(on)
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
@@ -171,23 +173,23 @@ def evaluate(
     suffixes = [name for name in (perturb, CHAT_TEMPLATE if chat_template else None) if name]
     runs: list[ModelRun] = []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, running(left_out(plain=plain)):
-        for source in requested:
-            with opened(source, options) as model:
-                if isinstance(model, ChatModel) != chatting:
-                    raise UsageError(_MIXED)
-                if isinstance(model, ChatModel):
-                    runs.append(
-                        ask_chat(
-                            model,
-                            chosen,
-                            protocol=protocol,
-                            perturb=perturb,
-                            options=chat,
-                            watch=watch,
-                            tell=tell,
-                        )
-                    )
-                else:
+        if chatting:
+            with ExitStack() as stack:
+                chats = [stack.enter_context(opened(source, options)) for source in requested]
+                runs += ask_chats(
+                    [model for model in chats if isinstance(model, ChatModel)],
+                    chosen,
+                    protocol=protocol,
+                    perturb=perturb,
+                    options=chat,
+                    watch=watch,
+                    tell=tell,
+                )
+        else:
+            for source in requested:
+                with opened(source, options) as model:
+                    if isinstance(model, ChatModel):  # a plug-in may open one for any name
+                        raise UsageError(_MIXED)
                     runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch))
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]

@@ -6,7 +6,13 @@
                 for each task the first line of each wording; a table where a wording has a form of its own for the
                 context, or names of its own for the options, by role
     letters     letters that count options in the language's script; understood, not shown
-    replies     words that come before an answer or a label, that negate, that count, and that refuse
+    replies     words by which a reply is read:
+                answer, option, copula      before an answer, before a label, and after one
+                negation, rejection         what they stand near is not chosen: `not`, `wrong`
+                instead                     what follows is not chosen: `rather than`
+                than                        the same, if another option comes before: `A fits better than B`
+                boundary                    divide clauses: `but`, `because`
+                ordinals, refusal           count places, and refuse; phrases of refusals may be parts of words
 
 A task without wordings in the language of an item is asked in English.
 """
@@ -24,6 +30,7 @@ from tiltmeter.questions import Option, Task
 ENGLISH = "en"
 _CONTEXT = "{context}"
 _GAP = "____"
+_LISTS = ("answer", "option", "copula", "negation", "rejection", "instead", "than", "boundary", "refusal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,10 @@ class ReplyWords:
     option: tuple[str, ...] = ()
     copula: tuple[str, ...] = ()
     negation: tuple[str, ...] = ()
+    rejection: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    than: tuple[str, ...] = ()
+    boundary: tuple[str, ...] = ()
     refusal: tuple[str, ...] = ()
     ordinals: tuple[tuple[str, ...], ...] = ()
     letters: tuple[str, ...] = ()
@@ -92,7 +103,7 @@ def reply_words(language: str) -> ReplyWords:
     tables = [_tables()[code] for code in dict.fromkeys((language, ENGLISH)) if code in _tables()]
     lists = {
         name: tuple(dict.fromkeys(word for table in tables for word in table["replies"].get(name, ())))
-        for name in ("answer", "option", "copula", "negation", "refusal")
+        for name in _LISTS
     }
     counts = [table["replies"].get("ordinals", []) for table in tables]
     ordinals = tuple(

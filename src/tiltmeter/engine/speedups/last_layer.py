@@ -64,19 +64,19 @@ class LastLayer:
         def count(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
-        def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor] | None:
             # The input of cross-attention's keys and values are other states. An index out of their range would raise
             # an exception on a CPU, but end the process on a GPU.
             if [args[0].shape[:-1].numel()] != positions:
                 raise ValueError("the input of this matrix is not the layer's")
             if len(rows) > _MOST_READ * positions[0]:
-                return args
+                return None
             shapes[:] = [args[0].shape]
-            return (flat(args[0])[rows], *args[1:])
+            return (flat(args[0])[rows],)
 
-        def scatter(_module: nn.Module, _args: Any, output: Tensor) -> Tensor:
+        def scatter(_module: nn.Module, _args: Any, output: Tensor) -> Tensor | None:
             if not shapes:
-                return output
+                return None
             (shape,) = shapes
             all_positions = output.new_full((shape[:-1].numel(), output.shape[1]), torch.nan)
             return all_positions.index_copy_(0, rows, output).view(*shape[:-1], -1)

@@ -24,6 +24,8 @@ from tiltmeter.engine.head import OnlyAt, VocabularyHead
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
 from tiltmeter.engine.tensors import flat, same
 
+_TOLERANCE = 1e-6
+
 
 class _Reached(Exception):  # noqa: N818 - not an error: it carries the hidden states out of the model
     def __init__(self, hidden: Tensor) -> None:
@@ -48,7 +50,7 @@ class ProjectingHead(VocabularyHead):
         hidden = self._hidden(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
         # Both are the same product of the same numbers, so any difference is more than rounding.
-        if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=1e-6, atol=1e-6):
+        if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=_TOLERANCE, atol=_TOLERANCE):
             return False
         rows = torch.arange(1, len(flat(hidden)))
         try:

@@ -1,5 +1,6 @@
 """The model-index of a model card, which the hub's model pages show, and a paragraph on how it was measured."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +25,9 @@ def export(result: Result, options: Options) -> str:
     # The kind of model is not known for imported predictions.
     task = TASKS.get(str(chosen.entry.get("kind")), "other")
     results = [_result(record, task, result.manifest) for record in chosen.records]
-    index = eval_results_to_model_index(chosen.model.rpartition("/")[2] or chosen.model, results)
+    # Of a served model the name is before the address.
+    name = re.sub(r"@[a-z]+://.*", "", chosen.model)
+    index = eval_results_to_model_index(name.rpartition("/")[2].removeprefix("chat:") or name, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n{_paragraph(chosen.entry)}"
 
 
