@@ -211,6 +211,7 @@ def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) ->
     with translated.store.transaction():
         translated.store.set_text("i0", "text", "context", CONTEXT, step="repair", by="x", why="")
     assert next(entry for entry in review.queue() if entry.item == "i0").decisions == 0
+    assert review.progress().reviewers["Ana"] == (0, 4)
     assert len(list(translated.store.decisions("i0"))) == 1
 
 

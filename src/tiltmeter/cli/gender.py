@@ -25,11 +25,12 @@ def gender(
 ) -> None:
     """Print the gender of the first-person speaker of every sentence: masculine, feminine or none.
 
-    The columns are separated by tabs: the gender, with --explain the cue and the rule, and the sentence.
+    `detect` may be left out. Columns are separated by tabs: the gender, with --explain the cue and the rule, and the
+    sentence.
 
     **Example**
 
-    `tiltmeter gender --language sk translations.txt`
+    `tiltmeter gender detect --language sk translations.txt`
     """
     for text, result in results(file, language, gender_from):
         if as_json:

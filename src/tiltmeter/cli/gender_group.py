@@ -15,15 +15,15 @@ from tiltmeter.gender import LANGUAGES
 if TYPE_CHECKING:
     from typer._click.core import Context
 
-_OF_A_FILE = "of"
+_DEFAULT = "detect"
 
 
 class _FileByDefault(TyperGroup):
-    """A group whose default command takes a file: `gender FILE` is `gender of FILE`."""
+    """A group whose default command takes a file: `gender FILE` is `gender detect FILE`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = [_OF_A_FILE, *args]
+            args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
 
 
@@ -33,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="The grammatical gender of the speaker in every sentence of a file, and how accurate the rules for it are.",
 )
-app.command(_OF_A_FILE)(gender)
+app.command(_DEFAULT)(gender)
 
 Folders = Annotated[list[Path], typer.Argument(metavar="SAMPLE...", help="Folders of `gender sample`.")]
 

@@ -271,14 +271,17 @@ class Review:
         """How far the review has come."""
         queue = self.queue()
         states: dict[ReviewState, int] = {"open": 0, "agreed": 0, "conflict": 0, "adjudicated": 0}
-        for entry in queue:
-            states[entry.state] += 1
-        decided = {
-            name: {item for item, people in self._store.decided_items().items() if name in people}
-            for name in self._store.reviewer_names()
-        }
+        for waiting in queue:
+            states[waiting.state] += 1
+        decided: dict[str, set[str]] = {name: set() for name in self._store.reviewer_names()}
+        decisions = self._decisions()
+        for entry in self._entries():
+            for decision in current_decisions(self.project, entry, decisions.get(entry.id, ())):
+                decided[decision.reviewer].add(entry.id)
         wanting = {
-            entry.item for entry in queue if entry.state in ("open", "agreed") and entry.decisions < self.rule.reviewers
+            entry.item
+            for entry in queue
+            if entry.state in ("open", "agreed") and waiting.decisions < self.rule.reviewers
         }
         return ReviewProgress(states, {name: (len(own), len(wanting - own)) for name, own in decided.items()})
 
