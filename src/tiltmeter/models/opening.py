@@ -10,6 +10,7 @@ from typing import Any
 
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import UsageError
+from tiltmeter.models.addresses import public_name
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.registry import plugins
 
@@ -100,6 +101,11 @@ def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
 
             stack.enter_context(quiet_transformers())
         yield stack.enter_context(closing(open_given(given, options)))
+
+
+def name_of(model: str | Opened) -> str:
+    """The name of a model in manifest and report, without a password in the address of its server."""
+    return public_name(model) if isinstance(model, str) else model.name
 
 
 def left_out(*, plain: bool) -> frozenset[str]:

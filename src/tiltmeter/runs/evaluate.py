@@ -18,8 +18,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress
 from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.addresses import public_name
-from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
+from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
@@ -127,7 +126,7 @@ def evaluate(
     )
     requested = listed(models, options)
     # The name of a model behind a server may hold a password, which is nobody's business.
-    names = [public_name(model) if isinstance(model, str) else model.name for model in requested]
+    names = [name_of(model) for model in requested]
     specs = [on] if isinstance(on, str) else list(on)
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
