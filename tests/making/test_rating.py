@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import command
+from tests.support.command import Run
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender, speaker_gender
@@ -195,15 +195,7 @@ def test_pairs_before_the_filter() -> None:
     ]
 
 
-def test_sample_rate_and_evaluate_from_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(*words: str, code: int = 0) -> str:
-        capsys.readouterr()
-        assert command(monkeypatch, *words) == code
-        captured = capsys.readouterr()
-        return captured.out if code == 0 else captured.err
-
+def test_sample_rate_and_evaluate_from_the_command_line(run: Run, tmp_path: Path) -> None:
     file, out = tmp_path / "sentences.txt", str(tmp_path / "sample")
     file.write_text("Bola som doma.\nBol som doma.\nSom doma.\nSpal som.\n", encoding="utf-8")
     assert run("gender", "-l", "sk", str(file)).startswith("feminine\tBola som doma.")

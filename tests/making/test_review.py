@@ -1,14 +1,13 @@
 """The review: blind decisions by k of n, slots, undo, conflicts and adjudication, what is published."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from perf.breaking_engine import BreakingEngine
-from tests.support.command import command
+from tests.support.command import Run
 from tiltmeter.errors import UsageError
 from tiltmeter.making.exchange import csv_table, export_rows, import_project
 from tiltmeter.making.problems import assemble
@@ -377,18 +376,7 @@ def saved(project: Project) -> str:
     return str(project.folder)
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[object]:
-    def run(*words: str, code: int = 0) -> str:
-        capsys.readouterr()
-        assert command(monkeypatch, *words) == code
-        captured = capsys.readouterr()
-        return captured.out if code == 0 else captured.err
-
-    return run  # type: ignore[return-value]
-
-
-def test_review_from_the_command_line(translated: Project, run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_review_from_the_command_line(translated: Project, run: Run, tmp_path: Path) -> None:
     (translated.folder / "guidelines.md").write_text("Keep the register.\n", encoding="utf-8")
     with_rule(translated, 2, 2)
     translated.settings = replace(translated.settings, guidelines="guidelines.md", licence="CC0-1.0")
@@ -419,7 +407,7 @@ def test_review_from_the_command_line(translated: Project, run, tmp_path: Path) 
     assert "Ida: 1 adjudicated" in card
 
 
-def test_mistakes_on_the_command_line(translated: Project, run) -> None:  # type: ignore[no-untyped-def]
+def test_mistakes_on_the_command_line(translated: Project, run: Run) -> None:
     folder = saved(translated)
     assert "--by" in run("make", "review", folder, "--decision", "drop", code=2)
     added = ("make", "review", folder, "--add-reviewer", "Ana", "--by", "Ana")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perf.making_items import blank_item
-from tests.support.command import command
+from tests.support.command import Run
 from tiltmeter.datasets.readers.jsonl import parse
 from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError, UsageError
@@ -181,15 +181,7 @@ def test_rating_hides_the_stereotype_and_drops_what_raters_are_against(written: 
         assert rating.results().outcomes == {"w-1": "keep", "w-3": "open"}
 
 
-def test_writing_from_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(*words: str, code: int = 0) -> str:
-        capsys.readouterr()
-        assert command(monkeypatch, *words) == code
-        captured = capsys.readouterr()
-        return captured.out if code == 0 else captured.err
-
+def test_writing_from_the_command_line(run: Run, tmp_path: Path) -> None:
     folder = str(tmp_path / "sk")
     run("make", "new", "gest", "--from-scratch", "--language", "sk", "--out", folder)
     plan = tmp_path / "sk" / "writing.toml"

@@ -1,10 +1,17 @@
 """Run the command line in this process."""
 
 import sys
+from typing import Protocol
 
 import pytest
 
 from tiltmeter.cli import main
+
+
+class Run(Protocol):
+    """What `tiltmeter` prints with these arguments: its output, or with another exit code its message."""
+
+    def __call__(self, *words: str, code: int = 0) -> str: ...
 
 
 def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
