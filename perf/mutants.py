@@ -68,7 +68,6 @@ _NO_MATTER |= {"non_blocking"}
 # numbers. What depends on them is tested with other values, or by a property such as "no batch is larger".
 ARBITRARY: dict[str, set[str]] = {
     "engine/__init__.py": {"ENGINE_VERSION"},
-    "engine/answer_store.py": {"_AT_ONCE"},
     "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "example"},
     "engine/causal.py": {"pack_width_on_cpu"},
     "engine/equivalence.py": {

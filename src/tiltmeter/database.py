@@ -2,15 +2,17 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from tiltmeter.errors import TiltmeterError
 
 # Seconds to wait for a lock held by another process.
 _LOCK_TIMEOUT = 60.0
+# Values per query: below SQLite's oldest limit of 999 variables in a statement.
+_AT_ONCE = 500
 
 
 class Database:
@@ -50,6 +52,13 @@ class Database:
                 time.sleep(0.01)
             else:
                 return
+
+    def select_in(self, query: str, given: Sequence[object], values: Iterable[object]) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query that ends in `column IN`, for any number of values; `given` are its other parameters."""
+        wanted = list(values)
+        for start in range(0, len(wanted), _AT_ONCE):
+            chunk = wanted[start : start + _AT_ONCE]
+            yield from self._db.execute(f"{query} ({','.join('?' * len(chunk))})", [*given, *chunk])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -24,8 +24,6 @@ WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHER
 INSERT OR IGNORE INTO answers (model, question, answer)
 SELECT :model, substr(:digests, 16 * i + 1, 16), substr(:numbers, :size * i + 1, :size) FROM indices
 """
-# Digests per query: below SQLite's oldest limit of 999 variables in a statement.
-_AT_ONCE = 500
 
 
 class AnswerStore(Database):
@@ -42,18 +40,12 @@ class AnswerStore(Database):
         """The answers to those of these questions (digests) that are stored."""
         if not self._db.execute("SELECT 1 FROM models WHERE fingerprint = ?", [fingerprint]).fetchone():
             return {}
-        digests = list(questions)
-        answers: dict[bytes, Answer] = {}
-        for start in range(0, len(digests), _AT_ONCE):
-            chunk = digests[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(chunk))
-            query = (
-                "SELECT question, answer FROM answers JOIN models ON models.id = answers.model "
-                f"WHERE fingerprint = ? AND question IN ({marks})"
-            )
-            for question, answer in self._db.execute(query, [fingerprint, *chunk]):
-                answers[question] = np.frombuffer(answer, NUMBER)
-        return answers
+        query = (
+            "SELECT question, answer FROM answers JOIN models ON models.id = answers.model "
+            "WHERE fingerprint = ? AND question IN"
+        )
+        found = self.select_in(query, [fingerprint], questions)
+        return {question: np.frombuffer(answer, NUMBER) for question, answer in found}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         """Store answers: all of them or, if the process is killed, none."""

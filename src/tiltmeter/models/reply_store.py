@@ -15,7 +15,6 @@ CREATE TABLE IF NOT EXISTS replies (
     PRIMARY KEY (fingerprint, question)
 ) STRICT, WITHOUT ROWID;
 """
-_AT_ONCE = 500
 
 
 class ReplyStore(Database):
@@ -30,17 +29,9 @@ class ReplyStore(Database):
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
         """The stored replies among those asked for."""
-        digests = list(questions)
-        found: dict[bytes, Reply] = {}
-        for start in range(0, len(digests), _AT_ONCE):
-            chunk = digests[start : start + _AT_ONCE]
-            query = (
-                "SELECT question, reply FROM replies WHERE fingerprint = ? "
-                f"AND question IN ({','.join('?' * len(chunk))})"
-            )
-            for question, reply in self._db.execute(query, [fingerprint, *chunk]):
-                found[question] = Reply.from_dict(json.loads(reply))
-        return found
+        query = "SELECT question, reply FROM replies WHERE fingerprint = ? AND question IN"
+        found = self.select_in(query, [fingerprint], questions)
+        return {question: Reply.from_dict(json.loads(reply)) for question, reply in found}
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         """Keep a reply; the first one stays."""

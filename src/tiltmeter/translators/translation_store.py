@@ -19,8 +19,6 @@ CREATE TABLE IF NOT EXISTS translations (
     PRIMARY KEY (system, language, source)
 ) STRICT, WITHOUT ROWID;
 """
-# Parameters per SELECT statement; SQLite's default limit is 32,766.
-_CHUNK_SIZE = 500
 
 
 class TranslationStore(Database):
@@ -36,16 +34,8 @@ class TranslationStore(Database):
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored translations of these sentences, keyed by sentence."""
-        wanted = list(sources)
-        translations: dict[str, str] = {}
-        for start in range(0, len(wanted), _CHUNK_SIZE):
-            chunk = wanted[start : start + _CHUNK_SIZE]
-            query = (
-                "SELECT source, translation FROM translations WHERE system = ? AND language = ? "
-                f"AND source IN ({','.join('?' * len(chunk))})"
-            )
-            translations.update(self._db.execute(query, [system, language, *chunk]))
-        return translations
+        query = "SELECT source, translation FROM translations WHERE system = ? AND language = ? AND source IN"
+        return dict(self.select_in(query, [system, language], sources))
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
         """Store translations in one transaction; existing ones are kept."""
