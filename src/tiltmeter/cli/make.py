@@ -21,11 +21,6 @@ app = typer.Typer(
     help="Make a test set in another language: translate, repair, review, publish.",
 )
 
-app.command()(review)
-app.command()(adjudicate)
-app.command()(rate)
-app.command()(write)
-
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
 Part = Annotated[str | None, typer.Option(help="Only items of this part.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items.")]
@@ -220,6 +215,12 @@ def repair(
         typer.echo(f"{count:>9,} {kind:<9}{rule}")
     for reason, count in done.dropped.most_common():
         typer.echo(f"{count:>9,} dropped, because {reason}")
+
+
+app.command()(review)
+app.command()(adjudicate)
+app.command()(write)
+app.command()(rate)
 
 
 @app.command()
