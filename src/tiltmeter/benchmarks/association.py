@@ -218,11 +218,14 @@ def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
 
 
 def _ask_intersentence(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
-    if text.kind == "masked":
-        if not text.next_sentence:
-            raise CannotAsk("The model has no next-sentence head, so it cannot be asked what follows a sentence.")
+    if text.next_sentence:
         asked = Asked("next-sentence", protocol.name)
         _ask_next_sentence(asked, items, text)
+    elif text.kind == "masked":
+        raise CannotAsk(
+            "The model has no next-sentence head, so it cannot be asked what follows a sentence; `tiltmeter train "
+            "next-sentence` can train one."
+        )
     elif text.kind == "causal":
         asked = Asked("causal", protocol.full_name)
         _ask_causal_pairs(asked, items, text, protocol)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -143,22 +143,15 @@ class CheckpointModel(LocalModel):
 
     def loads(self, kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
         """For each device, the function with which a worker process loads this model on it."""
-        on_cpu = sum(device == "cpu" for device in devices)
-        threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
-        return [
-            partial(
-                load_answerer,
-                self.name,
-                kind,
-                threads=threads if device == "cpu" else None,
-                device=device,
-                dtype=str(self.dtype).removeprefix("torch."),
-                trust_remote_code=self.trust_remote_code,
-                quantize=self.quantize,
-                without=self.without,
-            )
-            for device in devices
-        ]
+        from tiltmeter.models.by_name import loads_on  # which imports this module
+
+        options = {
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "trust_remote_code": self.trust_remote_code,
+            "quantize": self.quantize,
+            "without": self.without,
+        }
+        return loads_on(self.name, options, kind, devices)
 
     def close(self) -> None:
         """Free the memory of the weights, and remove those that were written to disk."""
@@ -195,14 +188,14 @@ class CheckpointModel(LocalModel):
 
     def _merged(self, kind: Kind) -> nn.Module:
         """The model in main memory, with its adapter merged."""
-        model = self._loaded_from(kind, _files_of(self.checkpoint), {})
+        model = self._loaded_from(kind, files_of(self.checkpoint), {})
         return merge(model, self.adapter, self.checkpoint.name) if self.adapter else model
 
     @contextmanager
     def _merged_files(self, kind: Kind) -> Iterator[dict[str, str]]:
         """The files to load; with an adapter, temporary ones of the merged model."""
         if self.adapter is None:
-            yield _files_of(self.checkpoint)
+            yield files_of(self.checkpoint)
             return
         merged: Any = self._merged(kind)
         # Of a GGUF file, whose weights are no longer quantised.
@@ -268,11 +261,7 @@ def open_model(
         raise UsageError("--devices puts a whole copy on each device, --split divides one; choose one of them.")
     checkpoint, adapter = find_model(name, trust_remote_code=trust_remote_code)
     text_files = _text_files(checkpoint, cache)
-    try:
-        config = AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **text_files)
-    except Exception as error:
-        hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
-        raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
+    config = read_config(name, trust_remote_code, text_files)
     chosen = kind or tell_kind(checkpoint, config)
     if chosen not in possible_kinds(config):
         raise ModelError(
@@ -299,14 +288,13 @@ def open_model(
     )
 
 
-def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
-    """Load a model to answer questions of a kind, in a worker process; the options are those of `open_model`.
-
-    `threads` limits the threads of several workers on one CPU.
-    """
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return open_model(name, **options).answerer(kind)
+def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
+    """The config in these files, with errors as sentences."""
+    try:
+        return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
+    except Exception as error:
+        hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
+        raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
 
 
 def _find_tokenizer(
@@ -314,13 +302,13 @@ def _find_tokenizer(
 ) -> Any:
     """The tokenizer that was asked for, or that was saved with the adapter, or the model's own."""
     if given is not None:
-        loaded = _tokenizer(name, trust_remote_code, _given_tokenizer(given))
+        loaded = load_tokenizer(name, trust_remote_code, _given_tokenizer(given))
         which = f"The tokenizer {given}"
     elif adapter is not None and adapter.has_tokenizer:
-        loaded = _tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(adapter.folder)})
+        loaded = load_tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(adapter.folder)})
         which = f"The tokenizer of the adapter {adapter.name}"
     else:
-        return _tokenizer(name, trust_remote_code, own)
+        return load_tokenizer(name, trust_remote_code, own)
     known = config.get_text_config().vocab_size
     if len(loaded) > known:
         raise ModelError(
@@ -330,7 +318,8 @@ def _find_tokenizer(
     return loaded
 
 
-def _tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
+def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
+    """The tokenizer in these files, with errors as sentences."""
     try:
         return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
@@ -347,7 +336,7 @@ def _given_tokenizer(tokenizer: str) -> dict[str, str]:
 
 def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
     """The arguments that load config and tokenizer. Those of a GGUF file are extracted once, into `cache`."""
-    inside = _files_of(checkpoint)
+    inside = files_of(checkpoint)
     if not checkpoint.gguf or cache is None:
         return inside
     extracted = cache / "gguf" / digest(checkpoint.weight_files)
@@ -365,7 +354,7 @@ def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
     return {"pretrained_model_name_or_path": str(extracted)}
 
 
-def _files_of(checkpoint: Checkpoint) -> dict[str, str]:
+def files_of(checkpoint: Checkpoint) -> dict[str, str]:
     """The arguments that load a checkpoint."""
     files = {"pretrained_model_name_or_path": str(checkpoint.folder)}
     return {**files, "gguf_file": checkpoint.gguf} if checkpoint.gguf else files

@@ -39,7 +39,7 @@ def open_given(given: Given, options: ModelOptions) -> Opened:
     """Open a model by its name, wrap a loaded one, or return an object that is one; inside its chat template if asked.
 
     A name with a scheme, such as `openai:gpt-x`, is opened by the plug-in or the module of this folder of that name;
-    `open_model` describes all others.
+    `open_by_name` describes all others.
     """
     model = _open(given, options)
     if not options.chat_template:
@@ -59,9 +59,9 @@ def _open(given: Given, options: ModelOptions) -> Opened:
         opener = _opener_of(name)
         if opener is not None:
             return opener(name.partition(":")[2], options)
-        from tiltmeter.models.loading import open_model  # torch and transformers take seconds to import
+        from tiltmeter.models.by_name import open_by_name  # torch and transformers take seconds to import
 
-        return open_model(
+        return open_by_name(
             name,
             kind=options.kind,
             device=options.device,

@@ -234,7 +234,8 @@ def _are_chat_models(requested: Sequence[str | Opened]) -> bool:
 def _fingerprint(model: Opened, chat: ChatOptions) -> str:
     if isinstance(model, ChatModel):
         return model.chat_fingerprint(chat.sampling(probabilities=False))
-    return model.fingerprint(model.kinds[0])
+    # A next-sentence head that was trained has weights of its own.
+    return "+".join(model.fingerprint(kind) for kind in model.kinds)
 
 
 def _ask_model(

@@ -24,12 +24,19 @@ _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 def fuse_norms(model: nn.Module) -> list[nn.Module]:
     """Replace `forward` of each RMS norm of a model; returns the changed modules."""
-    fused = []
+    found = root_mean_square_norms(model)
+    for module, epsilon in found:
+        _fuse(module, epsilon)
+    return [module for module, _ in found]
+
+
+def root_mean_square_norms(model: nn.Module) -> list[tuple[nn.Module, float]]:
+    """The RMS norms of a model, each with its epsilon."""
+    found = []
     for module in model.modules():
         if (epsilon := _epsilon(module)) is not None and _is_root_mean_square(module, epsilon):
-            _fuse(module, epsilon)
-            fused.append(module)
-    return fused
+            found.append((module, epsilon))
+    return found
 
 
 def _apply(answerer: Any, _check: Any) -> Undo | None:

@@ -1,0 +1,12 @@
+"""`tiltmeter train`: next-sentence heads for models that have none."""
+
+import typer
+
+from tiltmeter.cli.train_next_sentence import convert, evaluate, next_sentence
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="Train next-sentence heads for models that have none."
+)
+app.command("next-sentence")(next_sentence)
+app.command("evaluate")(evaluate)
+app.command("convert")(convert)

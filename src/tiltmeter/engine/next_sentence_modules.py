@@ -1,0 +1,120 @@
+"""Modules that decide whether one sentence follows another: a language model's core with a trained head.
+
+Both take right-padded token ids and the length of each input, and give two logits for each: not next, next.
+"""
+
+import inspect
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+# The index of the logit that means "is the next sentence".
+FOLLOWS = 1
+
+
+class MeanHead(nn.Module):
+    """Linear layers on the mean of the last hidden states over the real tokens.
+
+    `causal`: the core attends to the left only, so that padding on the right needs no attention mask.
+    """
+
+    def __init__(
+        self, core: nn.Module, *, width: int, layers: Sequence[int] = (300, 300), activations: bool, causal: bool
+    ) -> None:
+        super().__init__()
+        self.core = core
+        self.causal = causal
+        widths = [width, *layers, 2]
+        modules: list[nn.Module] = []
+        for index, (before, after) in enumerate(pairwise(widths)):
+            if index and activations:
+                modules.append(nn.ReLU())
+            modules.append(nn.Linear(before, after))
+        self.head = nn.Sequential(*modules)
+        self._options = {"use_cache": False} if "use_cache" in inspect.signature(core.forward).parameters else {}
+
+    @property
+    def config(self) -> Any:
+        """The config of the core."""
+        return self.core.config
+
+    def forward(
+        self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """The logits, and with labels (1: next sentence) the cross entropy."""
+        real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
+        inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
+        if not self.causal:
+            inputs["attention_mask"] = real.long()
+        if token_type_ids is not None:
+            inputs["token_type_ids"] = token_type_ids
+        states = self.core(**inputs)[0]
+        # In float32: a sum of many states in half precision depends on how many there are.
+        total = (states.float() * real[..., None]).sum(dim=1)
+        logits = self.head((total / lengths[:, None]).to(self.head[0].weight.dtype)).float()
+        return _with_loss(logits, labels)
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Compute the core's activations again in the backward pass instead of keeping them."""
+        self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
+
+
+class LabelHead(nn.Module):
+    """An encoder-decoder that writes one of two label tokens.
+
+    `step` is the decoding step whose logits are read: 0 is the one that is trained; 1 is read by the released code of
+    Öztürk et al. (2023), after the most probable first token. `whole_vocabulary`: whether the loss is the cross entropy
+    over the vocabulary, as in the released code, or between the two labels.
+    """
+
+    def __init__(
+        self, core: nn.Module, *, labels: tuple[int, int], start: int, step: int = 0, whole_vocabulary: bool
+    ) -> None:
+        super().__init__()
+        self.core = core
+        self.step = step
+        self.start = start
+        self.whole_vocabulary = whole_vocabulary
+        self.register_buffer("label_ids", torch.tensor(labels), persistent=False)
+
+    @property
+    def config(self) -> Any:
+        """The config of the core."""
+        return self.core.config
+
+    def forward(
+        self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """The logits, and with labels (1: next sentence) the cross entropy."""
+        assert token_type_ids is None, "encoder-decoders have no token types"
+        real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
+        written = input_ids.new_full((len(input_ids), 1), self.start)
+        inputs = {"attention_mask": real.long(), "use_cache": False}
+        outputs = self.core(input_ids=input_ids, decoder_input_ids=written, **inputs)
+        first = outputs.logits[:, -1].float()
+        read = first
+        if self.step and not self.training:
+            encoded = (outputs.encoder_last_hidden_state,)
+            written = torch.cat([written, first.argmax(dim=1, keepdim=True)], dim=1)
+            read = self.core(encoder_outputs=encoded, decoder_input_ids=written, **inputs).logits[:, -1].float()
+        ids: Tensor = self.label_ids  # type: ignore[assignment]
+        found = _with_loss(read[:, ids], labels)
+        if labels is not None and self.whole_vocabulary:
+            found["loss"] = cross_entropy(first, ids[labels])
+        elif labels is not None and self.step:
+            found["loss"] = cross_entropy(first[:, ids], labels)
+        return found
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Compute the core's activations again in the backward pass instead of keeping them."""
+        self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
+
+
+def _with_loss(logits: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
+    if labels is None:
+        return {"logits": logits}
+    return {"loss": cross_entropy(logits, labels), "logits": logits}

@@ -1,0 +1,41 @@
+"""Answers of a trained next-sentence head."""
+
+from collections.abc import Collection
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.next_sentence_modules import FOLLOWS
+from tiltmeter.engine.rows import Asks, Batch
+from tiltmeter.engine.speedups import ALL
+
+# The speed-ups that do not depend on what is read of a model's output.
+_APPLICABLE = {"activations", "norms"}
+
+
+class TrainedHeadAnswerer(Answerer):
+    """Reads the decision of a `MeanHead` or `LabelHead`; token 0 means that the second sentence follows the first."""
+
+    kind = "next-sentence"
+
+    def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
+        super().__init__(model, device, frozenset(without) | (ALL - _APPLICABLE))
+
+    def numbers(self, batch: Batch) -> Tensor:
+        """For each request, in the order of `Asks`: its log-probability, and 1 if it is the more probable decision."""
+        asks = Asks.of(batch)
+        ids = [row.ids for row in batch]
+        segments = [row.segments for row in batch]
+        logits = self.model(
+            input_ids=self.padded(ids),
+            lengths=self.to_device(np.array([len(row) for row in ids])),
+            token_type_ids=self.padded(segments) if any(segments) else None,
+        )["logits"]
+        # In questions, as in BERT's head, 0 means that the sentence follows.
+        logits = logits[:, [FOLLOWS, 1 - FOLLOWS]]
+        log_probs = torch.log_softmax(logits.float(), dim=1)
+        lines = self.to_device(asks.lines)
+        values = log_probs[lines, self.to_device(asks.tokens)]
+        return torch.stack([values, (values >= log_probs.amax(dim=1)[lines]).float()])

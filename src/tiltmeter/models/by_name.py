@@ -1,0 +1,96 @@
+"""From the name of a model in files, or of a trained next-sentence head, to the model."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.speedups import check_names
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.loading import files_of, load_tokenizer, open_model, read_config
+from tiltmeter.models.local import LocalModel
+from tiltmeter.models.placement import find_device, find_dtype
+from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.with_head import ModelWithHead, find_head
+from tiltmeter.questions import Kind
+
+# Options of `open_model` that a model with a trained head does not take.
+_NOT_WITH_A_HEAD = ("quantize", "split", "max_memory", "tokenizer")
+
+
+@quiet_transformers()
+def open_by_name(
+    name: str,
+    *,
+    kind: Kind | None = None,
+    device: str = "auto",
+    devices: Sequence[str] = (),
+    dtype: str = "auto",
+    batch_tokens: int | None = None,
+    trust_remote_code: bool = False,
+    without: Collection[str] = (),
+    **options: Any,
+) -> LocalModel:
+    """The model of a name, as by `open_model`, or that of a next-sentence head, with its base model."""
+    common: dict[str, Any] = {
+        "kind": kind,
+        "device": device,
+        "devices": devices,
+        "dtype": dtype,
+        "batch_tokens": batch_tokens,
+        "trust_remote_code": trust_remote_code,
+        "without": without,
+    }
+    found = find_head(name, trust_remote_code=trust_remote_code)
+    if found is None:
+        return open_model(name, **common, **options)
+    checkpoint, head, base = found
+    if refused := [f"--{option.replace('_', '-')}" for option in _NOT_WITH_A_HEAD if options.get(option)]:
+        raise UsageError(f"{name} is a next-sentence head, which cannot be loaded with {' or '.join(refused)}.")
+    if kind not in (None, head.kind):
+        raise ModelError(f"{name} is a next-sentence head of a {head.kind} model and cannot be used as {kind}.")
+    files = files_of(checkpoint)
+    config = read_config(name, trust_remote_code, files)
+    where = find_device(devices[0] if devices else device)
+    chosen = find_dtype(dtype, where, config)
+    common |= {"kind": head.kind, "dtype": str(chosen).removeprefix("torch."), "device": str(where)}
+    return ModelWithHead(
+        name=name,
+        checkpoint=checkpoint,
+        head=head,
+        open_base=partial(open_model, base, **common, **options),
+        loads=partial(loads_on, name, common),
+        config=config,
+        tokenizer=load_tokenizer(name, trust_remote_code, files),
+        kind=head.kind,
+        has_next_sentence_head=True,
+        device=where,
+        dtype=chosen,
+        batch_tokens=batch_tokens,
+        devices=tuple(devices),
+        trust_remote_code=trust_remote_code,
+        without=check_names(without),
+    )
+
+
+def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
+    """Load a model to answer questions of a kind, in a worker process; the options are those of `open_by_name`.
+
+    `threads` limits the threads of several workers on one CPU.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return open_by_name(name, **options).answerer(kind)
+
+
+def loads_on(name: str, options: Mapping[str, Any], kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
+    """For each device, the function with which a worker process loads a model on it."""
+    on_cpu = sum(device == "cpu" for device in devices)
+    threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
+    chosen = {key: value for key, value in options.items() if key not in ("device", "devices", "batch_tokens")}
+    return [
+        partial(load_answerer, name, kind, threads=threads if device == "cpu" else None, device=device, **chosen)
+        for device in devices
+    ]

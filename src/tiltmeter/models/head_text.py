@@ -1,0 +1,65 @@
+"""Pairs of sentences as inputs of a trained next-sentence head, in training and in answering alike."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiltmeter.models.head_config import HeadConfig
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.questions import Encoded
+
+
+class HeadText(TokenizerText):
+    """The tokenizer of a model with a trained head."""
+
+    def __init__(self, tokenizer: Any, config: Any, head: HeadConfig) -> None:
+        super().__init__(tokenizer, config, head.kind, next_sentence=True)
+        self._head = head
+
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Sentence pairs as inputs, cut to the longest input that the head was trained with."""
+        return encode_pairs(self, [(self._head.prefix + first, second) for first, second in pairs], self._head)
+
+
+def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[Encoded]:
+    """Sentence pairs, with the prefix in front of the first if there is one, as inputs of a head."""
+    if not pairs:
+        return []
+    if not head.joined:
+        return _as_pairs(text, pairs, head.max_length)
+    joined = text.encode_whole([f"{first} {second}" for first, second in pairs], offsets=text.has_offsets)
+    return [
+        Encoded(encoded.ids)
+        if len(encoded.ids) <= head.max_length
+        else Encoded(_cut(encoded, len(first), head.max_length))
+        for encoded, (first, _) in zip(joined, pairs, strict=True)
+    ]
+
+
+def _as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length: int) -> list[Encoded]:
+    """The tokenizer's own pairs; the longer sentence is cut until both fit."""
+    encoded = text.tokenizer(
+        [first for first, _ in pairs],
+        [second for _, second in pairs],
+        truncation="longest_first",
+        max_length=max_length,
+        return_attention_mask=False,
+    )
+    segments = encoded.get("token_type_ids") or [()] * len(pairs)
+    return [Encoded(tuple(i), segments=tuple(s)) for i, s in zip(encoded["input_ids"], segments, strict=True)]
+
+
+def _cut(encoded: Encoded, first_end: int, max_length: int) -> tuple[int, ...]:
+    """Token ids without the last tokens of the longer sentence; special tokens, of no characters, stay.
+
+    Without offsets, which slow tokenizers lack, the end of the second sentence is cut.
+    """
+    if not encoded.offsets:
+        return encoded.ids[:max_length]
+    tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]
+    first = [index for index in tokens if encoded.offsets[index][0] < first_end]
+    second = tokens[len(first) :]
+    for _ in range(len(encoded.ids) - max_length):
+        (first if len(first) > len(second) else second).pop()
+    kept = {*first, *second}
+    special = set(range(len(encoded.ids))) - set(tokens)
+    return tuple(token for index, token in enumerate(encoded.ids) if index in kept or index in special)

@@ -1,0 +1,93 @@
+"""Batches of token ids: which pairs are in which batch of a training, and their tensors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import Dataset
+
+from tiltmeter.training.tokens import TokenisedPairs
+
+# So many batches of random pairs are sorted by length together: more leave less padding, but make batches less random.
+# With 50, padding is 1 to 4% of the tokens (docs/next-sentence.md).
+WINDOW = 50
+Rows = NDArray[np.int64]
+
+
+def plan_batches(lengths: NDArray[np.integer], size: int, seed: Sequence[int], *, by_length: bool) -> list[Rows]:
+    """The pairs of each batch of one pass over the data, in random order; each pair is in one batch.
+
+    With `by_length`, the pairs of `WINDOW` batches at a time are sorted by length, and the batches shuffled again.
+    """
+    random = np.random.default_rng(list(seed))
+    order = random.permutation(len(lengths))
+    if by_length:
+        window = WINDOW * size
+        pieces = [order[start : start + window] for start in range(0, len(order), window)]
+        order = np.concatenate([piece[np.argsort(lengths[piece], kind="stable")] for piece in pieces])
+    batches = [order[start : start + size] for start in range(0, len(order), size)]
+    if by_length:
+        batches = [batches[index] for index in random.permutation(len(batches))]
+    return batches
+
+
+class Batches(Dataset[dict[str, torch.Tensor]]):
+    """All batches of a training, pass after pass, as tensors."""
+
+    def __init__(self, passes: Sequence[TokenisedPairs], size: int, *, seed: int, by_length: bool) -> None:
+        self._passes = passes
+        self._planned = [
+            (index, rows)
+            for index, tokens in enumerate(passes)
+            for rows in plan_batches(tokens.lengths, size, (seed, index), by_length=by_length)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._planned)
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        number, rows = self._planned[index]
+        return tensors(self._passes[number], rows)
+
+    @property
+    def padding(self) -> float:
+        """The share of padding in all batches."""
+        real = padded = 0
+        for number, rows in self._planned:
+            lengths = self._passes[number].lengths[rows]
+            real += int(lengths.sum())
+            padded += len(rows) * int(lengths.max())
+        return 1 - real / padded if padded else 0.0
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens in all batches, without padding."""
+        return int(sum(self._passes[number].lengths[rows].sum() for number, rows in self._planned))
+
+
+def tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]:
+    """The arguments of a head's forward call for these pairs: right-padded ids, lengths, labels."""
+    lengths = tokens.lengths[rows].astype(np.int64)
+    width = int(lengths.max())
+    inside = np.arange(width) < lengths[:, None]
+    where = (tokens.starts[rows][:, None] + np.arange(width))[inside]
+    found: dict[str, Any] = {"input_ids": _rectangle(tokens.ids, where, inside)}
+    if tokens.segments is not None:
+        found["token_type_ids"] = _rectangle(tokens.segments, where, inside)
+    found["lengths"] = torch.from_numpy(lengths)
+    found["labels"] = torch.from_numpy(tokens.labels[rows].astype(np.int64))
+    return found
+
+
+def first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The only element: the elements of `Batches` are batches already."""
+    (batch,) = batches
+    return batch
+
+
+def _rectangle(flat: NDArray[np.integer], where: Rows, inside: NDArray[np.bool_]) -> torch.Tensor:
+    table = np.zeros(inside.shape, dtype=np.int64)
+    table[inside] = flat[where]
+    return torch.from_numpy(table)

@@ -1,0 +1,106 @@
+"""Read the `.pth` files of the released code of Öztürk et al. (2023): a next-sentence head with its core.
+
+Such a file is the state of a `DataParallel` module with a core (`core_model`) and linear layers (`nsp_head`), which an
+encoder-decoder does not use. Only tensors are read; no code in it is run.
+"""
+
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.with_head import load_core, make_module
+from tiltmeter.training.design import design_head
+from tiltmeter.training.next_sentence import name_in
+from tiltmeter.training.saving import save_head
+from tiltmeter.training.workspace import Workspace
+
+_PAD = "<PAD>"
+# Causal masks that older versions of transformers kept among the tensors.
+_MASKS = re.compile(r"\.attn\.(bias|masked_bias)$")
+# The longest input in the released code's training.
+_MAX_LENGTH = 256
+
+
+@quiet_transformers()
+def convert_released(path: Path, base_name: str, out: Path, *, force: bool = False) -> Path:
+    """Write the head and core of a released file as a head of this base model; returns the folder."""
+    state = _read(path)
+    base = open_model(base_name, device="cpu", dtype="float32")
+    if base.kind == "masked":
+        raise UsageError(
+            f"{base_name} is a masked model; the released heads are those of GPT-2-, T5- and mT5-like models."
+        )
+    space = Workspace(out)
+    space.prepare({"converted_from": path.name, "base": base.weights}, force=force)
+    head = design_head(base, "published", name=name_in(out, base_name), languages=(), max_length=_MAX_LENGTH)
+    core: Any = load_core(base, head)
+    _fit_vocabulary(core, base, state)
+    module = make_module(core, base.tokenizer, head)
+    named = {
+        re.sub(r"^core_model\.", "core.", re.sub(r"^nsp_head\.", "head.", name)): tensor
+        for name, tensor in state.items()
+        if not _MASKS.search(name) and (head.reading == "mean" or not name.startswith("nsp_head."))
+    }
+    _load(module, named, path, base_name)
+    save_head(module, base, head, out, {"converted_from": path.name})
+    space.clear()
+    return out
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    """The tensors of a released file by name, without the `module.` of DataParallel."""
+    if not path.is_file():
+        raise UsageError(f"There is no file {path}.")
+    try:
+        with torch.serialization.safe_globals([torch.amp.GradScaler, torch.cuda.amp.GradScaler]):
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise UsageError(
+            f"{path} is not a file of tensors that can be read without running code in it ({lines[0].rstrip('.')})."
+        ) from error
+    state = content.get("model_state_dict", content) if isinstance(content, Mapping) else None
+    tensors = {
+        re.sub(r"^module\.", "", str(name)): value for name, value in (state or {}).items() if isinstance(value, Tensor)
+    }
+    if not any(name.startswith("core_model.") for name in tensors):
+        raise UsageError(f"{path} holds no tensors named core_model…, as the files of the released code do.")
+    return tensors
+
+
+def _fit_vocabulary(core: Any, base: CheckpointModel, state: Mapping[str, Tensor]) -> None:
+    """The released code adds a token for padding to GPT-2's vocabulary."""
+    known = core.get_input_embeddings().weight.shape[0]
+    sizes = {t.shape[0] for n, t in state.items() if n.endswith(("wte.weight", "shared.weight", "embed_tokens.weight"))}
+    for size in sizes:
+        if size == known + 1:
+            base.tokenizer.add_special_tokens({"pad_token": _PAD})
+            core.resize_token_embeddings(size, mean_resizing=False)
+
+
+def _load(module: torch.nn.Module, named: Mapping[str, Tensor], path: Path, base: str) -> None:
+    own = module.state_dict()
+    shared = _shared_names(module)
+    missing = sorted(name for name in own if name not in named and not (shared.get(name, set()) & set(named)))
+    unknown = sorted(set(named) - set(own))
+    unlike = sorted(name for name in set(own) & set(named) if own[name].shape != named[name].shape)
+    for names, what in ((missing, "lacks"), (unknown, "has, beyond the model's,"), (unlike, "has in another size")):
+        if names:
+            raise ModelError(f"{path} is not a head of {base}: it {what} {len(names)} tensors, {names[0]} first.")
+    module.load_state_dict(dict(named), strict=False)
+
+
+def _shared_names(module: torch.nn.Module) -> dict[str, set[str]]:
+    """The names of each tensor that has several."""
+    by_place: dict[int, set[str]] = {}
+    for name, tensor in module.state_dict(keep_vars=True).items():
+        by_place.setdefault(id(tensor), set()).add(name)
+    return {name: names for names in by_place.values() for name in names}

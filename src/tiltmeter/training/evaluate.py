@@ -1,0 +1,38 @@
+"""The accuracy of a finished head on sentence pairs."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tiltmeter.errors import UsageError
+from tiltmeter.models.by_name import open_by_name
+from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.with_head import ModelWithHead
+from tiltmeter.training.accuracy import Accuracy, accuracies, decide
+from tiltmeter.training.next_sentence import Watch, no_watch
+from tiltmeter.training.pair_files import HELD_OUT, PairFiles
+from tiltmeter.training.tokens import CHUNK, tokenise
+
+
+@quiet_transformers()
+def evaluate_head(
+    name: str,
+    pairs: Path,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    trust_remote_code: bool = False,
+    watch: Watch = no_watch,
+) -> list[Accuracy]:
+    """The accuracy of a head on the held-out pairs of a folder, by language."""
+    model = open_by_name(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
+    if not isinstance(model, ModelWithHead):
+        raise UsageError(f"{name} is no next-sentence head; `tiltmeter train next-sentence` trains one.")
+    data = PairFiles.open(pairs)
+    with TemporaryDirectory(prefix="tiltmeter-") as folder:
+        with watch("tokens", data.size(HELD_OUT)) as told:
+            tokens = tokenise(data.batches(HELD_OUT, CHUNK), Path(folder) / "t", model.text, model.head, told=told)
+        if not len(tokens):
+            raise UsageError(f"{data.folder} has no held-out pairs; make pairs of more articles.")
+        module = model.answerer("next-sentence").model
+        with watch(name, len(tokens)) as told:
+            return accuracies(decide(module, tokens, told=told), tokens)

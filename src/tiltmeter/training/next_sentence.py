@@ -1,0 +1,302 @@
+"""Train a next-sentence head: from a model and sentence pairs to a folder that Tiltmeter opens as that model."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import torch
+from accelerate import PartialState
+from torch import nn
+from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
+
+from tiltmeter.errors import UsageError
+from tiltmeter.models.head_config import HeadConfig
+from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.with_head import find_head, load_core, make_module
+from tiltmeter.training.accuracy import Accuracy, accuracies, decide, validation_numbers
+from tiltmeter.training.batches import Batches
+from tiltmeter.training.design import design_head
+from tiltmeter.training.lighter import lighter
+from tiltmeter.training.lora import LORA_RATE, add_lora
+from tiltmeter.training.pair_files import HELD_OUT, TRAIN, PairFiles
+from tiltmeter.training.precision import find_precision
+from tiltmeter.training.recipe import Recipe, find_recipe
+from tiltmeter.training.saving import save_head
+from tiltmeter.training.tokens import CHUNK, TokenisedPairs, article_number, tokenise, with_fresh_negatives
+from tiltmeter.training.trainer import HeadTrainer, Report, Reporting, last_checkpoint, tensorboard_callback
+from tiltmeter.training.workspace import Workspace, files_digest
+
+# One article in so many of the training's is set aside, to see how the training goes; at most so many pairs.
+_SET_ASIDE = 100
+_MOST_SET_ASIDE = 2_000
+TRACKERS = ("tensorboard", "trackio")
+# The folder of TensorBoard's files in that of the head.
+TENSORBOARD = "tensorboard"
+# Shows the progress of a step with this name.
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """What a training depends on besides the model, the pairs and the recipe.
+
+    `lora`: train an adapter of the core instead of all its weights. `early_stop`: end after so many evaluations without
+    a lower loss on the pairs set aside, and keep the best weights. `checkpoints`: how often in a training its state is
+    saved, and the loss on the pairs set aside is computed.
+    """
+
+    design: str = "recommended"
+    seed: int = 0
+    lora: bool = False
+    lora_rank: int = 16
+    gradient_checkpointing: bool = False
+    early_stop: int | None = None
+    checkpoints: int = 20
+    trackers: tuple[str, ...] = ()
+    trust_remote_code: bool = False
+
+
+@dataclass(frozen=True)
+class TrainedHead:
+    """A finished head: its folder, config and accuracy on held-out pairs, and the record that `training.json` holds."""
+
+    out: Path
+    head: HeadConfig
+    accuracy: Sequence[Accuracy]
+    record: Mapping[str, Any]
+
+
+def no_watch(_name: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
+    """Shows nothing."""
+    return nullcontext(lambda _done: None)
+
+
+@quiet_transformers()
+def train_next_sentence(
+    model: str,
+    pairs: Path,
+    out: Path,
+    *,
+    recipe: str | Recipe = "default",
+    options: TrainingOptions | None = None,
+    cpu: bool = False,
+    force: bool = False,
+    watch: Watch = no_watch,
+    report: Report = lambda _progress: None,
+    tell: Callable[[str], None] = lambda _sentence: None,
+) -> TrainedHead | None:
+    """Train a head for a model on sentence pairs, and save it in the folder `out`; resumes an unfinished training.
+
+    `recipe` is `default`, `published` or a `Recipe`. `watch` and `report` show progress, `tell` a note. Of the
+    processes of `accelerate launch`, the first returns the head and the others None.
+    """
+    chosen = options or TrainingOptions()
+    _check(chosen)
+    data = PairFiles.open(pairs)
+    if find_head(model, trust_remote_code=chosen.trust_remote_code) is not None:
+        raise UsageError(f"{model} is a next-sentence head already; name the model that it was trained from.")
+    base = open_model(model, device="cpu", dtype="float32", trust_remote_code=chosen.trust_remote_code)
+    used = recipe if isinstance(recipe, Recipe) else find_recipe(recipe, base.kind, base.config.model_type)
+    if chosen.lora and used.core_rate == Recipe().core_rate:
+        used = used.changed(core_rate=LORA_RATE)
+    head = design_head(
+        base,
+        chosen.design,
+        name=name_in(out, model),
+        languages=data.languages,
+        max_length=used.max_length,
+        lora=chosen.lora,
+    )
+    state = PartialState(cpu=cpu)
+    precision = find_precision(used, state.device)
+    if used.precision not in ("auto", str(precision).removeprefix("torch.")):
+        tell(f"The recipe's {used.precision} is for GPUs; training in float32.")
+    settings = {
+        "recipe": asdict(used),
+        "options": asdict(chosen),
+        "head": head.to_json(),
+        "pairs": files_digest(data.files),
+        "processes": state.num_processes,
+        "precision": str(precision),
+    }
+    space = Workspace(out)
+    if state.is_main_process:
+        space.prepare(settings, force=force)
+        tokens = _tokenise(data, space, base, head, used, chosen.seed, watch)
+    state.wait_for_everyone()
+    if not state.is_main_process:
+        tokens = _tokenise(data, space, base, head, used, chosen.seed, no_watch)
+    module, log, seconds = _train(base, head, tokens, space, used, chosen, precision, cpu, report)
+    if not state.is_main_process:
+        return None
+    with watch("held-out pairs", len(tokens.held_out)) as told:
+        found = accuracies(decide(module, tokens.held_out, precision=precision, told=told), tokens.held_out)
+    record = {
+        **settings,
+        "updates": int(max((entry["step"] for entry in log), default=0)),
+        "seconds": seconds,
+        "tokens": tokens.batches.tokens,
+        "padding": tokens.batches.padding,
+        "data": data.summary,
+        "accuracy": [accuracy.to_json() for accuracy in found],
+        "log": log,
+    }
+    save_head(module, base, head, out, record)
+    space.clear()
+    return TrainedHead(out, head, found, record)
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    """The pairs of a training as token ids."""
+
+    batches: Batches
+    set_aside: TokenisedPairs
+    held_out: TokenisedPairs
+
+
+def _tokenise(
+    data: PairFiles, space: Workspace, base: CheckpointModel, head: HeadConfig, recipe: Recipe, seed: int, watch: Watch
+) -> _Tokens:
+    text = TokenizerText(base.tokenizer, base.config, base.kind)
+
+    def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
+        with watch(f"tokens of {name}", total) as told:
+            return tokenise(batches, space.folder / name, text, head, told=told, **more)
+
+    size = data.size(TRAIN)
+    passes: list[TokenisedPairs] = []
+    for number in range(recipe.passes):
+        batches = data.batches(TRAIN, CHUNK)
+        if number and recipe.fresh_negatives:
+            batches = with_fresh_negatives(batches, seed, number)
+        elif number:
+            passes.append(passes[0])
+            continue
+        kept = (_of_articles(batch, set_aside=False) for batch in batches)
+        passes.append(write(f"pass-{number + 1}", kept, size, prefixes=head.prefixes or None))
+    aside = _first_rows((_of_articles(b, set_aside=True) for b in data.batches(TRAIN, CHUNK)), _MOST_SET_ASIDE)
+    set_aside = write("set-aside", aside, size // _SET_ASIDE)
+    held_out = write("held-out", data.batches(HELD_OUT, CHUNK), data.size(HELD_OUT))
+    for name, found in (("training", passes[0]), ("held-out", held_out)):
+        if not len(found):
+            raise UsageError(f"{data.folder} has no {name} pairs; make pairs of more articles.")
+    return _Tokens(Batches(passes, recipe.batch, seed=seed, by_length=recipe.by_length), set_aside, held_out)
+
+
+def _train(
+    base: CheckpointModel,
+    head: HeadConfig,
+    tokens: _Tokens,
+    space: Workspace,
+    recipe: Recipe,
+    options: TrainingOptions,
+    precision: torch.dtype,
+    cpu: bool,
+    report: Report,
+) -> tuple[nn.Module, list[dict[str, float]], float]:
+    """The trained module, the logged numbers, and the seconds of training since it was begun or resumed."""
+    set_seed(options.seed)
+    frozen_half = options.lora and precision == torch.bfloat16
+    core = load_core(base, head, torch.bfloat16 if frozen_half else torch.float32)
+    module = make_module(core, base.tokenizer, head)
+    if options.lora:
+        module.core = add_lora(core, options.lora_rank)
+    processes = PartialState().num_processes
+    steps = -(-len(tokens.batches) // (recipe.accumulation * processes))
+    every = max(1, steps // options.checkpoints)
+    # Losses are logged as often as checkpoints are written, or a whole number of times as often: the mean loss since
+    # the last entry is not part of a checkpoint.
+    logging = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
+    validating = len(tokens.set_aside) > 0
+    arguments = TrainingArguments(
+        output_dir=str(space.checkpoints),
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=recipe.accumulation,
+        num_train_epochs=1,
+        learning_rate=recipe.core_rate,
+        lr_scheduler_type=recipe.schedule,
+        warmup_steps=recipe.warm_up_steps(steps),
+        max_grad_norm=recipe.clip,
+        bf16=precision == torch.bfloat16,
+        fp16=precision == torch.float16,
+        gradient_checkpointing=options.gradient_checkpointing,
+        logging_steps=logging,
+        logging_nan_inf_filter=False,
+        eval_strategy="steps" if validating else "no",
+        eval_steps=every,
+        save_strategy="steps",
+        save_steps=every,
+        save_total_limit=3,
+        load_best_model_at_end=options.early_stop is not None,
+        metric_for_best_model="loss" if options.early_stop is not None else None,
+        greater_is_better=False if options.early_stop is not None else None,
+        report_to="trackio" if "trackio" in options.trackers else "none",
+        run_name=space.out.name,
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        seed=options.seed,
+        use_cpu=cpu,
+    )
+    callbacks: list[Any] = [Reporting(report, tokens.batches.tokens)]
+    if "tensorboard" in options.trackers:
+        callbacks.append(tensorboard_callback(space.out / TENSORBOARD))
+    if options.early_stop is not None:
+        callbacks.append(EarlyStoppingCallback(options.early_stop))
+    trainer = HeadTrainer(
+        module,
+        tokens.batches,
+        recipe,
+        arguments,
+        callbacks=callbacks,
+        validate=partial(validation_numbers, tokens=tokens.set_aside, precision=precision) if validating else None,
+    )
+    began = time.monotonic()
+    if PartialState().is_main_process:
+        found = last_checkpoint(space.checkpoints)
+    PartialState().wait_for_everyone()
+    if not PartialState().is_main_process:
+        found = last_checkpoint(space.checkpoints)
+    with lighter(module.core, precision, arguments.device):
+        trainer.train(resume_from_checkpoint=str(found) if found else None)
+    log = [entry for entry in trainer.state.log_history if "loss" in entry or "eval_loss" in entry]
+    return module, log, time.monotonic() - began
+
+
+def _check(options: TrainingOptions) -> None:
+    if options.early_stop is not None and options.early_stop < 1:
+        raise UsageError(f"--early-stop takes a number of evaluations of at least 1, not {options.early_stop}.")
+    if options.checkpoints < 1:
+        raise UsageError(f"--checkpoints must be at least 1, not {options.checkpoints}.")
+    if unknown := [name for name in options.trackers if name not in TRACKERS]:
+        raise UsageError(f"{unknown[0]!r} is no tracker; choose {' or '.join(TRACKERS)}.")
+
+
+def name_in(out: Path, model: str) -> str:
+    """What the head's config calls its base model: a path relative to the head's folder, or the name."""
+    path = Path(model).expanduser()
+    return os.path.relpath(path.resolve(), out.resolve()) if path.exists() else model
+
+
+def _of_articles(batch: pa.RecordBatch, *, set_aside: bool) -> pa.RecordBatch:
+    """The pairs of the articles that are set aside, or of the others."""
+    chosen = [(article_number(article) % _SET_ASIDE == 0) == set_aside for article in batch["article"].to_pylist()]
+    return batch.filter(pa.array(chosen, pa.bool_()))
+
+
+def _first_rows(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    left = most
+    for batch in batches:
+        if left <= 0:
+            return
+        yield batch.slice(0, left)
+        left -= min(left, len(batch))

@@ -1,0 +1,93 @@
+"""Recipes of training: batch, rates, schedule, precision; the published ones and the default."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from tiltmeter.errors import UsageError
+from tiltmeter.questions import Kind
+
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+PRECISIONS: tuple[str, ...] = get_args(Precision)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a head is trained.
+
+    An update of the weights takes `batch` x `accumulation` pairs on each device. `core_rate` and `head_rate` are the
+    highest learning rates of the model and of the new layers. `by_length`: a batch has pairs of about the same length.
+    `fresh_negatives`: from the second pass on, sentences that do not follow are drawn anew. `precision` `auto` is
+    bfloat16 where the device computes in it, else float32.
+    """
+
+    name: str = "default"
+    batch: int = 64
+    accumulation: int = 1
+    core_rate: float = 1e-4
+    head_rate: float = 1e-3
+    schedule: Literal["cosine", "cosine_with_restarts"] = "cosine"
+    # The share of the updates in which the rates rise from 0; the published one is rounded down, plus 1.
+    warm_up: float = 0.05
+    clip: float = 1.0
+    weight_decay: float = 0.01
+    max_length: int = 256
+    passes: int = 2
+    precision: Precision = "auto"
+    by_length: bool = True
+    fresh_negatives: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "accumulation", "core_rate", "head_rate", "clip", "max_length", "passes"):
+            if getattr(self, name) <= 0:
+                raise UsageError(f"{name.replace('_', ' ')} must be more than 0, not {getattr(self, name)}.")
+        if self.precision not in PRECISIONS:
+            raise UsageError(f"{self.precision!r} is no precision; choose {', '.join(PRECISIONS)}.")
+        if self.max_length < 8:
+            raise UsageError(f"Inputs of at most {self.max_length} tokens hold no two sentences; use 8 or more.")
+
+    def warm_up_steps(self, steps: int) -> int:
+        """The number of updates in which the rates rise.
+
+        >>> PUBLISHED["gpt2"].warm_up_steps(15_625)
+        157
+        """
+        return int(steps * self.warm_up) + 1
+
+    def changed(self, **changes: Any) -> "Recipe":
+        """The recipe with those of the changes that are not None."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        return replace(self, **given) if given else self
+
+
+_COMMON = Recipe(
+    name="published",
+    schedule="cosine_with_restarts",
+    warm_up=0.01,
+    weight_decay=0.0,
+    passes=1,
+    by_length=False,
+    fresh_negatives=False,
+)
+# Öztürk et al. 2023, section 5.2, and the thesis of Öztürk 2022, sections 3.2.2 and 4.1: by the kind of model they
+# trained so. Seed, schedule and warm-up are those of the released code.
+PUBLISHED: dict[str, Recipe] = {
+    "gpt2": replace(_COMMON, batch=4, accumulation=16, core_rate=5e-6, head_rate=1e-3, precision="float16"),
+    "t5": replace(_COMMON, batch=24, accumulation=3, core_rate=5e-6, precision="float32"),
+    "mt5": replace(_COMMON, batch=8, accumulation=8, core_rate=1e-4, precision="float32"),
+}
+PUBLISHED_SEED = 27
+RECIPES = ("default", "published")
+
+
+def find_recipe(name: str, kind: Kind, model_type: str) -> Recipe:
+    """The recipe of a name for a model: `model_type` is that of its config."""
+    if name == "default":
+        return Recipe()
+    if name != "published":
+        raise UsageError(f"{name!r} is no recipe; choose {' or '.join(RECIPES)}.")
+    if kind == "masked":
+        raise UsageError(
+            "There is no published recipe for masked models: the papers use BERT's own next-sentence head. Leave "
+            "--recipe out."
+        )
+    return PUBLISHED["gpt2" if kind == "causal" else "mt5" if model_type == "mt5" else "t5"]

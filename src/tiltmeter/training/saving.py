@@ -1,0 +1,55 @@
+"""Write a trained head: a folder in the Hugging Face layout that Tiltmeter opens by its config."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import nn
+
+from tiltmeter.files import write_text
+from tiltmeter.models.checkpoint import CONFIG
+from tiltmeter.models.head_config import HEAD_FILE, KEY, HeadConfig
+from tiltmeter.training.curves import curves_svg
+from tiltmeter.training.head_card import head_card
+
+RECORD = "training.json"
+CURVES = "curves.svg"
+CARD = "README.md"
+
+
+def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record: Mapping[str, Any]) -> None:
+    """Write weights, tokenizer, card, record and curves; the config is written last, and makes the folder a model."""
+    part = out / ".part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    core: Any = module.core
+    config = base.config
+    # Of a GGUF file, whose weights are no longer quantised.
+    holder: Any
+    for holder in (core, getattr(core, "base_model", None)):
+        if getattr(holder, "hf_quantizer", None) is not None:
+            holder.hf_quantizer = None
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    core.save_pretrained(str(part))
+    if head.adapter:
+        config.save_pretrained(str(part))
+    base.tokenizer.save_pretrained(str(part))
+    if head.reading == "mean":
+        state = {name: tensor.float().contiguous() for name, tensor in module.head.state_dict().items()}  # type: ignore[union-attr]
+        save_file(state, str(part / HEAD_FILE), metadata={"format": "pt"})
+    write_text(part / RECORD, json.dumps(record, indent=2, ensure_ascii=False))
+    if record.get("log"):
+        write_text(part / CURVES, curves_svg(record["log"]))
+    write_text(part / CARD, head_card(base, head, record))
+    values = json.loads((part / CONFIG).read_text(encoding="utf-8"))
+    write_text(part / CONFIG, json.dumps({**values, KEY: head.to_json()}, indent=2, ensure_ascii=False))
+    for path in sorted(part.iterdir(), key=lambda path: path.name == CONFIG):
+        target = out / path.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        path.replace(target)
+    part.rmdir()

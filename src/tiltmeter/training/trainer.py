@@ -1,0 +1,202 @@
+"""The training loop: transformers' Trainer with two learning rates, planned batches and checkpoints that are whole."""
+
+import math
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_model
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, SequentialSampler
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.training.batches import Batches, first
+from tiltmeter.training.recipe import Recipe
+
+# Written last into the folder of a checkpoint: one without it was being written when the process ended.
+_COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far a training is: updates, the last loss and accuracy (in percent), tokens a second."""
+
+    step: int
+    steps: int
+    loss: float | None = None
+    accuracy: float | None = None
+    tokens_per_second: float | None = None
+
+
+Report = Callable[[TrainingProgress], None]
+
+
+class HeadTrainer(Trainer):
+    """Trains a `MeanHead` or `LabelHead` on `Batches`; `validate` gives the numbers of an evaluation."""
+
+    def __init__(
+        self, module: nn.Module, batches: Batches, recipe: Recipe, arguments: TrainingArguments, **more: Any
+    ) -> None:
+        self._recipe = recipe
+        self._validate: Callable[[nn.Module], dict[str, float]] | None = more.pop("validate", None)
+        self._correct: Tensor | None = None
+        self._seen = 0
+        self.tokens_seen = 0
+        super().__init__(
+            model=module,
+            args=arguments,
+            train_dataset=batches,
+            eval_dataset=batches if self._validate else None,
+            **more,
+        )
+        # Progress is reported by a callback of ours.
+        self.remove_callback(PrinterCallback)
+        self.remove_callback(ProgressCallback)
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """The planned batches in their order, shared between processes."""
+        data: Any = self.train_dataset
+        loader = DataLoader(
+            data,
+            batch_size=1,
+            sampler=SequentialSampler(data),
+            collate_fn=first,
+            pin_memory=torch.cuda.is_available(),
+            num_workers=self.args.dataloader_num_workers,
+        )
+        prepared: DataLoader[Any] = self.accelerator.prepare(loader)
+        return prepared
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """AdamW with the two rates; biases and norms do not decay."""
+        if self.optimizer is None:
+            module: Any = self.model if model is None else model
+            groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+            for name, parameter in module.named_parameters():
+                if parameter.requires_grad:
+                    rate = self._recipe.head_rate if name.startswith("head.") else self._recipe.core_rate
+                    decay = self._recipe.weight_decay if parameter.dim() > 1 else 0.0
+                    groups.setdefault((rate, decay), []).append(parameter)
+            self.optimizer = torch.optim.AdamW(
+                [{"params": found, "lr": rate, "weight_decay": decay} for (rate, decay), found in groups.items()],
+                lr=self._recipe.core_rate,
+                fused=self.args.device.type == "cuda",
+            )
+        return self.optimizer
+
+    def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:
+        """The loss of a batch; correct decisions are counted on the device, and read only when they are logged."""
+        outputs = model(**inputs)
+        with torch.no_grad():
+            correct = (outputs["logits"].argmax(dim=1) == inputs["labels"]).sum()
+            self._correct = correct if self._correct is None else self._correct + correct
+        self._seen += len(inputs["labels"])
+        loss: Tensor = outputs["loss"]
+        return loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Add the accuracy since the last entry; a loss that is no number ends the training."""
+        if "loss" in logs:
+            if not math.isfinite(logs["loss"]):
+                raise ModelError(
+                    f"The loss became {logs['loss']} at update {self.state.global_step}; train with --precision "
+                    "float32 or bfloat16, or with lower rates (--core-rate, --head-rate)."
+                )
+            if self._correct is not None:
+                logs["accuracy"] = 100 * self._correct.item() / self._seen
+            self._correct, self._seen = None, 0
+            if self.optimizer is not None:
+                rates = {group["initial_lr"]: group["lr"] for group in self.optimizer.param_groups}
+                logs["learning_rate"] = rates.get(self._recipe.core_rate, logs.get("learning_rate", 0.0))
+        super().log(logs, start_time)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """The numbers of `validate`, logged; each process computes all of them."""
+        assert self._validate is not None
+        module: Any = self.model
+        metrics = {f"eval_{name}": value for name, value in self._validate(module).items()}
+        module.train()
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002
+        """The weights of a checkpoint; tensors that several layers share are written once."""
+        folder = Path(output_dir or str(self.args.output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.args.should_save:
+            module: Any = self.model
+            save_model(module, str(folder / "model.safetensors"))
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            (Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}" / _COMPLETE).touch()
+
+
+class Reporting(TrainerCallback):
+    """Calls `report` after every update."""
+
+    def __init__(self, report: Report, tokens: int) -> None:
+        self._report = report
+        self._tokens = tokens
+        self._began = (0.0, 0)
+        self._logged: dict[str, float] = {}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        """Start the clock; steps of a run that is resumed are not counted."""
+        self._began = (time.monotonic(), state.global_step)
+        self._tell(state)
+
+    def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        """Keep the last numbers."""
+        self._logged |= kwargs["logs"]
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        """Tell the progress."""
+        self._tell(state)
+
+    def _tell(self, state: Any) -> None:
+        began, at = self._began
+        seconds = time.monotonic() - began
+        share = (state.global_step - at) / state.max_steps if state.max_steps else 0
+        self._report(
+            TrainingProgress(
+                step=state.global_step,
+                steps=state.max_steps,
+                loss=self._logged.get("loss"),
+                accuracy=self._logged.get("accuracy"),
+                tokens_per_second=share * self._tokens / seconds if seconds and share else None,
+            )
+        )
+
+
+def tensorboard_callback(folder: Path) -> TrainerCallback:
+    """Writes the logged numbers for TensorBoard."""
+    if find_spec("tensorboard") is None:
+        raise UsageError("--log-to tensorboard needs TensorBoard: pip install 'tiltmeter[tracking]'")
+    from torch.utils.tensorboard import SummaryWriter
+    from transformers.integrations.integration_utils import TensorBoardCallback
+
+    callback: TrainerCallback = TensorBoardCallback(SummaryWriter(str(folder)))  # type: ignore[no-untyped-call]
+    return callback
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The last whole checkpoint of a folder; those that are not whole are removed."""
+    found = [(int(path.name.rpartition("-")[2]), path) for path in folder.glob("checkpoint-*")]
+    whole = []
+    for step, path in found:
+        if (path / _COMPLETE).is_file():
+            whole.append((step, path))
+        else:
+            shutil.rmtree(path)
+    return max(whole)[1] if whole else None

@@ -1,0 +1,167 @@
+"""Trained next-sentence heads: tiny models learn a made task, and the heads are what the docs say."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.made_task import MODELS, make_model, make_pairs
+from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models.by_name import open_by_name
+from tiltmeter.models.with_head import ModelWithHead
+from tiltmeter.training.evaluate import evaluate_head
+from tiltmeter.training.next_sentence import TrainedHead, TrainingOptions, train_next_sentence
+from tiltmeter.training.recipe import Recipe
+
+QUICK = Recipe(batch=32, core_rate=3e-3, head_rate=3e-3, passes=3)
+PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a boat with a sail .", "the soup is near the oven .")]
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_pairs(tmp_path_factory.mktemp("pairs"), 3_000)
+
+
+def trained(model: str, pairs: Path, out: Path, recipe: Recipe = QUICK, **options: Any) -> TrainedHead:
+    head = train_next_sentence(
+        model, pairs, out, recipe=recipe, options=TrainingOptions(**{"checkpoints": 2, **options}), cpu=True
+    )
+    assert head is not None
+    return head
+
+
+def opened(folder: Path | str) -> ModelWithHead:
+    model = open_by_name(str(folder), device="cpu")
+    assert isinstance(model, ModelWithHead)
+    return model
+
+
+def logits(model: ModelWithHead, pairs: list[tuple[str, str]] = PAIRS) -> np.ndarray[Any, Any]:
+    module = model.answerer("next-sentence").model
+    found = []
+    for encoded in model.text.encode_pairs(pairs):
+        inputs = {"input_ids": torch.tensor([encoded.ids]), "lengths": torch.tensor([len(encoded.ids)])}
+        with torch.inference_mode():
+            found.append(module(**inputs)["logits"][0].numpy())
+    return np.array(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gpt2", "llama", "t5", "mt5", "roberta"])
+def test_tiny_models_learn_a_made_task(name: str, pairs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "head"
+    head = trained(make_model(name, tmp_path / "model"), pairs, out)
+    (accuracy,) = head.accuracy
+    assert accuracy.value >= 95
+    assert accuracy.low < accuracy.value <= accuracy.high
+    # Evaluated anew from the folder, in float32: the same.
+    (again,) = evaluate_head(str(out), pairs, device="cpu")
+    assert again == accuracy
+    first, second = logits(opened(out))
+    assert first[1] > first[0]
+    assert second[0] > second[1]
+
+
+@pytest.fixture(scope="module")
+def llama(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A head of a tiny Llama."""
+    folder = tmp_path_factory.mktemp("llama")
+    trained(make_model("llama", folder / "model"), pairs, folder / "head", Recipe(batch=32, core_rate=3e-3, passes=1))
+    return folder / "head"
+
+
+def test_swapped_labels_swap_the_accuracy(llama: Path, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    right = make_pairs(tmp_path / "pairs", 400, seed=5)
+    (before,) = evaluate_head(str(llama), right, device="cpu")
+    table = pq.read_table(right / "held-out.parquet")
+    swapped = pa.array([1 - label for label in table["label"].to_pylist()], pa.int8())
+    pq.write_table(table.set_column(4, "label", swapped), right / "held-out.parquet")
+    (after,) = evaluate_head(str(llama), right, device="cpu")
+    assert before.value > 80
+    assert after.value == pytest.approx(100 - before.value)
+
+
+def test_the_padding_side_of_the_tokenizer_does_not_matter(llama: Path, tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 300, seed=6)
+    expected = evaluate_head(str(llama), pairs, device="cpu")
+    config = llama / "tokenizer_config.json"
+    before = config.read_text()
+    config.write_text(json.dumps({**json.loads(before), "padding_side": "left"}))
+    try:
+        assert opened(llama).tokenizer.padding_side == "left"
+        assert evaluate_head(str(llama), pairs, device="cpu") == expected
+    finally:
+        config.write_text(before)
+
+
+def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
+    from tiltmeter.engine.rows import Row
+
+    model = opened(llama)
+    answerer = model.answerer("next-sentence")
+    encoded = model.text.encode_pairs(PAIRS)
+    alone = [answerer.answer([Row(ids=e.ids, wanted=((0, 0),))])[0, 0] for e in encoded]
+    together = answerer.answer([Row(ids=e.ids, wanted=((0, 0),)) for e in encoded])[0]
+    assert together == pytest.approx(alone, abs=1e-5)
+    expected = torch.log_softmax(torch.from_numpy(logits(model)), dim=1)[:, 1]
+    assert together == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["llama", "distilbert", "t5"])
+def test_an_adapter_of_the_core_opens_as_a_head(name: str, pairs: Path, tmp_path: Path) -> None:
+    base = make_model(name, tmp_path / "model")
+    head = trained(base, pairs, tmp_path / "head", Recipe(batch=64, passes=1), lora=True, lora_rank=4)
+    names = {path.name for path in head.out.iterdir()}
+    assert {"adapter_model.safetensors", "config.json", "training.json", "curves.svg", "README.md"} <= names
+    assert "model.safetensors" not in names
+    (again,) = evaluate_head(str(head.out), pairs, device="cpu")
+    assert again.value == pytest.approx(head.accuracy[0].value, abs=0.5)
+
+
+def test_masked_causal_and_label_heads_describe_themselves(tmp_path: Path, pairs: Path) -> None:
+    assert set(MODELS) >= {"gpt2", "roberta", "t5"}
+    head = trained(make_model("t5", tmp_path / "model"), pairs, tmp_path / "head", Recipe(batch=64, passes=1))
+    config = json.loads((head.out / "config.json").read_text())["next_sentence_head"]
+    assert (config["reading"], config["step"], config["prefix"]) == ("label", 0, "binary classification: ")
+    card = (head.out / "README.md").read_text()
+    assert "| English |" in card
+    assert "first decoding step" in card
+
+
+def test_a_head_without_its_base_answers_which_sentence_follows(llama: Path, tmp_path: Path) -> None:
+    import shutil
+
+    alone = shutil.copytree(llama, tmp_path / "alone" / "deeper" / "head")
+    model = opened(alone)
+    assert model.fingerprint("next-sentence") == opened(llama).fingerprint("next-sentence")
+    with pytest.raises(ModelError, match="base model of the next-sentence head"):
+        model.fingerprint("causal")
+    given = opened(f"{llama.parent / 'model'}+{alone}")
+    assert given.fingerprint("causal") == opened(llama).fingerprint("causal")
+
+
+def test_another_base_is_refused(llama: Path, tmp_path: Path) -> None:
+    other = make_model("gpt2", tmp_path / "other")
+    with pytest.raises(ModelError, match="trained from other weights"):
+        opened(f"{other}+{llama}").fingerprint("causal")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [({"design": "unknown"}, "design is 'unknown'"), ({"new": 1}, "unknown fields new"), ([], "cannot be read")],
+)
+def test_an_unreadable_entry_is_named(entry: Any, said: str, llama: Path, tmp_path: Path) -> None:
+    import shutil
+
+    broken = shutil.copytree(llama, tmp_path / "broken")
+    config = json.loads((broken / "config.json").read_text())
+    changed = {**config["next_sentence_head"], **entry} if isinstance(entry, dict) else entry
+    (broken / "config.json").write_text(json.dumps({**config, "next_sentence_head": changed}))
+    with pytest.raises(TiltmeterError, match=said):
+        open_by_name(str(broken))
