@@ -31,6 +31,7 @@ ROOMS = [
     "comparing",
     "reports",
     "making",
+    "training",
     "papers",
     "api",
     "cli",

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 import tiltmeter
-from tiltmeter.cli import data, gender_group, gest, make
+from tiltmeter.cli import data, gender_group, gest, make, train
 from tiltmeter.cli.check import check
 from tiltmeter.cli.compare import compare
 from tiltmeter.cli.export import export
@@ -55,6 +55,7 @@ app.add_typer(gender_group.app, name="gender")
 app.add_typer(data.app, name="data")
 app.add_typer(gest.app, name="gest")
 app.add_typer(make.app, name="make")
+app.add_typer(train.app, name="train")
 
 
 def main() -> None:

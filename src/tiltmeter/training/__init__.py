@@ -1,0 +1,1 @@
+"""Next-sentence heads for models that have none: articles, sentence pairs, training."""
