@@ -11,7 +11,7 @@ from tiltmeter.training.pairs_matching import StoredSentence, match
 from tiltmeter.training.sentences import base_language
 
 # The scratch file belongs to one process and is deleted at the end, so it needs neither a journal nor syncs.
-_SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; PRAGMA temp_store = FILE;"
+_SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = FILE;"
 _SCHEMA = """
 CREATE TABLE article (
     id INTEGER PRIMARY KEY, language TEXT, name TEXT, group_number INTEGER, held_out INTEGER, UNIQUE (language, name));

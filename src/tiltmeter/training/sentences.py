@@ -13,6 +13,7 @@ MIN_WORDS = 4
 MAX_CHARACTERS = 500
 
 _SPACES = re.compile(r"\s+")
+_NOT_LETTERS = re.compile(r"[!-@\[-`{-~]")
 # Scripts without spaces between words: two characters count as a word.
 _NO_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -90,10 +91,8 @@ def base_language(language: str) -> str:
 
 def _is_mostly_letters(text: str) -> bool:
     """Whether more than half of the characters are letters, as they are not in formulas and rows of numbers."""
-    characters = text.replace(" ", "")
-    # Vowel signs of Indic scripts are neither letters nor ASCII.
-    others = sum(not character.isalpha() for character in characters if character.isascii())
-    return 2 * others < len(characters)
+    # Others than ASCII count as letters: vowel signs of Indic scripts are not letters by themselves.
+    return 2 * len(_NOT_LETTERS.findall(text)) < len(text) - text.count(" ")
 
 
 @cache
