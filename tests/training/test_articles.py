@@ -98,6 +98,7 @@ def test_jsonl(tmp_path: Path) -> None:
         ('{"id": "a", "text": "b", "group": []}', "row 2 has no `group`"),
         ('{"id": "a", "sentences": "b"}', "row 2: `sentences` is not a list of texts"),
         ('{"id": "a", "sentences": ["b", 1]}', "row 2: `sentences` is not a list of texts"),
+        ('{"id": "a", "text": "b \\ud800"}', "row 2 has half of a surrogate pair"),
         ("not json", "row 2 is not a JSON object"),
         ("[]", "row 2 is not a JSON object"),
         ('{"id": "a", "text": "caf\udce9"}', "row 2 is not UTF-8"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tests.training.made_articles import made, write_html, write_jsonl
-from tiltmeter.errors import DataError, UsageError
+from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.training import pairs_making
 from tiltmeter.training.articles import Article, open_sources
 from tiltmeter.training.pairs_files import read_pairs
@@ -34,6 +34,8 @@ def corpus() -> Corpus:
             articles["en"][id].insert(2, "Too short.")
         if number % 5 == 0:
             articles["de"][id][1] = articles["en"][id][1]
+        if number in (11, 12):
+            articles["fr"][id][2] = "Cette phrase est dans deux articles."
         if number % 7 == 0:
             articles["fr"][id][4] = f"Nobody has translated this long sentence number {number} into French yet."
     return articles
@@ -137,7 +139,8 @@ def test_the_summary_counts(corpus: Corpus, made_pairs: tuple[Path, PairsSummary
     assert counts["en"].distinct == counts["en"].usable - 13
     assert counts["de"].same_as_english == 8
     assert counts["fr"].english == 6
-    assert counts["fr"].kept == 240 - 6
+    assert counts["fr"].recurring == 2
+    assert counts["fr"].kept == 240 - 6 - 2
     assert [warning[:2] for warning in summary.warnings] == ["de", "fr"]
     stored = read_pairs(folder).summary
     assert stored["languages"]["fr"]["english"] == 6
@@ -199,6 +202,25 @@ def test_ids_that_are_not_shared_are_warned_of(tmp_path: Path) -> None:
     assert len([warning for warning in summary.warnings if "0 of 20 articles have the id" in warning]) == 2
 
 
+def test_groups_name_the_same_article_where_ids_do_not(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{language}-{id}", "group": id, "language": language, "sentences": texts}
+        for language in ("en", "de")
+        for id, texts in made(language, 30).items()
+    ]
+    summary = make_pairs(open_sources([str(write_jsonl(tmp_path / "a.jsonl", rows))]), tmp_path / "out", ALL)
+    assert summary.warnings == []
+    assert {counts.shared_articles for counts in summary.languages.values()} == {30}
+    train, held_out = (set(table.article.str[3:]) for table in tables(tmp_path / "out"))
+    assert not train & held_out
+
+
+def test_a_folder_that_cannot_be_made(folders: list[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TiltmeterError, match="cannot be written"):
+        make_pairs(open_sources(folders), tmp_path / "file/out", ALL)
+
+
 def test_a_limit_of_articles(folders: list[str], tmp_path: Path) -> None:
     summary = make_pairs(open_sources(folders), tmp_path / "few", PairOptions(held_out=0.5, limit=20))
     assert {counts.articles for counts in summary.languages.values()} == {20}
@@ -240,7 +262,7 @@ def test_nothing_is_left_when_writing_fails(
         raise OSError("no space left")
 
     monkeypatch.setattr(pairs_making, "write_pairs", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(TiltmeterError, match=r"out cannot be written \(no space left\)"):
         make_pairs(open_sources(folders), tmp_path / "out", ALL)
     assert list(tmp_path.iterdir()) == []
 

@@ -64,7 +64,10 @@ def test_english_in_another_language_is_found(language: str) -> None:
 
 
 def test_checks_of_two_languages_do_not_disturb_each_other() -> None:
+    swedish = check_for("sv", frozenset({"sv"}))
     german, english = check_for("de", frozenset({"de"})), check_for("en", frozenset({"en"}))
+    assert swedish is not None
+    assert swedish.other_language("Grannen arbetade länge i trädgården i går.") is None
     assert german is not None
     assert english is not None
     text = "Die Nachbarin hat gestern lange im Garten gearbeitet."

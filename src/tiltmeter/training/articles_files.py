@@ -68,11 +68,14 @@ class JsonlArticles:
     def read(self) -> Iterator[Article]:
         """The articles in the order of their rows."""
         rows = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    rows += 1
-                    yield self._article(line, f"{self.path}, row {number}")
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        rows += 1
+                        yield self._article(line, f"{self.path}, row {number}")
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read: {error.strerror}.") from error
         if not rows:
             raise DataError(f"{self.path} is empty; write one article per line, with `id` and `text`.")
 
@@ -85,6 +88,10 @@ class JsonlArticles:
             raise DataError(f"{location} is not a JSON object; write one article per line.") from None
         if not isinstance(row, dict):
             raise DataError(f"{location} is not a JSON object; write one article per line.")
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise DataError(f"{location} has half of a surrogate pair, which is not a character; remove it.") from None
         id = _text_of(row, "id", location)
         language = self.language
         if row.get("language") is not None:
