@@ -29,7 +29,7 @@ from tiltmeter.models.with_head import load_core, make_module
 from tiltmeter.training.batches import Batches
 from tiltmeter.training.design import design_head
 from tiltmeter.training.lighter import lighter
-from tiltmeter.training.pair_files import TRAIN, PairFiles
+from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.precision import find_precision
 from tiltmeter.training.recipe import Recipe
 from tiltmeter.training.tokens import CHUNK, TokenisedPairs, tokenise
@@ -98,10 +98,10 @@ def measure(given: argparse.Namespace, folder: Path) -> None:
     recipe = Recipe(batch=given.batch, passes=1)
     precision = find_precision(recipe, device)
     base = open_model(given.model, device="cpu", dtype="float32")
-    data = PairFiles.open(given.pairs)
+    data = read_pairs(given.pairs)
     head = design_head(base, "recommended", name=given.model, languages=data.languages, max_length=recipe.max_length)
     text = TokenizerText(base.tokenizer, base.config, base.kind)
-    tokens = tokenise(data.batches(TRAIN, CHUNK), folder / "tokens", text, head)
+    tokens = tokenise(data.train.to_batches(batch_size=CHUNK), folder / "tokens", text, head)
     module = make_module(load_core(base, head), base.tokenizer, head)
     weights = sum(p.numel() for p in module.parameters()) - module.core.get_input_embeddings().weight.numel()
     batches = Batches([tokens], recipe.batch, seed=0, by_length=True)

@@ -47,7 +47,9 @@ def make_pairs(folder: Path, pairs: int = 2_000, seed: int = 0, languages: tuple
     schema = pa.schema([*texts, ("label", pa.int8())])
     pq.write_table(pa.Table.from_pylist(rows[False], schema), folder / "train.parquet")
     pq.write_table(pa.Table.from_pylist(rows[True], schema), folder / "held-out.parquet")
-    (folder / "summary.json").write_text(json.dumps({"seed": seed, "warnings": []}))
+    (folder / "summary.json").write_text(
+        json.dumps({"languages": {language: {} for language in languages}, "seed": seed, "warnings": []})
+    )
     return folder
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tiltmeter.engine.execute import Progress as Answered
 
@@ -61,3 +61,28 @@ def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     ) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def step_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar of steps, told the step, how much of it is done and how much there is, if that is known."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    ) as progress:
+        task, current = progress.add_task("", total=None), ""
+
+        def report(step: str, done: int, total: int | None) -> None:
+            nonlocal current
+            if step != current:
+                progress.reset(task, description=step, total=total)
+                current = step
+            progress.update(task, completed=done, total=total)
+
+        yield report

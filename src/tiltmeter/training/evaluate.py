@@ -9,7 +9,7 @@ from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import ModelWithHead
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide
 from tiltmeter.training.next_sentence import Watch, no_watch
-from tiltmeter.training.pair_files import HELD_OUT, PairFiles
+from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.tokens import CHUNK, tokenise
 
 
@@ -27,10 +27,12 @@ def evaluate_head(
     model = open_by_name(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     if not isinstance(model, ModelWithHead):
         raise UsageError(f"{name} is no next-sentence head; `tiltmeter train next-sentence` trains one.")
-    data = PairFiles.open(pairs)
+    data = read_pairs(pairs)
     with TemporaryDirectory(prefix="tiltmeter-") as folder:
-        with watch("tokens", data.size(HELD_OUT)) as told:
-            tokens = tokenise(data.batches(HELD_OUT, CHUNK), Path(folder) / "t", model.text, model.head, told=told)
+        with watch("tokens", data.held_out.count_rows()) as told:
+            tokens = tokenise(
+                data.held_out.to_batches(batch_size=CHUNK), Path(folder) / "t", model.text, model.head, told=told
+            )
         if not len(tokens):
             raise UsageError(f"{data.folder} has no held-out pairs; make pairs of more articles.")
         module = model.answerer("next-sentence").model

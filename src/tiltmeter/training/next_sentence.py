@@ -26,7 +26,7 @@ from tiltmeter.training.batches import Batches
 from tiltmeter.training.design import design_head
 from tiltmeter.training.lighter import lighter
 from tiltmeter.training.lora import LORA_RATE, add_lora
-from tiltmeter.training.pair_files import HELD_OUT, TRAIN, PairFiles
+from tiltmeter.training.pairs_files import HELD_OUT, TRAIN, ArticlePairs, read_pairs
 from tiltmeter.training.precision import find_precision
 from tiltmeter.training.recipe import Recipe, find_recipe
 from tiltmeter.training.saving import save_head
@@ -100,7 +100,7 @@ def train_next_sentence(
     """
     chosen = options or TrainingOptions()
     _check(chosen)
-    data = PairFiles.open(pairs)
+    data = read_pairs(pairs)
     if find_head(model, trust_remote_code=chosen.trust_remote_code) is not None:
         raise UsageError(f"{model} is a next-sentence head already; name the model that it was trained from.")
     base = open_model(model, device="cpu", dtype="float32", trust_remote_code=chosen.trust_remote_code)
@@ -123,7 +123,7 @@ def train_next_sentence(
         "recipe": asdict(used),
         "options": asdict(chosen),
         "head": head.to_json(),
-        "pairs": files_digest(data.files),
+        "pairs": files_digest([pairs / TRAIN, pairs / HELD_OUT]),
         "processes": state.num_processes,
         "precision": str(precision),
     }
@@ -164,7 +164,13 @@ class _Tokens:
 
 
 def _tokenise(
-    data: PairFiles, space: Workspace, base: CheckpointModel, head: HeadConfig, recipe: Recipe, seed: int, watch: Watch
+    data: ArticlePairs,
+    space: Workspace,
+    base: CheckpointModel,
+    head: HeadConfig,
+    recipe: Recipe,
+    seed: int,
+    watch: Watch,
 ) -> _Tokens:
     text = TokenizerText(base.tokenizer, base.config, base.kind)
 
@@ -172,10 +178,10 @@ def _tokenise(
         with watch(f"tokens of {name}", total) as told:
             return tokenise(batches, space.folder / name, text, head, told=told, **more)
 
-    size = data.size(TRAIN)
+    size = data.train.count_rows()
     passes: list[TokenisedPairs] = []
     for number in range(recipe.passes):
-        batches = data.batches(TRAIN, CHUNK)
+        batches = data.train.to_batches(batch_size=CHUNK)
         if number and recipe.fresh_negatives:
             batches = with_fresh_negatives(batches, seed, number)
         elif number:
@@ -183,9 +189,11 @@ def _tokenise(
             continue
         kept = (_of_articles(batch, set_aside=False) for batch in batches)
         passes.append(write(f"pass-{number + 1}", kept, size, prefixes=head.prefixes or None))
-    aside = _first_rows((_of_articles(b, set_aside=True) for b in data.batches(TRAIN, CHUNK)), _MOST_SET_ASIDE)
+    aside = _first_rows(
+        (_of_articles(b, set_aside=True) for b in data.train.to_batches(batch_size=CHUNK)), _MOST_SET_ASIDE
+    )
     set_aside = write("set-aside", aside, size // _SET_ASIDE)
-    held_out = write("held-out", data.batches(HELD_OUT, CHUNK), data.size(HELD_OUT))
+    held_out = write("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
     for name, found in (("training", passes[0]), ("held-out", held_out)):
         if not len(found):
             raise UsageError(f"{data.folder} has no {name} pairs; make pairs of more articles.")

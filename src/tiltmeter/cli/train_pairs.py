@@ -1,0 +1,87 @@
+"""`tiltmeter train pairs`: sentence pairs from articles."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.training.pairs_making import Parts
+
+_PARTS: "tuple[Parts, ...]" = ("equal", "all")
+
+
+def pairs(
+    articles: Annotated[
+        list[str],
+        typer.Option(
+            "--articles",
+            metavar="LANGUAGE=SOURCE",
+            help="A folder of text or HTML files, a .jsonl file, a Wikipedia dump, or hf:NAME:CONFIG; repeat for more.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the pairs to.")],
+    held_out: Annotated[float, typer.Option(help="The share of articles that are not trained with.")] = 0.1,
+    parts: Annotated[
+        str, typer.Option(help="`equal`: as many training pairs of each language; `all`: all pairs.")
+    ] = "equal",
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many articles of each source.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed holds out other articles and draws other pairs.")] = 0,
+    check_language: Annotated[
+        bool, typer.Option("--check-language/--no-check-language", help="Drop English in other languages.")
+    ] = True,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that split sentences.")] = 1,
+) -> None:
+    """Make sentence pairs from articles: a sentence with the next one, and with one of another article.
+
+    Half of the pairs are of each kind. Sentences that recur are dropped, so are English ones in other languages.
+    An article is held out in all languages or in none. The result does not depend on the number of processes or the
+    order of files.
+
+    **Examples**
+
+    `tiltmeter train pairs --articles en=help/en/ --articles de=help/de/ --out pairs`
+
+    `tiltmeter train pairs --articles news.jsonl --held-out 0.2 --out pairs`
+
+    `tiltmeter train pairs --articles en=hf:wikimedia/wikipedia:20231101.en --limit 110000 --out pairs`
+
+    `tiltmeter train pairs --articles tr=trwiki-latest-pages-articles.xml.bz2 --processes 8 --out pairs`
+    """
+    write_pairs(
+        articles,
+        out,
+        held_out=held_out,
+        parts=choice_of(parts, _PARTS, "--parts") or "equal",
+        limit=limit,
+        seed=seed,
+        check_language=check_language,
+        processes=processes,
+    )
+    print_note(f"Written to {out}")
+
+
+def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options: Any) -> None:
+    """Make pairs with a progress bar, and print their summary and warnings; `options` are those of `PairOptions`."""
+    from tiltmeter.cli.progress import step_bar
+
+    try:
+        import py3langid  # noqa: F401
+        import selectolax  # noqa: F401
+        import sentencex  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"{error.name} is not installed; install it with: pip install 'tiltmeter[train]'") from error
+    from rich.console import Console
+
+    from tiltmeter.training.articles import open_sources
+    from tiltmeter.training.pairs_making import PairOptions, make_pairs
+    from tiltmeter.training.pairs_summary import summary_table
+
+    with step_bar() as report:
+        summary = make_pairs(open_sources(articles), out, PairOptions(**options), processes=processes, report=report)
+    Console().print(summary_table(summary))
+    for warning in summary.warnings:
+        print_note(f"Warning: {warning}")

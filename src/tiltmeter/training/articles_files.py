@@ -1,0 +1,138 @@
+"""Articles from files: a folder of text and HTML files, or a JSONL file."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import DataError
+from tiltmeter.training.articles import Article, Markup
+
+_MARKUP: dict[str, Markup] = {
+    ".txt": "wrapped text",
+    ".text": "wrapped text",
+    ".md": "wrapped text",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+}
+
+
+@dataclass(frozen=True)
+class FolderArticles:
+    """The text and HTML files below a folder; the id of an article is its path without the suffix."""
+
+    folder: Path
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return str(self.folder)
+
+    def count(self) -> int:
+        """The number of files with a known suffix."""
+        return len(self._files())
+
+    def read(self) -> Iterator[Article]:
+        """The articles in the order of their paths."""
+        files = self._files()
+        if not files:
+            raise DataError(f"{self.folder} has no files that end in {', '.join(_MARKUP)}; name another folder.")
+        for path in files:
+            id = path.relative_to(self.folder).with_suffix("").as_posix()
+            content = (_read_text(path),)
+            yield Article(id, self.language, id, str(path), _MARKUP[path.suffix.lower()], content)
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self.folder.rglob("*") if path.suffix.lower() in _MARKUP and path.is_file())
+
+
+@dataclass(frozen=True)
+class JsonlArticles:
+    """The rows of a JSONL file: `id`, `text` or `sentences`, and where wanted `language` and `group`."""
+
+    path: Path
+    language: str | None
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def count(self) -> None:
+        """Not known before the file is read."""
+        return
+
+    def read(self) -> Iterator[Article]:
+        """The articles in the order of their rows."""
+        rows = 0
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        rows += 1
+                        yield self._article(line, f"{self.path}, row {number}")
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read: {error.strerror}.") from error
+        if not rows:
+            raise DataError(f"{self.path} is empty; write one article per line, with `id` and `text`.")
+
+    def _article(self, line: bytes, location: str) -> Article:
+        try:
+            row = json.loads(line.decode())
+        except UnicodeDecodeError:
+            raise DataError(f"{location} is not UTF-8; convert the file, for instance with iconv.") from None
+        except (json.JSONDecodeError, RecursionError):
+            raise DataError(f"{location} is not a JSON object; write one article per line.") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{location} is not a JSON object; write one article per line.")
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise DataError(f"{location} has half of a surrogate pair, which is not a character; remove it.") from None
+        id = _text_of(row, "id", location)
+        language = self.language
+        if row.get("language") is not None:
+            language = _text_of(row, "language", location)
+        if language is None:
+            raise DataError(f"{location} has no language; add `language`, or write --articles en={self.path}.")
+        if self.language not in (None, language):
+            raise DataError(
+                f"{location} is in {language}, but the file was given as {self.language}; write --articles "
+                f"{self.path}, without a language, to use each row's own."
+            )
+        group = _text_of(row, "group", location) if row.get("group") is not None else id
+        if "sentences" in row:
+            sentences = row["sentences"]
+            if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
+                raise DataError(f"{location}: `sentences` is not a list of texts.")
+            return Article(id, language, group, location, "sentences", tuple(sentences))
+        if not isinstance(row.get("text"), str):
+            raise DataError(f"{location} has no text; add `text`, or `sentences` as a list.")
+        return Article(id, language, group, location, "lines", (row["text"],))
+
+
+def _text_of(row: dict[str, Any], field: str, location: str) -> str:
+    value = row.get(field)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{location} has no `{field}`, or one that is not a text.")
+    return value
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    if b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{path} is not text; remove it from the folder.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path} is not UTF-8 (byte {error.start + 1:,}); convert it, for instance with iconv, or remove it."
+        ) from None

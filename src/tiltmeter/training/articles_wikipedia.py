@@ -1,0 +1,126 @@
+"""Articles from a Wikipedia dump, `*-pages-articles.xml.bz2`, and the text of their markup."""
+
+import bz2
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+from xml.etree import ElementTree
+
+from tiltmeter.errors import DataError
+from tiltmeter.training.articles import Article, UnreadableArticleError
+
+if TYPE_CHECKING:
+    from mwparserfromhell.wikicode import Wikicode
+
+# Tags that are left out with their contents.
+# fmt: off
+_LEFT_OUT = frozenset({
+    "ce", "chem", "code", "gallery", "graph", "hiero", "imagemap", "inputbox", "mapframe", "maplink", "math", "pre",
+    "ref", "references", "score", "section", "source", "style", "syntaxhighlight", "table", "templatestyles",
+    "timeline",
+})
+# fmt: on
+# Namespaces of files and categories, by the key that all languages share.
+_LINKS_LEFT_OUT = ("6", "14")
+_SWITCHES = re.compile(r"__[A-Z]+__")
+
+
+@dataclass(frozen=True)
+class DumpArticles:
+    """The articles of a dump: pages of the main namespace that are no redirects."""
+
+    path: Path
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def count(self) -> None:
+        """Not known before the dump is read."""
+        return
+
+    def read(self) -> Iterator[Article]:
+        """The articles in the order of the dump; only one page is in memory at a time."""
+        pages = 0
+        try:
+            with self._open() as file:
+                for page, prefixes in _pages(file):
+                    pages += 1
+                    id, title = page.findtext("{*}id") or "", page.findtext("{*}title") or ""
+                    text = page.findtext("{*}revision/{*}text") or ""
+                    # Numbers of pages mean another article in another language.
+                    group, location = f"{self.language}/{id}", f"{self.path}, page {title!r}"
+                    yield Article(id, self.language, group, location, "wikitext", (text,), prefixes)
+        except (ElementTree.ParseError, EOFError, OSError) as error:
+            raise DataError(f"{self.path} is not a complete Wikipedia dump ({error}); download it again.") from error
+        if not pages:
+            raise DataError(f"{self.path} has no articles; give a dump whose name ends in pages-articles.xml.bz2.")
+
+    def _open(self) -> IO[bytes]:
+        match self.path.suffix:
+            case ".bz2":
+                return bz2.open(self.path)
+            case ".gz":
+                return cast(IO[bytes], gzip.open(self.path))
+        return self.path.open("rb")
+
+
+def _pages(file: IO[bytes]) -> Iterator[tuple[ElementTree.Element, frozenset[str]]]:
+    prefixes = frozenset({"category", "file", "image"})
+    parsed = ElementTree.iterparse(file, events=("start", "end"))
+    _, root = next(parsed)
+    for event, element in parsed:
+        if event == "start":
+            continue
+        match element.tag.rpartition("}")[2]:
+            case "siteinfo":
+                names = element.iterfind("{*}namespaces/{*}namespace")
+                prefixes |= {(name.text or "").lower() for name in names if name.get("key") in _LINKS_LEFT_OUT}
+            case "page":
+                if element.findtext("{*}ns") == "0" and element.find("{*}redirect") is None:
+                    yield element, prefixes
+                root.clear()
+
+
+def wikitext_blocks(text: str, prefixes: frozenset[str] = frozenset({"category", "file"})) -> list[str]:
+    """The paragraphs and list items of an article, without headings, templates, tables, references and files.
+
+    >>> wikitext_blocks("'''Oslo''' is a [[city]].<ref>A book.</ref>\\n[[File:Map.png|A map.]]\\n* A [[river|brook]].")
+    ['Oslo is a city.', 'A brook.']
+    """
+    import mwparserfromhell
+    from mwparserfromhell.parser import ParserError
+
+    try:
+        plain = "".join(_texts(mwparserfromhell.parse(text), prefixes))
+    except ParserError as error:
+        raise UnreadableArticleError from error
+    return [line.strip() for line in _SWITCHES.sub("", plain).splitlines() if line.strip()]
+
+
+def _texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
+    """The visible text of parsed wikitext, piece by piece."""
+    from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Text, Wikilink
+
+    for node in code.nodes:
+        if isinstance(node, Text):
+            yield str(node.value)
+        elif isinstance(node, Wikilink):
+            prefix, colon, _ = str(node.title).partition(":")
+            if not colon or prefix.strip().lower() not in prefixes:
+                yield from _texts(node.title if node.text is None else node.text, prefixes)
+        elif isinstance(node, ExternalLink) and node.title is not None:
+            yield from _texts(node.title, prefixes)
+        elif isinstance(node, HTMLEntity):
+            yield str(node.normalize())
+        elif isinstance(node, Tag):
+            name = str(node.tag).strip().lower()
+            if name in ("br", "hr", "p", "div", "blockquote"):
+                yield "\n"
+            if name not in _LEFT_OUT and node.contents is not None:
+                yield from _texts(node.contents, prefixes)

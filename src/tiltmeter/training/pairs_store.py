@@ -1,0 +1,172 @@
+"""Sentences and pairs in a scratch file, so that memory does not grow with the number of articles."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tiltmeter.errors import DataError
+from tiltmeter.training.articles_prepare import PreparedArticle
+from tiltmeter.training.pairs_matching import StoredSentence, match
+from tiltmeter.training.sentences import base_language
+
+# The scratch file belongs to one process and is deleted at the end, so it needs neither a journal nor syncs.
+_SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = FILE;"
+_SCHEMA = """
+CREATE TABLE article (
+    id INTEGER PRIMARY KEY, language TEXT, name TEXT, group_number INTEGER, held_out INTEGER, UNIQUE (language, name));
+CREATE TABLE sentence (
+    id INTEGER PRIMARY KEY, article INTEGER, language TEXT, position INTEGER, digest INTEGER,
+    random_first INTEGER, random_second INTEGER, is_english INTEGER, text TEXT);
+CREATE TABLE dropped (id INTEGER PRIMARY KEY, reason TEXT);
+-- Two sentences that follow each other; `key` is the place of the pair in the shuffled file.
+CREATE TABLE pair (
+    id INTEGER PRIMARY KEY, language TEXT, held_out INTEGER, article INTEGER, first INTEGER, second INTEGER,
+    first_order INTEGER, second_order INTEGER, key INTEGER, negative_key INTEGER);
+-- The sentence of another article for the first sentence of a pair.
+CREATE TABLE negative (pair INTEGER PRIMARY KEY, second INTEGER, rank INTEGER, key INTEGER);
+"""
+_RECURRING = """
+INSERT INTO dropped
+SELECT id, 'recurring' FROM (SELECT id, count(*) OVER (PARTITION BY language, digest) AS copies FROM sentence)
+WHERE copies > 1 ORDER BY id
+"""
+_SAME_AS_ENGLISH = """
+INSERT OR IGNORE INTO dropped
+SELECT id, 'same as English' FROM sentence AS own WHERE language = ? AND EXISTS (
+    SELECT 1 FROM sentence AS english WHERE english.language = ? AND english.digest = own.digest) ORDER BY id
+"""
+_ENGLISH = "INSERT OR IGNORE INTO dropped SELECT id, 'English' FROM sentence WHERE is_english"
+_PAIRS = """
+INSERT INTO pair (language, held_out, article, first, second, first_order, second_order, key, negative_key)
+SELECT one.language, article.held_out, one.article, one.id, next.id,
+    one.random_first, next.random_second, one.random_second, next.random_first
+FROM sentence AS one
+JOIN sentence AS next ON next.id = one.id + 1 AND next.article = one.article AND next.position = one.position + 1
+JOIN article ON article.id = one.article
+WHERE NOT EXISTS (SELECT 1 FROM dropped WHERE dropped.id = one.id)
+    AND NOT EXISTS (SELECT 1 FROM dropped WHERE dropped.id = next.id)
+"""
+_CHOSEN = """
+SELECT chosen.language, article.name, one.text, other.text, chosen.label FROM (
+    SELECT pair.key, pair.language, pair.article, pair.first, pair.second, 1 AS label, negative.rank, held_out
+    FROM pair JOIN negative ON negative.pair = pair.id
+    UNION ALL
+    SELECT negative.key, pair.language, pair.article, pair.first, negative.second, 0, negative.rank, held_out
+    FROM pair JOIN negative ON negative.pair = pair.id
+) AS chosen
+JOIN article ON article.id = chosen.article
+JOIN sentence AS one ON one.id = chosen.first
+JOIN sentence AS other ON other.id = chosen.second
+WHERE chosen.held_out = ? AND chosen.rank < ? ORDER BY chosen.key, chosen.label
+"""
+
+
+class PairRow(NamedTuple):
+    """A row of the result."""
+
+    language: str
+    article: str
+    first: str
+    second: str
+    label: int
+
+
+class PairStore:
+    """A scratch file: filled with articles, then asked for pairs."""
+
+    def __init__(self, path: Path, *, held_out: float) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.executescript(_SETTINGS + _SCHEMA)
+        # Of signed 64-bit numbers, this share is below the limit.
+        self._limit = int((held_out - 0.5) * 2**64)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def add(self, articles: Iterable[PreparedArticle]) -> None:
+        """Store the usable sentences of articles."""
+        self._db.execute("BEGIN")
+        for number, article in enumerate(articles, 1):
+            held_out = article.side_number < self._limit
+            try:
+                self._db.execute(
+                    "INSERT INTO article VALUES (?, ?, ?, ?, ?)",
+                    (number, article.language, article.id, article.group_number, held_out),
+                )
+            except sqlite3.IntegrityError:
+                raise DataError(
+                    f"{article.location}: the id {article.id!r} occurs twice in {article.language}; give every article "
+                    "an id of its own."
+                ) from None
+            self._db.executemany(
+                "INSERT INTO sentence (article, language, position, digest, random_first, random_second, is_english, "
+                "text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                ((number, article.language, *sentence) for sentence in article.usable),
+            )
+        self._db.execute("COMMIT")
+
+    def drop_sentences(self) -> None:
+        """Mark the sentences that recur, that are the same in English, or that are English in another language."""
+        self._db.execute("CREATE INDEX by_digest ON sentence (language, digest)")
+        self._db.execute(_RECURRING)
+        languages = [language for (language,) in self._db.execute("SELECT DISTINCT language FROM article")]
+        english = [language for language in languages if base_language(language) == "en"]
+        for language in sorted(set(languages) - set(english)):
+            for one in english:
+                self._db.execute(_SAME_AS_ENGLISH, (language, one))
+        self._db.execute(_ENGLISH)
+
+    def pair_sentences(self) -> None:
+        """Pair every sentence with the next, and with one of another article that is on the same side of the split."""
+        self._db.execute(_PAIRS)
+        sides = self._db.execute("SELECT DISTINCT language, held_out FROM pair ORDER BY 1, 2").fetchall()
+        for side in sides:
+            matched = match(self._firsts(side), self._seconds(side))
+            self._db.execute("BEGIN")
+            self._db.executemany(
+                "INSERT INTO negative VALUES (?, ?, ?, ?)",
+                ((first.id, second.id, rank, second.key) for rank, (first, second) in enumerate(matched)),
+            )
+            self._db.execute("COMMIT")
+
+    def _firsts(self, side: tuple[str, int]) -> Iterator[StoredSentence]:
+        query = "SELECT article, id, 0 FROM pair WHERE language = ? AND held_out = ? ORDER BY first_order"
+        return map(StoredSentence._make, self._db.execute(query, side))
+
+    def _seconds(self, side: tuple[str, int]) -> Iterator[StoredSentence]:
+        query = (
+            "SELECT article, second, negative_key FROM pair WHERE language = ? AND held_out = ? ORDER BY second_order"
+        )
+        return map(StoredSentence._make, self._db.execute(query, side))
+
+    def count_pairs(self, *, held_out: bool) -> dict[str, int]:
+        """The number of pairs of a language that follow each other; there are as many others."""
+        query = "SELECT language, count(*) FROM pair JOIN negative ON pair = pair.id WHERE held_out = ? GROUP BY 1"
+        return dict(self._db.execute(query, (held_out,)))
+
+    def rows(self, *, held_out: bool, limit: int) -> Iterator[PairRow]:
+        """Pairs of all languages in random order, at most `limit` of each language and label."""
+        return map(PairRow._make, self._db.execute(_CHOSEN, (held_out, limit)))
+
+    def count_distinct(self) -> dict[str, int]:
+        """The number of distinct sentences of each language."""
+        return dict(self._db.execute("SELECT language, count(DISTINCT digest) FROM sentence GROUP BY 1"))
+
+    def count_dropped(self) -> dict[tuple[str, str], int]:
+        """The number of dropped sentences by language and reason."""
+        query = "SELECT language, reason, count(*) FROM dropped JOIN sentence USING (id) GROUP BY 1, 2"
+        return {(language, reason): count for language, reason, count in self._db.execute(query)}
+
+    def count_shared(self) -> dict[str, int]:
+        """The number of articles of each language that exist in another language as well."""
+        query = (
+            "SELECT language, count(*) FROM article WHERE group_number IN (SELECT group_number FROM article GROUP BY 1 "
+            "HAVING count(DISTINCT language) > 1) GROUP BY 1"
+        )
+        return dict(self._db.execute(query))
+
+    def count_held_out(self) -> dict[str, int]:
+        """The number of held-out articles of each language."""
+        return dict(self._db.execute("SELECT language, sum(held_out) FROM article GROUP BY 1"))
