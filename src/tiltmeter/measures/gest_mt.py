@@ -41,17 +41,12 @@ from scipy.stats import rankdata
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
-from tiltmeter.measures.gest import (
-    ALL_MODELS,
-    FEMALE,
-    FEWEST_STEREOTYPES,
-    MALE,
-    by_stereotype,
-)
+from tiltmeter.measures.gest import ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.ranks import below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.sides import FEMALE, FEWEST_STEREOTYPES, MALE, by_stereotype
 from tiltmeter.measures.standard_errors import Floats, standard_error
 
 ROLE = "speaker_gender"
