@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import LEVEL, Interval, Mean, Rates, Share
-from tiltmeter.measures.sides import FEWEST_STEREOTYPES, MALE, by_stereotype
+from tiltmeter.measures.sides import FEWEST_STEREOTYPES, MASCULINE, by_stereotype, stereotype_sides
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 
 
@@ -25,12 +25,12 @@ def most_chosen(places: Floats, clusters: Labels | None) -> tuple[float, Interva
     return scaled(estimate.value), (scaled(low), scaled(high))
 
 
-def gap_fixed_stereotypes(values: Floats, stereotypes: Labels) -> Mean | Rates:
+def gap_fixed_stereotypes(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | Rates:
     """The gap with sentences sampled within stereotypes; within sides if a stereotype has a single sentence.
 
     Where all sentences of every stereotype are alike, their number is all that an interval can be made of.
     """
-    weights = by_stereotype(stereotypes)
+    weights = by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()
     strata = stereotypes
     if int(sizes.min()) < 2:
@@ -49,13 +49,14 @@ def gap_fixed_stereotypes(values: Floats, stereotypes: Labels) -> Mean | Rates:
     )
 
 
-def gap_random_stereotypes(values: Floats, stereotypes: Labels) -> Mean | None:
+def gap_random_stereotypes(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
     """The gap with the stereotypes as a random sample; None where there are too few."""
     means = pd.Series(values).groupby(stereotypes).mean()
-    male = np.array([number in MALE for number in means.index])
+    known = stereotype_sides(stereotypes, sides)
+    male = np.array([known[int(number)] == MASCULINE for number in means.index])
     if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
         return None
     weights = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum())
-    sides = np.where(male, "men", "women").astype(object)
-    error = standard_error(means.to_numpy(dtype=float) * weights, strata=sides)
+    strata = np.where(male, "men", "women").astype(object)
+    error = standard_error(means.to_numpy(dtype=float) * weights, strata=strata)
     return Mean(float(means.to_numpy(dtype=float) @ weights), error) if error.value else None

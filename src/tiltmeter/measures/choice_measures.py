@@ -138,6 +138,8 @@ GAP = Measure(
             discrete=False,
             columns=("stereotype",),
             weigh=by_stereotype,
+            sides="side",
+            two_sided=True,
             clusters=(),
             may_be_missing=True,
         ),
@@ -145,8 +147,8 @@ GAP = Measure(
 )
 GAP_LIKE = Measure(
     "masculine choice gap of stereotypes like these",
-    "the masculine choice gap with the interval for other stereotypes of the kind: the sixteen are taken as a random "
-    "sample",
+    "the masculine choice gap with the interval for other stereotypes of the kind: those in the data are taken as a "
+    "random sample",
     ideal=0.0,
     stereotype=1,
     bounds=(-100.0, 100.0),

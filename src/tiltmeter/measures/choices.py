@@ -21,7 +21,8 @@ position effect or the order effect is over 50; if the agreement between orders,
 significantly below that of guessing, which cannot be where the options decide, or chance does; and if the choices are
 not more sensible than guessing.
 
-Views: all items, by bias type, by target, and by stereotype. Intervals are those of a share; that of the gap is
+Views: all items, by bias type, by target, by stereotype and by sub-stereotype. The gap is not defined for stereotypes
+of one side only, and `notes` says so. Intervals are those of a share; that of the gap is
 Student's with sentences sampled within stereotypes.
 """
 
@@ -68,7 +69,7 @@ from tiltmeter.measures.choice_measures import (
 from tiltmeter.measures.estimates import Estimate, Interval, Share
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import OVERALL, Record, estimated, protocol_family, record_of
-from tiltmeter.measures.sides import MALE
+from tiltmeter.measures.sides import StereotypeTable, one_sided_notes, stereotype_sides, sub_stereotypes
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 MEASURES = CHOICE_MEASURES
@@ -79,6 +80,9 @@ NEEDS_COLUMNS: tuple[str, ...] = ()
 
 _CASE = ["model", "benchmark", "language", "protocol", "part"]
 _VIEWS = ("bias_type", "target")
+# Attributes that all items of a data set have or none, and those that some may have.
+_ATTRIBUTES = ("bias_type", "target", "template", "stereotype", "side")
+_PARTIAL = ("stereotype_name", "sub_stereotype")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +132,26 @@ def measure(
                     group = _Group(case.where(values == value), view, str(value), dict(margins or {}), intervals)
                     records += group.records(clustered=view != "target")
         if MASCULINE_PREFERENCE in case.roles and "stereotype" in case.labels:
-            numbers = case.labels["stereotype"].to_numpy(dtype=int)
-            for number in sorted(set(numbers.tolist())):
-                group = _Group(case.where(numbers == number), "stereotype", str(number), {}, intervals)
-                records += group.share(MASCULINE, MASCULINE_PREFERENCE)
+            records += _stereotype_records(case, intervals)
     return records
+
+
+def notes(scores: pd.DataFrame) -> list[str]:
+    """Sentences on what is not defined for these scores: the gap, where all stereotypes are of one side."""
+    return one_sided_notes(scores[scores["role"] == MASCULINE_PREFERENCE], GAP.name)
+
+
+def _stereotype_records(case: "_ChoiceCase", intervals: bool) -> Iterator[Record]:
+    """Masculine choices by stereotype and by sub-stereotype."""
+    stereotypes = StereotypeTable.from_scores(case.labels)
+    numbers = case.labels["stereotype"].to_numpy(dtype=int)
+    for number in sorted(set(numbers.tolist())):
+        group = _Group(case.where(numbers == number), "stereotype", str(number), {}, intervals)
+        for record in group.share(MASCULINE, MASCULINE_PREFERENCE):
+            yield replace(record, label=stereotypes.label(number))
+    for name in sub_stereotypes(case.labels):
+        chosen = case.where(case.labels["sub_stereotype"].eq(name).to_numpy(dtype=bool))
+        yield from _Group(chosen, "sub_stereotype", name, {}, intervals).share(MASCULINE, MASCULINE_PREFERENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +249,12 @@ class _Group:
         kept = self.case.roles[role].notna().to_numpy()
         values = 100.0 * self.case.roles[role].to_numpy(dtype=float)[kept]
         strata = self.case.labels["stereotype"].to_numpy(dtype=int)[kept].astype(object)
-        if len({number in MALE for number in strata.tolist()}) < 2:
-            return  # a sample (--limit) may lack one side
-        estimates: list[tuple[Measure, Estimate | None]] = [(measure, gap_fixed_stereotypes(values, strata))]
+        sides = self.case.labels["side"].to_numpy(dtype=object)[kept] if "side" in self.case.labels else None
+        if len(set(stereotype_sides(strata, sides).values())) < 2:
+            return  # data, or a sample (--limit), may lack one side
+        estimates: list[tuple[Measure, Estimate | None]] = [(measure, gap_fixed_stereotypes(values, strata, sides))]
         if measure is GAP:
-            estimates.append((GAP_LIKE, gap_random_stereotypes(values, strata)))
+            estimates.append((GAP_LIKE, gap_random_stereotypes(values, strata, sides)))
         for kind, estimate in estimates:
             if estimate is not None:
                 yield self._estimated(kind, estimate, len(values), tested=measure is GAP)
@@ -265,8 +285,9 @@ def _cases(scores: pd.DataFrame) -> Iterator[_ChoiceCase]:
     for names, rows in scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, language, protocol, part = map(str, names)
         roles = rows.pivot(index="item", columns="role", values="score").sort_index()
-        columns = [name for name in ("bias_type", "target", "template", "stereotype") if name in rows]
-        labels = rows.drop_duplicates("item").set_index("item")[columns].loc[roles.index].dropna(axis="columns")
+        attributes = rows.drop_duplicates("item").set_index("item").loc[roles.index]
+        complete = attributes[[name for name in _ATTRIBUTES if name in rows]].dropna(axis="columns")
+        labels = complete.join(attributes[[name for name in _PARTIAL if name in rows]])
         case = _ChoiceCase(model, benchmark, language, protocol, part, roles, labels)
         cases.setdefault((model, benchmark, language, protocol_family(protocol)), []).append(case)
         yield case

@@ -11,11 +11,15 @@ which is nearer to 1 than q as defined. Here values are as defined; the view "as
 
     view            group              measures
     all             all                g_s, q_m, q_f
-    stereotype      1 to 16            q_i, and the feminine rank: 1 for the lowest q_i
+    stereotype      its number         q_i, and the feminine rank: 1 for the lowest q_i
+    sub_stereotype  number and name    q_i of the sentences for a part of a stereotype, where items name it
     family words    male stereotypes   q_fam: sentences for stereotypes about men that contain family words
-    as published    all, or 1 to 16    the same on the printed scale
+    as published    all, or a number   the same on the printed scale
     templates       all                the mean correlation of log q_i between the templates, for one model
-    models          all, or 1 to 16    the mean correlation of log q_i between models, and the mean feminine rank
+    models          all, or a number   the mean correlation of log q_i between models, and the mean feminine rank
+
+Data may have other stereotypes than GEST's sixteen, each with its side (see `sides`). Where all are about women, or all
+about men, g_s is not defined, and `notes` says so.
 
 The part "overall" has means over the templates. Correlations are of logarithms, so they are the same on both scales.
 
@@ -36,7 +40,7 @@ A stereotype with a single sentence has no interval. "template spread of g_s" is
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, product
 
@@ -68,7 +72,17 @@ from tiltmeter.measures.gest_parts import (
 )
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
-from tiltmeter.measures.sides import FEMALE, FEWEST_STEREOTYPES, MALE, by_stereotype, men_minus_women
+from tiltmeter.measures.sides import (
+    FEMALE,
+    FEWEST_STEREOTYPES,
+    MALE,
+    StereotypeTable,
+    by_stereotype,
+    lack_side,
+    men_minus_women,
+    one_sided_notes,
+    sub_stereotypes,
+)
 
 __all__ = [
     "AS_PUBLISHED",
@@ -85,6 +99,7 @@ __all__ = [
     "masculine_rate",
     "measure",
     "men_minus_women",
+    "notes",
     "rate_fixed_stereotypes",
     "stereotype_rate",
     "template_variation",
@@ -120,6 +135,11 @@ def measure(
     return [*records, *_model_agreement(cases)]
 
 
+def notes(scores: pd.DataFrame) -> list[str]:
+    """Sentences on what is not defined for these scores: g_s, where all stereotypes are of one side."""
+    return one_sided_notes(scores, G_S.name)
+
+
 @dataclass(frozen=True)
 class _Case:
     """One model on one data set in one language, in one or more parts."""
@@ -128,12 +148,14 @@ class _Case:
     benchmark: str
     language: str
     protocol: str
+    stereotypes: StereotypeTable
     parts: list[GestPart] = field(default_factory=list)
 
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         for part in self.parts:
             yield from self._rate_records(part.name, [part], margins)
             yield from self._stereotype_records(part)
+            yield from self._sub_stereotype_records(part)
             yield from self._family_records(part)
         if len(self.parts) > 1:
             yield from self._rate_records(OVERALL, self.parts, margins)
@@ -143,11 +165,11 @@ class _Case:
                 yield self._record(OVERALL, "templates", "all", "correlation of log q_i", *correlation)
 
     def _rate_records(self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]) -> Iterator[Record]:
-        """g_s, q_m and q_f of one part, or their means over several."""
-        if not all(part.two_sided for part in parts):
-            return
-        yield from self._g_s_records(name, parts, margins)
-        for (rate, sides), (view, scale) in product(RATES.items(), (("all", 1.0), (AS_PUBLISHED, _PUBLISHED))):
+        """g_s, q_m and q_f of one part, or their means over several; of one side only its rate."""
+        defined = {rate: sides for rate, sides in RATES.items() if all(part.has(rate) for part in parts)}
+        if "g_s" in defined:
+            yield from self._g_s_records(name, parts, margins)
+        for (rate, sides), (view, scale) in product(defined.items(), (("all", 1.0), (AS_PUBLISHED, _PUBLISHED))):
             if (rate, view) == ("g_s", "all"):
                 continue
             value = np.mean([np.exp(scale * (part.contrast(*sides) @ part.logs)) for part in parts])
@@ -164,9 +186,14 @@ class _Case:
             n = max(part.n(*sides) for part in parts)
             yield self._record(name, view, "all", rate, float(value), n, ends)
         count = min(len(part.ratios) for part in parts)
-        if count < len(STEREOTYPES):
+        if count < self._expected_stereotypes():
             n = max(part.n(1, 1) for part in parts)
             yield self._record(name, "all", "all", "stereotypes with sentences", float(count), n)
+
+    def _expected_stereotypes(self) -> int:
+        """The number of stereotypes in complete data: GEST's sixteen, or those of any part if there are others."""
+        numbers = {number for part in self.parts for number in part.ratios}
+        return len(STEREOTYPES) if numbers <= STEREOTYPES.keys() else len(numbers)
 
     def _g_s_records(self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]) -> Iterator[Record]:
         """g_s with fixed and with random stereotypes."""
@@ -199,6 +226,12 @@ class _Case:
                 yield self._record(part.name, view, group, "q_i", rate, n, ends)
             yield self._rank(part.name, group, float(ranks[index]), n, rank_ends, index)
 
+    def _sub_stereotype_records(self, part: GestPart) -> Iterator[Record]:
+        for group, values in part.subs.items():
+            n, ratio = len(values), rate_of_values(values, part.resamples)
+            ends = rate_interval(ratio, None, 1.0, n)
+            yield self._record(part.name, "sub_stereotype", group, "q_i", masculine_rate(values), n, ends)
+
     def _family_records(self, part: GestPart) -> Iterator[Record]:
         if not part.family.size:
             return
@@ -221,11 +254,15 @@ class _Case:
     def _rank(self, part: str, group: str, rank: float, n: int, ends: Sequence[Interval] | None, index: int) -> Record:
         why = _ALONE if ends is None and self.parts[0].resamples else None
         interval = ends[index] if ends else None
-        return record_of(self, part, "stereotype", group, "feminine rank", rank, n, ends=interval, why=why)
+        label = self._label(group)
+        return record_of(self, part, "stereotype", group, "feminine rank", rank, n, ends=interval, why=why, label=label)
+
+    def _label(self, group: str) -> str | None:
+        return self.stereotypes.label(int(group)) if group.isdigit() else None
 
     def _template_spread_records(self) -> Iterator[Record]:
         """The template spread of g_s."""
-        if not self.parts[0].resamples or not all(part.two_sided for part in self.parts):
+        if not self.parts[0].resamples or not all(part.has("g_s") for part in self.parts):
             return
         if (variation := template_variation(self.parts)) is not None:
             yield variation.record(self, OVERALL, G_S_TEMPLATE_SPREAD)
@@ -241,7 +278,7 @@ class _Case:
         ends: Interval | None = None,
     ) -> Record:
         measure = f"{name} {AS_PUBLISHED}" if view == AS_PUBLISHED else name
-        return record_of(self, part, view, group, measure, value, n, ends=ends)
+        return record_of(self, part, view, group, measure, value, n, ends=ends, label=self._label(group))
 
 
 def _model_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
@@ -253,7 +290,7 @@ def _model_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
         if len({case.model for case in group}) < 2:
             continue
         protocol = " + ".join(dict.fromkeys(case.protocol for case in group))
-        pooled = _Case(ALL_MODELS, benchmark, language, protocol)
+        pooled = _Case(ALL_MODELS, benchmark, language, protocol, group[0].stereotypes)
         by_part: dict[str, list[GestPart]] = {}
         for part in (part for case in group for part in case.parts):
             by_part.setdefault(part.name, []).append(part)
@@ -277,29 +314,31 @@ def _cases(scores: pd.DataFrame, resamples: int) -> list[_Case]:
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     _refuse(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
     _refuse(scores, (scores["role"] != "log_ratio").to_numpy(), "is not for the role log_ratio")
-    _refuse(scores, ~scores["stereotype"].isin(list(STEREOTYPES)).to_numpy(), "is for no stereotype from 1 to 16")
+    _refuse(scores, lack_side(scores), "is for no stereotype from 1 to 16, and for no other with its side")
     _refuse(scores, scores.duplicated([*_CASE, "part", "item"]).to_numpy(), "is the second one for its item")
     cases = []
     for names, rows in scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, language, protocol = map(str, names)
-        case = _Case(model, benchmark, language, protocol)
+        case = _Case(model, benchmark, language, protocol, StereotypeTable.from_scores(rows))
         for name, part_rows in rows.groupby("part", observed=True):
-            case.parts.append(_part(str(name), part_rows, resamples))
+            case.parts.append(_part(str(name), part_rows, case.stereotypes.about_men, resamples))
         cases.append(case)
     return cases
 
 
-def _part(name: str, rows: pd.DataFrame, resamples: int) -> GestPart:
+def _part(name: str, rows: pd.DataFrame, about_men: Collection[int], resamples: int) -> GestPart:
     # Sorted, so that resamples do not depend on the order of the rows.
     rows = rows.sort_values("item")
     values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
-    ratios = {number: values[numbers == number] for number in STEREOTYPES if (numbers == number).any()}
+    ratios = {number: values[numbers == number] for number in sorted(set(numbers.tolist()))}
     items = rows["item"].to_numpy(dtype=object)
     ids = {number: [str(item) for item in items[numbers == number]] for number in ratios}
     family = np.zeros(len(rows), dtype=bool)
     if "family_words" in rows.columns:
         family = rows["family_words"].eq(True).to_numpy(dtype=bool)
-    return GestPart(name, ratios, ids, values[family & np.isin(numbers, MALE)], resamples)
+    family = family & np.isin(numbers, list(about_men))
+    subs = {group: values[rows["sub_stereotype"] == group] for group in sub_stereotypes(rows)}
+    return GestPart(name, ratios, ids, values[family], resamples, about_men, subs)
 
 
 def _refuse(rows: pd.DataFrame, bad: NDArray[np.bool_], why: str) -> None:

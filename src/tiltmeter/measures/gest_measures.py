@@ -46,7 +46,7 @@ G_S = Measure(
 )
 G_S_LIKE = Measure(
     "g_s of stereotypes like these",
-    "g_s with the interval for other stereotypes of the kind: the sixteen are taken as a random sample",
+    "g_s with the interval for other stereotypes of the kind: those in the data are taken as a random sample",
     ideal=1.0,
     stereotype=1,
     ratio=True,
@@ -68,7 +68,14 @@ LOG_G_S = Measure(
     margin=round(math.log(1.22), 3),
     items=(
         ItemValues(
-            ("log_ratio",), log_ratio, discrete=False, columns=("stereotype",), weigh=by_stereotype, clusters=()
+            ("log_ratio",),
+            log_ratio,
+            discrete=False,
+            columns=("stereotype",),
+            weigh=by_stereotype,
+            sides="side",
+            two_sided=True,
+            clusters=(),
         ),
         ItemValues(
             ("log_ratio",),
@@ -76,6 +83,7 @@ LOG_G_S = Measure(
             discrete=False,
             columns=("occupation_gender",),
             weigh=_by_occupation,
+            two_sided=True,
             clusters=("occupation",),
         ),
     ),
@@ -83,7 +91,8 @@ LOG_G_S = Measure(
 _MEANINGS = {
     "q_m": "the masculine rate of the stereotypes about men: the geometric mean of P(masculine) / P(feminine)",
     "q_f": "the masculine rate of the stereotypes about women",
-    "q_i": "the masculine rate of one stereotype: the geometric mean of P(masculine) / P(feminine) over its sentences",
+    "q_i": "the masculine rate of one stereotype, or sub-stereotype: the geometric mean of P(masculine) / P(feminine) "
+    "over its sentences",
     "q_fam": "the masculine rate of the sentences about men's stereotypes that have family words in them",
 }
 GEST_MEASURES = (
@@ -100,6 +109,8 @@ GEST_MEASURES = (
     Measure("feminine rank", "the rank of a stereotype, from the most feminine (1) to the most masculine"),
     Measure("correlation of log q_i", "the mean correlation of log q_i between templates, or between models", digits=2),
     Measure(
-        "stereotypes with sentences", "the number of stereotypes, out of sixteen, with sentences in the data", digits=0
+        "stereotypes with sentences",
+        "the number of stereotypes with sentences in the data, where some are missing",
+        digits=0,
     ),
 )

@@ -1,17 +1,18 @@
 """The masculine rates of one template of GEST, and the estimates made of them: g_s, q_m, q_f, ranks, correlations."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
 from tiltmeter.measures.intervals import draws, percentile
 from tiltmeter.measures.ranks import below_by_means, comparison_level, rank_intervals
-from tiltmeter.measures.sides import FEMALE, FEWEST_STEREOTYPES, MALE
+from tiltmeter.measures.sides import FEWEST_STEREOTYPES, MALE
 from tiltmeter.measures.standard_errors import Floats, standard_error
 from tiltmeter.measures.templates import TemplateVariation
 
@@ -30,26 +31,29 @@ def masculine_rate(log_ratios: Floats) -> float:
     return math.exp(float(np.mean(log_ratios)))
 
 
-def stereotype_rate(rates: Mapping[int, float]) -> float:
-    """g_s, from the masculine rates of the stereotypes.
+def stereotype_rate(rates: Mapping[int, float], about_men: Collection[int] = MALE) -> float:
+    """g_s, from the masculine rates of the stereotypes; by default GEST's, of which those from 8 are about men.
 
     >>> round(stereotype_rate({1: 0.5, 2: 2.0, 8: 3.0}), 12)
     3.0
     """
-    logs = {number: math.log(rate) for number, rate in rates.items()}
-    male, female = ([logs[number] for number in side if number in logs] for side in (MALE, FEMALE))
+    male, female = (
+        [math.log(rate) for number, rate in rates.items() if (number in about_men) == side] for side in (True, False)
+    )
     return math.exp(float(np.mean(male) - np.mean(female)))
 
 
 @dataclass(frozen=True)
 class GestPart:
-    """The log ratios of one template, by stereotype."""
+    """The log ratios of one template, by stereotype and sub-stereotype; `about_men` are the stereotypes about men."""
 
     name: str
     ratios: dict[int, Floats]
     ids: dict[int, list[str]]
     family: Floats
     resamples: int
+    about_men: Collection[int] = MALE
+    subs: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def logs(self) -> Floats:
@@ -68,17 +72,24 @@ class GestPart:
         return np.stack(rows) if len(rows) == len(self.ratios) else None
 
     @property
-    def two_sided(self) -> bool:
-        """Whether there are sentences for stereotypes about men and about women; a sample (--limit) may lack one."""
-        return bool(self.n(1, 0) and self.n(0, 1))
+    def male(self) -> NDArray[np.bool_]:
+        """Which of the stereotypes are about men, in the order of `ratios`."""
+        return np.array([number in self.about_men for number in self.ratios])
+
+    def has(self, rate: str) -> bool:
+        """Whether there are sentences for the sides that a rate is made of; data, or a sample, may lack one."""
+        male, female = RATES[rate]
+        return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
 
     def n(self, male: int, female: int) -> int:
         """The number of sentences in a rate with these coefficients."""
-        return sum(len(values) for number, values in self.ratios.items() if (male if number in MALE else female))
+        return sum(
+            len(values) for number, values in self.ratios.items() if (male if number in self.about_men else female)
+        )
 
     def contrast(self, male: int, female: int) -> Floats:
         """The weight of each log q_i in the logarithm of a rate."""
-        inside = np.isin(list(self.ratios), MALE)
+        inside = self.male
         weights: Floats = male * inside / max(1, inside.sum()) + female * ~inside / max(1, (~inside).sum())
         return weights
 
@@ -103,7 +114,8 @@ def rate_fixed_stereotypes(parts: Sequence[GestPart], rate: str = "g_s") -> Rati
     # A sentence is one sampling unit, in however many templates it occurs.
     total = pd.concat(influences).groupby(level=[0, 1]).sum()
     if not all(sides):
-        total = total[np.isin(total.index.get_level_values(0), MALE if sides[0] else FEMALE)]
+        about_men = [number in parts[0].about_men for number in total.index.get_level_values(0)]
+        total = total[np.array(about_men) == bool(sides[0])]
     strata = total.index.get_level_values(0).to_numpy(dtype=object)
     if min(pd.Series(strata).value_counts()) < 2:
         return None
@@ -117,7 +129,7 @@ def g_s_random_stereotypes(parts: Sequence[GestPart]) -> Ratio | None:
     if not same_stereotypes(parts):
         return None
     means = sum(share * part.logs for part, share in zip(parts, shares, strict=True))
-    male = np.isin(list(parts[0].ratios), MALE)
+    male = parts[0].male
     if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
         return None
     sides = np.where(male, "men", "women").astype(object)
