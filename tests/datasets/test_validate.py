@@ -74,6 +74,7 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("bad-stereotype", "stereotype", [GEST | {"stereotype": True}]),
     ("bad-stereotype", "side", [GEST | {"side": "feminine"}]),
     ("bad-stereotype", "side", [OWN | {"side": "neuter"}]),
+    ("bad-stereotype", "stereotype", [OWN | {"stereotype": 10**30}]),
     ("bad-stereotype", "stereotype_name", [GEST | {"stereotype_name": "men are punctual"}]),
     ("stereotype-differs", "side", [OWN, OWN | {"id": "o-2", "sentence": "I left early.", "side": "feminine"}]),
     ("stereotype-differs", "stereotype_name", [OWN, without(OWN, "stereotype_name") | {"id": "o-2", "sentence": "x"}]),

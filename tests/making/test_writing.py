@@ -121,6 +121,8 @@ def test_what_cannot_be_written(written: Project) -> None:
         ('side = "feminine"', "", "should be feminine or masculine"),
         ("number = 17", "number = 4\n#", "side of|twice|one of GEST's"),
         ("quota = 5", "quota = many", "cannot be read"),
+        ("number = 17", "number = 0", "should be from 1 to 9,999, and is 0"),
+        ("number = 17", "number = 10000", "should be from 1 to 9,999, and is 10000"),
     ],
 )
 def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, message: str) -> None:

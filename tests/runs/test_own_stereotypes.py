@@ -139,7 +139,7 @@ def test_one_side_only_has_no_gap_and_says_so(masked: str, causal: str, tmp_path
         assert "is not defined: all items that it scored are for stereotypes about women" in note
         assert not rate or [r for r in result.records if r.measure == rate]
         page, _ = make_report([("run", result)])
-        assert "is not defined: all items that it scored" in page
+        assert page.count("is not defined: all items that it scored") == 2 * len(set(result.scores["model"]))
         assert "18 women are thrifty" in page
     means = likely.scores.groupby(["model", "part", "stereotype"])["score"].mean()
     q_f = pick(likely, "q_f", model=masked, part="template-1").value

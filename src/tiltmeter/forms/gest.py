@@ -39,6 +39,8 @@ BAD_STEREOTYPE = {
 }
 # Whom a stereotype is about; stated for those that are not GEST's.
 SIDES = ("feminine", "masculine")
+# The highest number of a stereotype.
+HIGHEST = 9_999
 # Optional keys of an item about its stereotype.
 OWN_KEYS = ("side", "stereotype_name", "sub_stereotype")
 
@@ -125,8 +127,11 @@ def read_stereotype(fields: Fields) -> int | None:
     if isinstance(stereotype, int) and not isinstance(stereotype, bool):
         if stereotype in STEREOTYPES and side == name == "":
             return stereotype
-        if stereotype > len(STEREOTYPES) and side in SIDES:
+        if len(STEREOTYPES) < stereotype <= HIGHEST and side in SIDES:
             return stereotype
+        if stereotype > HIGHEST:
+            fields.note("bad-stereotype", "stereotype", f"the number of a stereotype should be at most {HIGHEST:,}")
+            return None
         if stereotype in STEREOTYPES and side == "":
             fields.note("bad-stereotype", "stereotype_name", "a name is for stereotypes that are not GEST's")
             return None

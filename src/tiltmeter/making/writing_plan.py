@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import write_text
-from tiltmeter.forms.gest import STEREOTYPES, gest_side
+from tiltmeter.forms.gest import HIGHEST, STEREOTYPES, gest_side
 
 WRITING_FILE = "writing.toml"
 Side = Literal["", "feminine", "masculine"]
@@ -75,6 +75,8 @@ def _subject(path: Path, values: dict[str, Any], quota: int, form: str) -> Writi
     if form not in ("gest", "gendered-pairs"):
         return WritingSubject(name, name, int(values.get("quota", quota)), sub=tuple(values.get("sub", ())))
     number = int(values["number"])
+    if not 1 <= number <= HIGHEST:
+        raise DataError(f"{path}: the number of a stereotype should be from 1 to {HIGHEST:,}, and is {number}.")
     if side not in ("feminine", "masculine"):
         raise DataError(f"{path}: the side of stereotype {number} should be feminine or masculine, and is {side!r}.")
     if number in STEREOTYPES and side != (known := gest_side(number)):

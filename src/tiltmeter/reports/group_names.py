@@ -15,9 +15,12 @@ def group_name(attribute: str, group: str) -> str:
     return _names().get((attribute, group), group)
 
 
-def shown_group(record: Record) -> str:
-    """The group of a record as outputs show it: by the name that the data give it, or that its form does."""
-    return record.label or group_name(record.view, record.group)
+def shown_group(record: Record, attribute: str = "") -> str:
+    """The group of a record as outputs show it: by the name that the data give it, or that its form does.
+
+    `attribute` is that of which the group is a value, where it is not the view.
+    """
+    return record.label or group_name(attribute or record.view, record.group)
 
 
 def name_columns() -> dict[str, str]:

@@ -13,7 +13,7 @@ from tiltmeter.reports.group_names import shown_group
 
 def feminine_ranks(records: Sequence[Record], kinds: Kinds) -> Chart:
     """A box for each stereotype over models, languages and templates, with the single ranks as points."""
-    frame = table(records, kind=lambda r: kinds[r.group], name=shown_group)
+    frame = table(records, kind=lambda r: kinds[r.group], name=lambda r: shown_group(r, "stereotype"))
     count = frame["name"].nunique()
     middle = frame.groupby("name", sort=False)["value"].median().sort_values(kind="stable")
     base = alt.Chart(frame).encode(

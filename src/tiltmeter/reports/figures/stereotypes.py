@@ -41,7 +41,7 @@ def stereotypes(records: Sequence[Record], kinds: Kinds, scale: tuple[float, flo
     """
     rate = records[0].measure
     records = sorted(records, key=lambda r: (int(r.group), r.part))
-    frame = table(records, kind=lambda r: kinds[r.group], name=shown_group)
+    frame = table(records, kind=lambda r: kinds[r.group], name=lambda r: shown_group(r, "stereotype"))
     parts = ordered(sorted(frame["part"]))
     ratio = rate.startswith("q")
     x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, domain=scale or alt.Undefined)
