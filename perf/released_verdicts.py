@@ -24,9 +24,9 @@ import tiltmeter
 from perf.simulations.runner import markdown
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures import Record, association, deciding, measure_named
-from tiltmeter.measures.gest import MALE
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.sides import MALE
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.words import number_with_interval
 

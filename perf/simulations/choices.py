@@ -7,9 +7,9 @@ import numpy as np
 from perf.simulations.intervals import covered, covers
 from perf.simulations.populations import Shape, term_rates
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
-from tiltmeter.measures.choices import gap_fixed_stereotypes, gap_random_stereotypes, most_chosen
+from tiltmeter.measures.choice_estimates import gap_fixed_stereotypes, gap_random_stereotypes, most_chosen
 from tiltmeter.measures.estimates import Share
-from tiltmeter.measures.gest import MALE
+from tiltmeter.measures.sides import MALE
 from tiltmeter.measures.standard_errors import Floats
 
 SHAPES = (Shape("40", 40), Shape("212", 212), Shape("20 terms of 4", 80, 20), Shape("79 terms of 27", 2_133, 79))

@@ -12,6 +12,7 @@ from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import balanced_by_length, icat, icat_interval
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, two_sided
+from tiltmeter.measures.gest_parts import GestPart, rate_of_values
 from tiltmeter.measures.intervals import draws, percentile
 from tiltmeter.measures.ranks import below_by_means, below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.standard_errors import Floats
@@ -186,11 +187,11 @@ def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
     return each(draw_and_count)
 
 
-def part(name: str, values: Floats, per: int) -> "gest._Part":
+def part(name: str, values: Floats, per: int) -> GestPart:
     """A template with `per` log ratios for each stereotype."""
     ratios = {number: values[(number - 1) * per : number * per] for number in gest.STEREOTYPES}
     ids = {number: [f"{number}/{index}" for index in range(per)] for number in gest.STEREOTYPES}
-    return gest._Part(name, ratios, ids, np.empty(0), 1)
+    return GestPart(name, ratios, ids, np.empty(0), 1)
 
 
 MEN = np.array([number in gest.MALE for number in gest.STEREOTYPES])
@@ -212,7 +213,7 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
         fixed, random = gest.rate_fixed_stereotypes(parts), gest.g_s_random_stereotypes(parts)
         # Slow with many sentences, and computed in the same way as g_s.
         q_m = gest.rate_fixed_stereotypes(parts, "q_m") if per < 100 else None
-        q_i = gest._rate_of_values(parts[0].ratios[8], 1)
+        q_i = rate_of_values(parts[0].ratios[8], 1)
         assert isinstance(fixed, Ratio)
         assert isinstance(random, Ratio)
         assert isinstance(q_i, Ratio)

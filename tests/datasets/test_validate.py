@@ -35,6 +35,10 @@ PAIR = {
     "less": "He knits.",
 }
 GEST = {"id": "g", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+OWN = {"id": "o-1", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual"} | {
+    "sub_stereotype": "early at work",
+    "sentence": "I came before eight.",
+}
 GENDERED = {"id": "s", "language": "sk", "stereotype": 9, "male": "Bol som doma.", "female": "Bola som doma."}
 WINOBIAS = {
     "id": "w",
@@ -68,6 +72,12 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("bad-stereotype", "stereotype", [GEST | {"stereotype": 17}]),
     ("bad-stereotype", "stereotype", [GEST | {"stereotype": "9"}]),
     ("bad-stereotype", "stereotype", [GEST | {"stereotype": True}]),
+    ("bad-stereotype", "side", [GEST | {"side": "feminine"}]),
+    ("bad-stereotype", "side", [OWN | {"side": "neuter"}]),
+    ("bad-stereotype", "stereotype", [OWN | {"stereotype": 10**30}]),
+    ("bad-stereotype", "stereotype_name", [GEST | {"stereotype_name": "men are punctual"}]),
+    ("stereotype-differs", "side", [OWN, OWN | {"id": "o-2", "sentence": "I left early.", "side": "feminine"}]),
+    ("stereotype-differs", "stereotype_name", [OWN, without(OWN, "stereotype_name") | {"id": "o-2", "sentence": "x"}]),
     ("bad-stereotype", "stereotype", [without(GEST, "stereotype")]),
     ("bad-stereotype", "stereotype", [without(GENDERED, "stereotype")]),
     (
@@ -213,7 +223,7 @@ def test_there_is_a_case_for_every_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "items", [[INTRA], [INTER], [INTRA, INTER | {"id": "b"}], [PAIR], [GEST], [GENDERED], [WINOBIAS]]
+    "items", [[INTRA], [INTER], [INTRA, INTER | {"id": "b"}], [PAIR], [GEST], [GENDERED], [WINOBIAS], [OWN]]
 )
 def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:
     assert examine_lines(tmp_path / "items.jsonl", items) == []

@@ -135,14 +135,19 @@ def test_the_columns_of_the_table_of_scores() -> None:
 
 
 def test_family_words() -> None:
-    assert form_of(GEST).attributes(GEST) == {"stereotype": 9, "family_words": False}
+    assert form_of(GEST).attributes(GEST) == {"stereotype": 9, "side": "masculine", "family_words": False}
     read = GestItem("1", "en", 12, "I read to my children.")
     assert form_of(read).attributes(read)["family_words"] is True
     # Matched as substrings, as in the paper: not a family word, but one of the paper's 166 sentences.
     kidding = GestItem("1", "en", 8, "I was kidding.")
     assert form_of(kidding).attributes(kidding)["family_words"] is True
     known = GenderedPairItem("1", "sk", 12, "a", "b", original="I cooked for my family.", translator="DeepL")
-    assert form_of(known).attributes(known) == {"stereotype": 12, "family_words": True, "translator": "DeepL"}
+    assert form_of(known).attributes(known) == {
+        "stereotype": 12,
+        "side": "masculine",
+        "family_words": True,
+        "translator": "DeepL",
+    }
     unknown = GenderedPairItem("1", "sk", 12, "a", "b")
     assert form_of(unknown).attributes(unknown)["family_words"] is None
 

@@ -83,7 +83,14 @@ def test_items_are_checked_counted_and_published(written: Project, tmp_path: Pat
     lines = [json.loads(line) for line in (edition.folder / "items.jsonl").read_text(encoding="utf-8").splitlines()]
     assert lines == [
         {"id": "w-1", "language": "en", "stereotype": 4, "sentence": "I swept the floor."},
-        {"id": "w-2", "language": "en", "stereotype": 17, "side": "masculine", "sentence": "I came on time."},
+        {
+            "id": "w-2",
+            "language": "en",
+            "stereotype": 17,
+            "side": "masculine",
+            "stereotype_name": "men are punctual",
+            "sentence": "I came on time.",
+        },
     ]
     card = (edition.folder / "README.md").read_text(encoding="utf-8")
     assert "| 4 women are tidy | feminine | 2 | clean, keep order |" in card
@@ -98,6 +105,12 @@ def test_what_cannot_be_written(written: Project) -> None:
         add_written(written, "Ana", "5", {"sentence": "I slept."})
     with pytest.raises(UsageError, match="not an item of the form gest"):
         add_written(written, "Ana", "4", {"sentence": " "})
+    with pytest.raises(
+        UsageError, match=r"'clever' is no sub-stereotype of 4 in .*: its `sub` names clean, keep order"
+    ):
+        add_written(written, "Ana", "4", {"sentence": "I slept.", "sub_stereotype": "clever"})
+    with pytest.raises(UsageError, match=r"'late' is no sub-stereotype of 17 in .*: it has no `sub`"):
+        add_written(written, "Ana", "17", {"sentence": "I slept.", "sub_stereotype": "late"})
     assert written.store.items(dropped=None) == []
 
 
@@ -108,6 +121,8 @@ def test_what_cannot_be_written(written: Project) -> None:
         ('side = "feminine"', "", "should be feminine or masculine"),
         ("number = 17", "number = 4\n#", "side of|twice|one of GEST's"),
         ("quota = 5", "quota = many", "cannot be read"),
+        ("number = 17", "number = 0", "should be from 1 to 9,999, and is 0"),
+        ("number = 17", "number = 10000", "should be from 1 to 9,999, and is 10000"),
     ],
 )
 def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, message: str) -> None:

@@ -368,7 +368,8 @@ def test_agreement_between_models(scores: pd.DataFrame) -> None:
 
 def test_without_stereotypes_about_women_there_is_no_g_s() -> None:
     records = measure(table(np.random.default_rng(2), stereotypes=(1, 2)), resamples=10)
-    assert {record.measure for record in records} == {"q_i", "q_i as published", "feminine rank"}
+    rates = {"q_f", "q_f as published", "q_i", "q_i as published"}
+    assert {record.measure for record in records} == {*rates, "feminine rank", "stereotypes with sentences"}
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ MORE = {
     "family": "likelihood",
     "kind": "causal",
     "verdict": Verdict("significant", "towards", "", "5 points"),
+    "label": "17 men are punctual",
 }
 
 

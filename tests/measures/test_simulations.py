@@ -27,10 +27,11 @@ from tiltmeter.measures.estimates import (
     two_sided,
 )
 from tiltmeter.measures.families import holm
-from tiltmeter.measures.gest import _Part, by_stereotype, rate_fixed_stereotypes
+from tiltmeter.measures.gest_parts import GestPart, rate_fixed_stereotypes
 from tiltmeter.measures.measure import Quantity, measure_named, quantities_for
 from tiltmeter.measures.records import OVERALL, Record, estimated
 from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.sides import by_stereotype
 from tiltmeter.measures.standard_errors import Floats, standard_error
 
 SS = measure_named("SS")
@@ -229,7 +230,7 @@ def test_log_g_s_matches_gest() -> None:
     values = rng.normal(size=192)
     ratios = {number: values[strata == number] for number in range(1, 17)}
     ids = {number: [f"{number}-{index}" for index in range(12)] for number in ratios}
-    result = rate_fixed_stereotypes([_Part("template-1", ratios, ids, values[:0], 1)])
+    result = rate_fixed_stereotypes([GestPart("template-1", ratios, ids, values[:0], 1)])
     assert result is not None
     short = log_g_s(values, strata)
     assert result.interval() == pytest.approx(short.interval())

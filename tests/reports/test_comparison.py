@@ -135,7 +135,7 @@ def test_what_was_translated_is_shown(tmp_path: Path) -> None:
     assert shown == [1] * len(stereotypes)
     assert page.count("Bola som tam.") == page.count("Byl jsem tam.") == len(stereotypes)
     assert page.count(">feminine</td>") == page.count(">masculine</td>") == len(stereotypes)
-    assert "stereotype: 8</bdi>" in page  # nothing of family words, of which there are none
+    assert "stereotype: 8, side: masculine</bdi>" in page  # nothing of family words, of which there are none
 
 
 def test_hostile_data_stay_text(tmp_path: Path) -> None:

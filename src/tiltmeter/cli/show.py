@@ -13,7 +13,9 @@ def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     by: Annotated[
         str | None,
-        typer.Option(metavar="VIEW", help="The numbers by `target`, `bias_type`, `direction` or `stereotype`."),
+        typer.Option(
+            metavar="VIEW", help="The numbers by `target`, `bias_type`, `direction`, `stereotype` or `sub_stereotype`."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,

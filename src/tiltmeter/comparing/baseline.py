@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from tiltmeter.comparing.cells import Cell, cells_of, shortened
 from tiltmeter.comparing.comparability import Across, differing, refusal
-from tiltmeter.comparing.comparison import Difference, differences_between, doubted
+from tiltmeter.comparing.comparison import Difference, differences_between, doubted, undefined
 from tiltmeter.comparing.gate_rules import EVERY, Rule
 from tiltmeter.comparing.rule_power import Room
 from tiltmeter.comparing.rule_verdict import RuleVerdict, judge
@@ -33,17 +33,21 @@ def against(
     }
     cells = _chosen(rule, ours, unpooled)
     matched = False
+    not_defined = ""
     for cell in cells:
         other = _counterpart(cell, _same_location(cell, theirs), ours, rule, across)
         names = _measures(rule, cell)
         _refuse_other_tokens(cell, other, names, across)
         for where in _groups(rule, cell):
             left, right = cell.only(where), other.only(where)
+            not_defined = next(undefined(left, right, names), not_defined)
             for difference in doubted(differences_between(left, right, names, across), runs):
                 matched = True
                 sample = sample_note(result.manifest, cell.benchmark, cell.part, cell.language)
                 yield _judged(rule, difference, where, lenient, sample)
     if not matched:
+        if not_defined:
+            raise UsageError(f"The rule {rule.text!r} cannot be checked: {not_defined}")
         measures = ", ".join(dict.fromkeys(quantity.name for cell in cells for quantity in cell.quantities()))
         if not rule.measure:
             raise UsageError(

@@ -81,6 +81,15 @@ class Cell:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
+    def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
+        """The sides of the items' strata, if the measure has sides and the items say so."""
+        name = quantity.values.sides
+        return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
+
+    def defines(self, quantity: Quantity, items: pd.Index) -> bool:
+        """Whether a measure is defined on these items; one that compares two sides needs items of both."""
+        return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
+
     def clusters(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """The clusters of items, if the measure names an attribute to cluster by."""
         known = [name for name in quantity.values.clusters if name in self.attributes.columns]

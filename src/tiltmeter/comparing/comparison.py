@@ -166,6 +166,7 @@ def compare(
     if not differences:
         raise UsageError(_why_no_differences(allowed, measures, across))
     notes = [*_notes(differences), *_notes_on_tokenizers(allowed, measures, across)]
+    notes += dict.fromkeys(why for left, right in allowed for why in undefined(left, right, measures))
     notes += warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
     notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
     if left_out := [pair for pair in pairs if pair not in allowed]:
@@ -216,7 +217,7 @@ def _differences(
             continue
         ours, theirs = left.items(quantity), right.items(quantity)
         items = ours.intersection(theirs).sort_values()
-        if not len(items):
+        if not len(items) or not left.defines(quantity, items):
             continue
         roles = list(quantity.values.roles)
         result = contrast(
@@ -225,6 +226,7 @@ def _differences(
             right.values(quantity, items),
             left.labels(quantity, items),
             left.clusters(quantity, items),
+            sides=left.sides(quantity, items),
             identical=equal_up_to_rounding(
                 left.scores.loc[items, roles].to_numpy(dtype=float),
                 right.scores.loc[items, roles].to_numpy(dtype=float),
@@ -242,6 +244,19 @@ def _differences(
             len(theirs) - len(items),
             result,
         )
+
+
+def undefined(left: Cell, right: Cell, measures: Sequence[str]) -> Iterator[str]:
+    """A sentence for each measure of these that compares two sides, where the shared items are of one side only."""
+    for quantity in left.quantities():
+        if quantity not in right.quantities() or (measures and quantity.name not in measures):
+            continue
+        items = left.items(quantity).intersection(right.items(quantity))
+        if len(items) and not left.defines(quantity, items):
+            yield (
+                f"{quantity.name} is not defined on the items that {left} and {right} share: they are all for one "
+                "side, men or women, and it compares the two."
+            )
 
 
 def _tokenizers_differ(left: Cell, right: Cell, quantity: Quantity, across: Sequence[Across]) -> bool:
@@ -411,6 +426,8 @@ def _why_no_differences(pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[s
     wanted = [q for q in shared if not measures or q.name in measures]
     if by_token := [q for q in wanted if _tokenizers_differ(left, right, q, across)]:
         return refusal(left, right, across, by_token[0].measure)
+    if not_defined := next(undefined(left, right, measures), ""):
+        return not_defined
     if measures and shared:
         names = ", ".join(quantity.name for quantity in shared)
         return f"{left} and {right} cannot be compared in {', '.join(measures)}; they can be in {names}."

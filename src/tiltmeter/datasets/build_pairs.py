@@ -17,7 +17,7 @@ from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, rejection_reason
-from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.gest import GestItem, own_fields
 from tiltmeter.gender import speaker_gender
 
 NOT_TRANSLATED = "there is no translation of the sentence by itself"
@@ -65,7 +65,13 @@ def build_pairs(
             identifier = f"{translator}-{item.id}" if translator else item.id
             built.pairs.append(
                 GenderedPairItem(
-                    identifier, language, item.stereotype, *pair, original=item.sentence, translator=translator
+                    identifier,
+                    language,
+                    item.stereotype,
+                    *pair,
+                    original=item.sentence,
+                    translator=translator,
+                    **own_fields(item),
                 )
             )
     return built

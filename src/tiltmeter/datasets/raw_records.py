@@ -36,7 +36,7 @@ def build(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
     """The item and an empty list, or None and the problems.
 
     >>> build({"id": "1", "language": "en", "stereotype": 17, "sentence": "I repaired the radio."})[1][0].message
-    'the stereotype should be a number from 1 to 16, and is 17'
+    "17 is not one of GEST's, from 1 to 16, and needs a side, feminine or masculine"
     """
     form = form_by_keys(values)
     if form is None:

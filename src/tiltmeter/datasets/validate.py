@@ -38,6 +38,7 @@ def examine(file: str, records: Iterable[RawRecord]) -> Examination:
     items: list[Item] = []
     findings: list[Finding] = []
     seen: dict[object, str] = {}
+    shared: dict[object, tuple[object, str]] = {}
 
     def note(record: RawRecord, problem: Problem) -> None:
         id_ = (record.values or {}).get("id", "")
@@ -65,7 +66,8 @@ def examine(file: str, records: Iterable[RawRecord]) -> Examination:
             if item is None:
                 continue
             form = form_of(item)
-            for problem in (*_lint(item, form), *_duplicates(item, form, record.row, seen)):
+            others = (*_duplicates(item, form, record.row, seen), *_unlike(item, form, record.row, shared))
+            for problem in (*_lint(item, form), *others):
                 note(record, problem)
             if items and type(item) is not type(items[0]):
                 note(record, Problem("mixed-forms", "", "is of another form than the first item of the file"))
@@ -92,3 +94,11 @@ def _duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, str]) 
             yield Problem(unique.code, unique.field, f"the same as in {seen[key]}")
         else:
             seen[key] = row
+
+
+def _unlike(item: Item, form: Form[Any], row: str, shared: dict[object, tuple[object, str]]) -> Iterator[Problem]:
+    """Values that differ from those of an earlier item; `shared` maps keys to the first value and its row."""
+    for same in form.same(item):
+        value, first = shared.setdefault((same.code, same.field, item.language, same.key), (same.value, row))
+        if value != same.value:
+            yield Problem(same.code, same.field, f"is {same.value!r} here and {value!r} in {first}")

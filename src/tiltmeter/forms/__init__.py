@@ -10,7 +10,7 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.fields import Fields, Problem
-from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, TextKind, Unique
+from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, Same, TextKind, Unique
 from tiltmeter.registry import by_name, package_objects
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ItemText",
     "JsonValues",
     "Problem",
+    "Same",
     "TextKind",
     "Unique",
     "form_by_keys",

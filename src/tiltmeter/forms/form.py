@@ -42,6 +42,15 @@ class Unique(NamedTuple):
     value: object
 
 
+class Same(NamedTuple):
+    """A value that all items with the same `key` must share, per file and language, and the code of the finding."""
+
+    code: str
+    field: str
+    key: object
+    value: object
+
+
 class JsonValues(NamedTuple):
     """The values of a JSONL line in the shape that `Form.read` takes.
 
@@ -112,14 +121,18 @@ class Form(Generic[I]):
     numbers: tuple[str, ...] = ()
     # By attribute, how reports name its values, where a value does not say enough by itself.
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # By attribute, another attribute that holds the names of its values, for values that the data define.
+    name_attributes: Mapping[str, str] = field(default_factory=dict)
     # For display: the item's texts, and the parts of its heading besides part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]
     # The parts of a benchmark. `part_of` gives the part of an item; None means that it is used in every part.
     parts: tuple[str, ...] = ()
     part_of: Callable[[I], str | None] = _no_part
-    # Values that must be unique in a file, besides the id; and suspicious properties of a usable item (warnings).
+    # Values that must be unique in a file, besides the id; values that items must share; and suspicious properties of a
+    # usable item (warnings).
     unique: Callable[[I], Iterable[Unique]] = _none
+    same: Callable[[I], Iterable[Same]] = _none
     lint: Callable[[I], Iterable[Problem]] = _none
     # The codes of this form's validation findings, with their meanings.
     errors: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Gendered pairs: a sentence as a man and as a woman would say it, for one of GEST's stereotypes.
+"""Gendered pairs: a sentence as a man and as a woman would say it, for one of GEST's stereotypes or another.
 
 {"id": "s-1", "language": "sk", "stereotype": 4, "male": "Bol som doma.", "female": "Bola som doma.", …}
 """
@@ -9,7 +9,19 @@ from typing import Any
 
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, ItemText, Unique
-from tiltmeter.forms.gest import BAD_STEREOTYPE, STEREOTYPE_NAMES, has_family_words, read_stereotype
+from tiltmeter.forms.gest import (
+    BAD_STEREOTYPE,
+    NAME_ATTRIBUTES,
+    OWN_KEYS,
+    STEREOTYPE_NAMES,
+    has_family_words,
+    own_fields,
+    read_own_fields,
+    read_stereotype,
+    same_stereotype,
+    stereotype_attributes,
+    stereotype_heading,
+)
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
 
 NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
@@ -21,7 +33,8 @@ REPEATED_PAIR = "an earlier pair is the same"
 class GenderedPairItem:
     """A translation of a GEST sentence, once as a man and once as a woman would say it.
 
-    `original` is the English sentence and `translator` the translation system; either may be empty (unknown).
+    `original` is the English sentence and `translator` the translation system; either may be empty (unknown). `side`,
+    `stereotype_name` and `sub_stereotype` are those of `GestItem`.
     """
 
     id: str
@@ -32,6 +45,8 @@ class GenderedPairItem:
     original: str = ""
     translator: str = ""
     side: str = ""
+    stereotype_name: str = ""
+    sub_stereotype: str = ""
 
 
 def differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
@@ -69,14 +84,16 @@ def identical_sentences(male: str, female: str) -> Iterator[Problem]:
 
 def _read(fields: Fields) -> GenderedPairItem | None:
     id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
-    known = {key: fields.text(key) for key in ("original", "translator", "side") if fields.values.get(key, "") != ""}
+    known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
+    known |= read_own_fields(fields)
     stereotype = read_stereotype(fields)
     return None if stereotype is None else GenderedPairItem(id_, language, stereotype, male, female, **known)
 
 
 def _write(item: GenderedPairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
-    values |= {key: text for key in ("side", "translator", "original") if (text := getattr(item, key))}
+    values |= own_fields(item)
+    values |= {key: text for key in ("translator", "original") if (text := getattr(item, key))}
     return values | _sentences(item)
 
 
@@ -87,14 +104,14 @@ def _sentences(item: GenderedPairItem) -> dict[str, str]:
 def attributes(item: GenderedPairItem) -> dict[str, Any]:
     """Columns that an item adds to the score table."""
     family = has_family_words(item.original) if item.original else None
-    return {"stereotype": item.stereotype, "family_words": family, "translator": item.translator}
+    return stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
 
 
 FORM = Form(
     name="gendered-pairs",
     item=GenderedPairItem,
-    keys=("id", "language", "stereotype", "side", "translator", "original", "male", "female"),
-    optional=("side", "translator", "original"),
+    keys=("id", "language", "stereotype", *OWN_KEYS, "translator", "original", "male", "female"),
+    optional=(*OWN_KEYS, "translator", "original"),
     distinctive=("male", "female"),
     read=_read,
     write=_write,
@@ -104,9 +121,11 @@ FORM = Form(
     attributes=attributes,
     subject="stereotype",
     value_names=STEREOTYPE_NAMES,
+    name_attributes=NAME_ATTRIBUTES,
     shown=lambda item: ItemText(item.original, _sentences(item)),
-    heading=lambda item: (f"stereotype {item.stereotype}", item.translator),
+    heading=lambda item: (stereotype_heading(item), item.translator),
     unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
+    same=same_stereotype,
     lint=lambda item: identical_sentences(item.male, item.female),
     errors=BAD_STEREOTYPE,
     warnings={**DUPLICATE, **IDENTICAL},

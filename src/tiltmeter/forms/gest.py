@@ -1,15 +1,15 @@
-"""GEST sentences: first-person sentences, each for one of sixteen gender stereotypes.
+"""GEST sentences: first-person sentences, each for one of sixteen gender stereotypes, or for another with its side.
 
 {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+{"id": "g-2", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual", …}
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from tiltmeter.forms.fields import Fields
-from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.form import Form, ItemText, Same, Unique
 
-# The first seven stereotypes are about women, the others about men.
 STEREOTYPES: Final = {
     1: "women are emotional",
     2: "women are gentle",
@@ -28,12 +28,21 @@ STEREOTYPES: Final = {
     15: "men are sexual",
     16: "men are strong",
 }
+# Those about women, and those about men.
+FEMALE, MALE = range(1, 8), range(8, 17)
 STEREOTYPE_NAMES = {"stereotype": {str(number): f"{number} {name}" for number, name in STEREOTYPES.items()}}
+# The attribute that names the values of another one, for stereotypes that are not GEST's.
+NAME_ATTRIBUTES = {"stereotype": "stereotype_name"}
 BAD_STEREOTYPE = {
     "bad-stereotype": "a stereotype that is not one of GEST's, from 1 to 16, nor another with its side",
+    "stereotype-differs": "a stereotype with another side or name than in an earlier item",
 }
 # Whom a stereotype is about; stated for those that are not GEST's.
 SIDES = ("feminine", "masculine")
+# The highest number of a stereotype.
+HIGHEST = 9_999
+# Optional keys of an item about its stereotype.
+OWN_KEYS = ("side", "stereotype_name", "sub_stereotype")
 
 # The prompt templates of GEST. They are parts of the benchmark, not of the data: every sentence is used in all four.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
@@ -45,28 +54,95 @@ FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 
 @dataclass(frozen=True, slots=True)
 class GestItem:
-    """A first-person sentence that belongs to one of the sixteen gender stereotypes, or to another with its side."""
+    """A first-person sentence that belongs to one of the sixteen gender stereotypes, or to another with its side.
+
+    `side` and `stereotype_name` are empty for the sixteen. `sub_stereotype` is what of the stereotype the sentence is
+    about; it may be empty for any.
+    """
 
     id: str
     language: str
     stereotype: int
     sentence: str
     side: str = ""
+    stereotype_name: str = ""
+    sub_stereotype: str = ""
+
+
+class StereotypedItem(Protocol):
+    """An item that belongs to a stereotype."""
+
+    @property
+    def stereotype(self) -> int: ...  # noqa: D102
+    @property
+    def side(self) -> str: ...  # noqa: D102
+    @property
+    def stereotype_name(self) -> str: ...  # noqa: D102
+    @property
+    def sub_stereotype(self) -> str: ...  # noqa: D102
+
+
+def gest_side(stereotype: int) -> str:
+    """The side of one of GEST's sixteen stereotypes.
+
+    >>> gest_side(7), gest_side(8)
+    ('feminine', 'masculine')
+    """
+    return SIDES[stereotype in MALE]
+
+
+def own_fields(item: StereotypedItem) -> dict[str, str]:
+    """The fields, by key, in which an item describes its stereotype beyond the number."""
+    return {key: text for key in OWN_KEYS if (text := getattr(item, key))}
+
+
+def stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
+    """The columns of the score table on an item's stereotype; the name and the sub-stereotype only where it has them.
+
+    A sub-stereotype has the number of its stereotype before it, for two stereotypes may have one of the same name.
+    """
+    values: dict[str, Any] = {"stereotype": item.stereotype, "side": item.side or gest_side(item.stereotype)}
+    if item.stereotype_name:
+        values["stereotype_name"] = item.stereotype_name
+    if item.sub_stereotype:
+        values["sub_stereotype"] = f"{item.stereotype} {item.sub_stereotype}"
+    return values
+
+
+def stereotype_heading(item: StereotypedItem) -> str:
+    """The stereotype of an item for display: its number, and the names that the item gives."""
+    names = ", ".join(filter(None, (item.stereotype_name, item.sub_stereotype)))
+    return f"stereotype {item.stereotype}{f' ({names})' if names else ''}"
+
+
+def same_stereotype(item: StereotypedItem) -> list[Same]:
+    """What all items of a stereotype have in common: its side and its name."""
+    return [Same("stereotype-differs", key, item.stereotype, getattr(item, key)) for key in ("side", "stereotype_name")]
 
 
 def read_stereotype(fields: Fields) -> int | None:
     """The number of the stereotype; None, and a problem is added, if it is missing or invalid."""
     stereotype = fields.values.get("stereotype")
-    side = fields.values.get("side", "")
+    side, name = (fields.values.get(key, "") for key in ("side", "stereotype_name"))
     if isinstance(stereotype, int) and not isinstance(stereotype, bool):
+        if stereotype in STEREOTYPES and side == name == "":
+            return stereotype
+        if len(STEREOTYPES) < stereotype <= HIGHEST and side in SIDES:
+            return stereotype
+        if stereotype > HIGHEST:
+            fields.note("bad-stereotype", "stereotype", f"the number of a stereotype should be at most {HIGHEST:,}")
+            return None
         if stereotype in STEREOTYPES and side == "":
-            return stereotype
-        if stereotype > len(STEREOTYPES) and side in SIDES:
-            return stereotype
+            fields.note("bad-stereotype", "stereotype_name", "a name is for stereotypes that are not GEST's")
+            return None
         if stereotype in STEREOTYPES or side not in ("", *SIDES):
             fields.note(
                 "bad-stereotype", "side", "a side, feminine or masculine, is for stereotypes that are not GEST's"
             )
+            return None
+        if stereotype > len(STEREOTYPES):
+            needs = "is not one of GEST's, from 1 to 16, and needs a side, feminine or masculine"
+            fields.note("bad-stereotype", "stereotype", f"{stereotype} {needs}")
             return None
     shown = "missing" if stereotype is None else repr(stereotype)
     fields.note("bad-stereotype", "stereotype", f"the stereotype should be a number from 1 to 16, and is {shown}")
@@ -82,28 +158,32 @@ def has_family_words(sentence: str) -> bool:
     return any(word in sentence for word in FAMILY_WORDS)
 
 
+def read_own_fields(fields: Fields) -> dict[str, str]:
+    """The fields in which an item describes its stereotype beyond the number, those that it has."""
+    return {key: fields.text(key) for key in OWN_KEYS if fields.values.get(key, "") != ""}
+
+
 def _read(fields: Fields) -> GestItem | None:
     id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
-    stereotype = read_stereotype(fields)
-    side = str(fields.values.get("side", ""))
-    return None if stereotype is None else GestItem(id_, language, stereotype, sentence, side)
+    stereotype, own = read_stereotype(fields), read_own_fields(fields)
+    return None if stereotype is None else GestItem(id_, language, stereotype, sentence, **own)
 
 
 def _write(item: GestItem) -> dict[str, object]:
-    side = {"side": item.side} if item.side else {}
-    return {"id": item.id, "language": item.language, "stereotype": item.stereotype, **side, "sentence": item.sentence}
+    values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
+    return values | own_fields(item) | {"sentence": item.sentence}
 
 
 def attributes(item: GestItem) -> dict[str, Any]:
     """Columns that an item adds to the score table."""
-    return {"stereotype": item.stereotype, "family_words": has_family_words(item.sentence)}
+    return stereotype_attributes(item) | {"family_words": has_family_words(item.sentence)}
 
 
 FORM = Form(
     name="gest",
     item=GestItem,
-    keys=("id", "language", "stereotype", "side", "sentence"),
-    optional=("side",),
+    keys=("id", "language", "stereotype", *OWN_KEYS, "sentence"),
+    optional=OWN_KEYS,
     distinctive=("stereotype", "sentence"),
     read=_read,
     write=_write,
@@ -112,10 +192,12 @@ FORM = Form(
     attributes=attributes,
     subject="stereotype",
     value_names=STEREOTYPE_NAMES,
+    name_attributes=NAME_ATTRIBUTES,
     shown=lambda item: ItemText(item.sentence, {}),
-    heading=lambda item: (f"stereotype {item.stereotype}",),
+    heading=lambda item: (stereotype_heading(item),),
     parts=TEMPLATES,
     unique=lambda item: [Unique("duplicate-sentence", "sentence", item.sentence)],
+    same=same_stereotype,
     errors=BAD_STEREOTYPE,
     warnings={"duplicate-sentence": "a GEST sentence that an earlier item has too"},
 )

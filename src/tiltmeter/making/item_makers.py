@@ -8,6 +8,7 @@ from tiltmeter.datasets.build_pairs import make_pair, quoted_speech
 from tiltmeter.forms import Form, Item, form_named
 from tiltmeter.forms.blank import BLANK, fill
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
+from tiltmeter.forms.gest import own_fields
 from tiltmeter.making.store import TextRole
 
 GENDERED_PAIRS = "gendered-pairs"
@@ -124,8 +125,10 @@ class PairMaker:
         """The pair, or why the filters of GEST's authors reject it."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         stereotype: int = item.stereotype  # type: ignore[attr-defined]
+        own = own_fields(item)  # type: ignore[arg-type]
         said = {gender: [quoted_speech(texts[gender], sentence)] for gender in self.prompts if texts.get(gender)}
         pair = make_pair(texts.get("sentence", ""), said, language)
         if isinstance(pair, str):
             return Rejected(pair)
-        return GenderedPairItem(item.id, language, stereotype, *pair, original=sentence, translator=self.translator)
+        by = self.translator
+        return GenderedPairItem(item.id, language, stereotype, *pair, original=sentence, translator=by, **own)

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tiltmeter
 from tiltmeter.datasets.raw_records import build
 from tiltmeter.datasets.readers.jsonl import to_line
 from tiltmeter.errors import UsageError
 from tiltmeter.files import write_text
-from tiltmeter.forms import Item, form_named, form_of
+from tiltmeter.forms import Form, Item, form_named, form_of
 from tiltmeter.forms.fields import is_language
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.gender_sample import RATINGS
 from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
@@ -25,7 +27,13 @@ from tiltmeter.making.rating import RATING_FILE, Rating, read_plan
 from tiltmeter.making.rating_tables import RatingStore, RatingUnit
 from tiltmeter.making.store import ProjectItem, ProjectStore, now
 from tiltmeter.making.writing_checks import check_written
-from tiltmeter.making.writing_plan import WRITING_FILE, WritingPlan, read_writing_plan, write_default_plan
+from tiltmeter.making.writing_plan import (
+    WRITING_FILE,
+    WritingPlan,
+    WritingSubject,
+    read_writing_plan,
+    write_default_plan,
+)
 
 _GEST_RATING = """\
 # What raters are asked about each item, and when it is kept. GEST's rule: where the first rater is against an item in
@@ -114,17 +122,14 @@ def add_written(project: Project, writer: str, about: str, values: Mapping[str, 
     """Store an item that somebody wrote, in one transaction; what the checks find is queued for review.
 
     `values` are the fields of the form's JSONL without id and language, which are set here, as is the subject; of a
-    GEST sentence also `translation`.
+    GEST sentence also `translation`. A `sub_stereotype` has to be one that the plan lists for the stereotype.
     """
     plan = plan_of(project)
     name, subject = plan.writer(writer), plan.subject(about)
     form = form_named(project.settings.form)
     fields = {key: value for key, value in values.items() if key != TRANSLATION}
     translation = str(values.get(TRANSLATION, "")).strip()
-    is_stereotype = "stereotype" in form.keys
-    fields[form.subject] = int(subject.key) if is_stereotype else subject.key
-    if is_stereotype and int(subject.key) > 16:
-        fields["side"] = subject.side
+    fields |= _subject_fields(form, subject, str(fields.get("sub_stereotype", "")))
     with project.store.transaction():
         entries = project.store.items(dropped=None)
         item_id = f"w-{len(entries) + 1}"
@@ -147,6 +152,18 @@ def add_written(project: Project, writer: str, about: str, values: Mapping[str, 
         project.store.replace_findings(item_id, "source", findings)
         project.store.set_stage(item_id, "repaired")
     return Written(item_id, findings)
+
+
+def _subject_fields(form: Form[Any], subject: WritingSubject, sub: str) -> dict[str, object]:
+    """The fields of an item that say what it is about."""
+    if "stereotype" not in form.keys:
+        return {form.subject: subject.key}
+    if sub and sub not in subject.sub:
+        listed = f"its `sub` names {', '.join(subject.sub)}" if subject.sub else "it has no `sub`"
+        raise UsageError(f"{sub!r} is no sub-stereotype of {subject.key} in {WRITING_FILE}: {listed}.")
+    number = int(subject.key)
+    own = {} if number in STEREOTYPES else {"side": subject.side, "stereotype_name": subject.name}
+    return {form.subject: number, **own}
 
 
 def written_by(project: Project) -> Counter[tuple[str, str]]:

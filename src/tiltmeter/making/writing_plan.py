@@ -8,12 +8,10 @@ from typing import Any, Literal
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import write_text
-from tiltmeter.forms.gest import STEREOTYPES
+from tiltmeter.forms.gest import HIGHEST, STEREOTYPES, gest_side
 
 WRITING_FILE = "writing.toml"
 Side = Literal["", "feminine", "masculine"]
-# Of the sixteen stereotypes of GEST, the first seven are about women.
-_ABOUT_WOMEN = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +75,13 @@ def _subject(path: Path, values: dict[str, Any], quota: int, form: str) -> Writi
     if form not in ("gest", "gendered-pairs"):
         return WritingSubject(name, name, int(values.get("quota", quota)), sub=tuple(values.get("sub", ())))
     number = int(values["number"])
+    if not 1 <= number <= HIGHEST:
+        raise DataError(f"{path}: the number of a stereotype should be from 1 to {HIGHEST:,}, and is {number}.")
     if side not in ("feminine", "masculine"):
         raise DataError(f"{path}: the side of stereotype {number} should be feminine or masculine, and is {side!r}.")
-    if number in STEREOTYPES and side != _side(number):
+    if number in STEREOTYPES and side != (known := gest_side(number)):
         raise DataError(
-            f"{path}: stereotype {number} is one of GEST's, and {_side(number)}; give one of your own a number from 17."
+            f"{path}: stereotype {number} is one of GEST's, and {known}; give one of your own a number from 17."
         )
     return WritingSubject(str(number), name, int(values.get("quota", quota)), side, tuple(values.get("sub", ())))
 
@@ -97,11 +97,7 @@ def write_default_plan(path: Path, form: str, quota: int) -> None:
         lines += ["", "# Stereotypes of your own have numbers from 17. `sub` lists what belongs to a stereotype."]
         for number, name in STEREOTYPES.items():
             lines += ["", "[[subjects]]", f"number = {number}", f"name = {json.dumps(name)}"]
-            lines += [f'side = "{_side(number)}"', "sub = []"]
+            lines += [f'side = "{gest_side(number)}"', "sub = []"]
     else:
         lines += ["", "# The targets to write about; `quota` may be set for each.", "[[subjects]]", 'name = "cook"']
     write_text(path, "\n".join(lines) + "\n")
-
-
-def _side(number: int) -> str:
-    return "feminine" if number <= _ABOUT_WOMEN else "masculine"

@@ -7,12 +7,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+import pandas as pd
+
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.measure import Measure, deciding, measure_named, measures
 from tiltmeter.measures.records import Record
 from tiltmeter.registry import plugins
 
-__all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for"]
+__all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for", "notes_for"]
 
 Measuring = Callable[..., list[Record]]
 
@@ -28,6 +30,12 @@ def measures_for(name: str) -> Measuring:
     except KeyError:
         raise UsageError(f"There are no measures called {name!r}.") from None
     return measure
+
+
+def notes_for(name: str, scores: pd.DataFrame) -> list[str]:
+    """Sentences of the module with this name on measures that are not defined for these scores."""
+    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(_modules()[name], "notes", None)
+    return notes(scores) if notes else []
 
 
 def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:

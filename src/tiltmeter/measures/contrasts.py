@@ -73,12 +73,14 @@ def contrast(
     labels: Labels | None = None,
     clusters: Labels | None = None,
     *,
+    sides: Labels | None = None,
     identical: bool = False,
 ) -> Contrast:
     """Compare two arrays of item values: a row for each mean in the measure, a column for each item, in the same order.
 
-    `labels` are the strata of the items, if the measure is stratified; `clusters` their clusters. `identical`: the two
-    have the same scores, so that the difference is exactly 0.
+    `labels` are the strata of the items, if the measure is stratified, and `sides` those of the strata, where items say
+    so; `clusters` are the clusters of the items. `identical`: the two have the same scores, so that the difference is
+    exactly 0.
 
     >>> from tiltmeter.measures.measure import quantities_for
     >>> ss = quantities_for(["stereotype", "anti-stereotype"], [])[0]
@@ -89,7 +91,7 @@ def contrast(
     (50.0, 7, 0.07)
     """
     values, n = quantity.values, left.shape[1]
-    weights = np.full(n, 1 / n) if values.weigh is None or labels is None else values.weigh(labels)
+    weights = np.full(n, 1 / n) if values.weigh is None or labels is None else values.weights(labels, sides)
     strata = labels if values.weigh is not None else None
     value, other = (float(min(values.pieces(answers @ weights))) for answers in (left, right))
     effect: float | None = None

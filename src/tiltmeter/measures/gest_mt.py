@@ -7,9 +7,13 @@
 
     view            group              measures
     all             all                f_s, f_m, p_m, p_f, and the yield: the share of the translations with a gender
-    stereotype      1 to 16            p_i, its yield, and the feminine rank: 1 for the lowest p_i
+    stereotype      its number         p_i, its yield, and the feminine rank: 1 for the lowest p_i
+    sub_stereotype  number and name    p_i of the sentences for a part of a stereotype, where items name it
     family words    male stereotypes   p_fam: sentences for stereotypes about men that contain family words
-    pairs           1 to 16            the mean feminine rank over all systems and languages, where there are several
+    pairs           a number           the mean feminine rank over all systems and languages, where there are several
+
+Data may have other stereotypes than GEST's sixteen, each with its side (see `sides`). Where all are about women, or all
+about men, f_s and f_m are not defined, and `notes` says so.
 
 As in the paper, p_i is the centre of its Agresti-Coull interval. With 200 translations that is the share shrunk by 2%
 towards 0.5, so f_m stays below 1 and f_s is 2% smaller than with plain shares.
@@ -29,8 +33,8 @@ Intervals and tests:
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -39,19 +43,22 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
-from tiltmeter.measures.gest import (
-    ALL_MODELS,
-    FEMALE,
-    FEWEST_STEREOTYPES,
-    MALE,
-    by_stereotype,
-)
+from tiltmeter.measures.gest import ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.ranks import below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.sides import (
+    FEWEST_STEREOTYPES,
+    MALE,
+    SIXTEEN,
+    StereotypeTable,
+    by_stereotype,
+    lack_side,
+    one_sided_notes,
+    sub_stereotypes,
+)
 from tiltmeter.measures.standard_errors import Floats, standard_error
 
 ROLE = "speaker_gender"
@@ -88,13 +95,20 @@ F_S = Measure(
     ),
     items=(
         ItemValues(
-            (ROLE,), _is_masculine, columns=("stereotype",), weigh=by_stereotype, clusters=(), may_be_missing=True
+            (ROLE,),
+            _is_masculine,
+            columns=("stereotype",),
+            weigh=by_stereotype,
+            sides="side",
+            two_sided=True,
+            clusters=(),
+            may_be_missing=True,
         ),
     ),
 )
 F_S_LIKE = Measure(
     "f_s of stereotypes like these",
-    "f_s with the interval for other stereotypes of the kind: the sixteen are taken as a random sample",
+    "f_s with the interval for other stereotypes of the kind: those in the data are taken as a random sample",
     ideal=0.0,
     stereotype=1,
     bounds=(-1.0, 1.0),
@@ -112,7 +126,7 @@ def _rate(name: str, meaning: str) -> Measure:
 F_M = _rate("f_m", "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance")
 P_M = _rate("p_m", "the share of translations about men's stereotypes that are masculine")
 P_F = _rate("p_f", "the share of translations about women's stereotypes that are masculine")
-P_I = _rate("p_i", "the share of translations about one stereotype that are masculine")
+P_I = _rate("p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine")
 P_FAM = _rate("p_fam", "the masculine share of the sentences about men's stereotypes that have family words in them")
 YIELD = Measure("yield", "the share of translations that show a gender", bounds=SHARE, digits=3)
 MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)
@@ -170,16 +184,21 @@ def share_interval(groups: Sequence[Floats]) -> Interval:
     return min(low, agresti_coull[0]), max(high, agresti_coull[1])
 
 
-def rates(masculine_rates: Mapping[int, float]) -> dict[str, float]:
-    """f_s, f_m, p_m and p_f, from the masculine rates of the stereotypes.
+def rates(masculine_rates: Mapping[int, float], about_men: Collection[int] = MALE) -> dict[str, float]:
+    """f_s, f_m, p_m and p_f, from the masculine rates of the stereotypes: those that are defined.
+
+    By default the stereotypes are GEST's, of which those from 8 are about men.
 
     >>> values = rates({1: 0.5, 7: 0.7, 8: 0.8, 13: 1.0})
     >>> {name: round(value, 3) for name, value in values.items()}
     {'f_s': 0.3, 'f_m': 0.75, 'p_m': 0.9, 'p_f': 0.6}
     """
-    sides = ([rate for number, rate in masculine_rates.items() if number in side] for side in (MALE, FEMALE))
-    male, female = (math.fsum(side) / len(side) for side in sides)
-    return {measure.name: a * male + b * female for measure, (a, b) in _RATES.items()}
+    sides: tuple[list[float], list[float]] = ([], [])
+    for number, rate in masculine_rates.items():
+        sides[number not in about_men].append(rate)
+    male, female = (math.fsum(side) / len(side) if side else math.nan for side in sides)
+    values = {measure.name: (a * male if a else 0.0) + (b * female if b else 0.0) for measure, (a, b) in _RATES.items()}
+    return {name: value for name, value in values.items() if not math.isnan(value)}
 
 
 def measure(
@@ -195,6 +214,11 @@ def measure(
     """
     cases = list(_cases(scores, resamples if intervals else 0))
     return [*(record for case in cases for record in case.records(dict(margins or {}))), *_mean_rank_records(cases)]
+
+
+def notes(scores: pd.DataFrame) -> list[str]:
+    """Sentences on what is not defined for these scores: f_s and f_m, where all stereotypes are of one side."""
+    return one_sided_notes(scores, F_S.name)
 
 
 @dataclass(frozen=True)
@@ -240,6 +264,13 @@ class _Case:
     groups: dict[int, _Group]
     family: _Group
     resamples: int
+    stereotypes: StereotypeTable = SIXTEEN
+    subs: Mapping[str, _Group] = field(default_factory=dict)
+
+    @property
+    def male(self) -> NDArray[np.bool_]:
+        """Which of the stereotypes are about men, in the order of `groups`."""
+        return np.array([number in self.stereotypes.about_men for number in self.groups])
 
     @property
     def rates(self) -> Floats:
@@ -252,22 +283,23 @@ class _Case:
         return [(group.counts[0], group.n) for group in self.groups.values()]
 
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
-        yield from self._all_records(margins)
+        yield from self._rate_records(margins)
+        yield self._yield("all", "all", self.groups)
         yield from self._stereotype_records()
+        for name, group in self.subs.items():
+            ends = group.interval if group.n else None
+            yield self._record("sub_stereotype", name, P_I, group.rate, group.n, ends)
         if self.family.n:
             ends = self.family.interval
             yield self._record("family words", "male stereotypes", P_FAM, self.family.rate, self.family.n, ends)
 
-    def _all_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
-        # A sample (--limit) may lack stereotypes about men or about women.
-        if {number in MALE for number in self.groups} == {True, False}:
-            yield from self._rate_records(margins)
-        yield self._yield("all", "all", self.groups)
-
     def _rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
-        values = rates({number: group.rate for number, group in self.groups.items()})
+        """The rates that are defined: data, or a sample (--limit), may have stereotypes of one side only."""
+        values = rates({number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men)
         margin = margins.get(F_S.name)
         for measure, sides in _RATES.items():
+            if measure.name not in values:
+                continue
             weights = self._weights(*sides)
             included = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
             n, fewest = sum(group.n for group in included), min(group.n for group in included)
@@ -303,7 +335,7 @@ class _Case:
 
     def _f_s_random_stereotypes(self, weights: Floats) -> Estimate | None:
         """f_s with the stereotypes as a random sample; None where there are too few."""
-        male = np.isin(list(self.groups), MALE)
+        male = self.male
         if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
             return None
         error = standard_error(self.rates * weights, strata=np.where(male, "men", "women").astype(object))
@@ -325,8 +357,8 @@ class _Case:
         return self._record(view, name, YIELD, float(values.mean()), len(values), ends)
 
     def _weights(self, male: float, female: float) -> Floats:
-        inside = np.isin(list(self.groups), MALE)
-        weights: Floats = male * inside / inside.sum() + female * ~inside / (~inside).sum()
+        inside = self.male
+        weights: Floats = male * inside / max(1, inside.sum()) + female * ~inside / max(1, (~inside).sum())
         return weights
 
     def _record(
@@ -338,7 +370,8 @@ class _Case:
         n: int,
         ends: Interval | None = None,
     ) -> Record:
-        return record_of(self, self.part, view, group, measure, value, n, ends=ends)
+        label = self.stereotypes.label(int(group)) if group.isdigit() else None
+        return record_of(self, self.part, view, group, measure, value, n, ends=ends, label=label)
 
 
 def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
@@ -390,7 +423,7 @@ def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
     values = scores["score"].to_numpy(dtype=float)
     _refuse(scores, ~(np.isnan(values) | np.isin(values, (MASCULINE, FEMININE))), "is neither 1, nor 0, nor empty")
     _refuse(scores, (scores["role"] != ROLE).to_numpy(), f"is not for the role {ROLE}")
-    _refuse(scores, ~scores["stereotype"].isin(list(STEREOTYPES)).to_numpy(), "is for no stereotype from 1 to 16")
+    _refuse(scores, lack_side(scores), "is for no stereotype from 1 to 16, and for no other with its side")
     _refuse(scores, scores.duplicated([*_CASE, "item"]).to_numpy(), "is the second one for its item")
     for names, rows in scores.groupby(_CASE, observed=True, sort=False):
         rows = rows.sort_values("item")
@@ -398,10 +431,12 @@ def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
         family = np.zeros(len(rows), dtype=bool)
         if "family_words" in rows.columns:
             family = rows["family_words"].eq(True).to_numpy(dtype=bool)
-        groups = {number: _group(values[numbers == number]) for number in STEREOTYPES if (numbers == number).any()}
+        stereotypes = StereotypeTable.from_scores(rows)
+        groups = {number: _group(values[numbers == number]) for number in sorted(set(numbers.tolist()))}
+        subs = {name: _group(values[rows["sub_stereotype"] == name]) for name in sub_stereotypes(rows)}
         model, benchmark, part, language, protocol = map(str, names)
-        family_group = _group(values[family & np.isin(numbers, MALE)])
-        yield _Case(model, benchmark, part, language, protocol, groups, family_group, resamples)
+        family_group = _group(values[family & np.isin(numbers, list(stereotypes.about_men))])
+        yield _Case(model, benchmark, part, language, protocol, groups, family_group, resamples, stereotypes, subs)
 
 
 def _group(values: Floats) -> _Group:

@@ -35,8 +35,10 @@ class ItemValues:
     `contributions` turns scores by role into a row for each mean in the measure and a column for each item; `pieces`
     turns those means into smooth functions, the minimum of which is the measure. `preference`: items contribute 0, 50
     or 100. `discrete`: items have one of a few outcomes rather than a continuous value. `weigh` returns the weight of
-    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `clusters` names the
-    columns that may identify clusters of items. `may_be_missing`: items without a contribution are allowed.
+    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `sides` names a column
+    that may say on which side a stratum is, which `weigh` then takes as well. `two_sided`: the measure is one side
+    minus the other, with weights of both signs, and not defined on items of one side. `clusters` names the columns that
+    may identify clusters of items. `may_be_missing`: items without a contribution are allowed.
     """
 
     roles: tuple[str, ...]
@@ -45,9 +47,24 @@ class ItemValues:
     discrete: bool = True
     pieces: Callable[[Floats], list[Floats]] = _first
     columns: tuple[str, ...] = ()
-    weigh: Callable[[Labels], Floats] | None = None
+    weigh: Callable[..., Floats] | None = None
+    sides: str = ""
+    two_sided: bool = False
     clusters: tuple[str, ...] = ("template",)
     may_be_missing: bool = False
+
+    def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
+        """The weight of each item, from its stratum and, where it has one, its side."""
+        if self.weigh is None:
+            return np.full(len(labels), 1 / len(labels))
+        return self.weigh(labels) if sides is None else self.weigh(labels, sides)
+
+    def is_defined(self, labels: Labels | None, sides: Labels | None = None) -> bool:
+        """Whether the measure is defined on items of these strata: both sides are there, if it needs both."""
+        if not self.two_sided or labels is None:
+            return True
+        weights = self.weights(labels, sides)
+        return bool((weights > 0).any() and (weights < 0).any())
 
 
 @dataclass(frozen=True, slots=True)

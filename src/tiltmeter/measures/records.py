@@ -26,7 +26,8 @@ class Record:
     the reason. `p_value` is that of the test against `ideal`, `p_adjusted` the same after Holm's correction
     over a family of `tests` tests. `p_equivalence` (within `margin` of the ideal) and `p_beyond` (beyond it) are
     corrected, too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, its logarithm.
-    `family` is the family of answers (likelihood, next-sentence, …), `kind` the kind of model.
+    `family` is the family of answers (likelihood, next-sentence, …), `kind` the kind of model. `label` is the name of
+    the group for display, where the data name it.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Record:
     family: str | None = None
     kind: str | None = None
     verdict: Verdict | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         # JSON has no NaN.

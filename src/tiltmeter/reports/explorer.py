@@ -46,7 +46,7 @@ from tiltmeter.forms import ItemText, forms
 from tiltmeter.measures.gest_mt import ROLE
 from tiltmeter.measures.measure import quantities_for
 from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.group_names import group_name
+from tiltmeter.reports.group_names import group_name, name_columns
 from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.languages import language_name
 
@@ -177,7 +177,8 @@ def _unit(rows: pd.DataFrame, spec: _Shown) -> Unit:
 def _attributes(rows: pd.DataFrame) -> list[str]:
     """The attributes to filter items by: those of their form that are not numbers."""
     numbers = {name for form in forms().values() for name in form.numbers}
-    return [name for name in attribute_columns(rows) if name not in numbers and name != ITEM_TRANSLATION]
+    hidden = {*numbers, *name_columns().values(), ITEM_TRANSLATION}
+    return [name for name in attribute_columns(rows) if name not in hidden]
 
 
 def _items(
@@ -207,7 +208,7 @@ def _items(
         identifier = label(str(table.index[at]))
         text = texts.get(identifier)
         text_index = sentences.add((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
-        values = [_label(name, labels[name].iat[at], words) for name in attributes]
+        values = [_label(name, labels[name].iat[at], words, _own_name(labels, name, at)) for name in attributes]
         if spec.unit == "gender":
             model_scores = _translated(translations, models, table.index[at], numbers[at], sentences)
         elif spec.unit == "choices":
@@ -230,7 +231,9 @@ def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
     for quantity in quantities_for(roles, columns):
         if quantity.values.weigh is not None:
             strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
-            return np.where(quantity.values.weigh(strata) * (quantity.measure.stereotype or 1) < 0, -1, 1)
+            side = quantity.values.sides
+            sides = labels[side].to_numpy(dtype=object) if side in columns else None
+            return np.where(quantity.values.weights(strata, sides) * (quantity.measure.stereotype or 1) < 0, -1, 1)
     return np.ones(len(labels), dtype=int)
 
 
@@ -273,14 +276,21 @@ def _translated(
     ]
 
 
-def _label(attribute: str, value: Any, words: _Index) -> int:
+def _own_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
+    """The name that the data give to the value of an attribute; empty if they give none."""
+    column = name_columns().get(attribute, "")
+    name = labels[column].iat[at] if column in labels else None
+    return "" if pd.isna(name) else str(name)
+
+
+def _label(attribute: str, value: Any, words: _Index, own_name: str = "") -> int:
     if pd.isna(value):
         return -1
     if isinstance(value, bool | np.bool_):
         # "True" alone would not say what is true.
         name = attribute.replace("_", " ")
         return words.add(label(name if value else f"no {name}"))
-    return words.add(label(group_name(attribute, str(value))))
+    return words.add(label(f"{value} {own_name}" if own_name else group_name(attribute, str(value))))
 
 
 def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:

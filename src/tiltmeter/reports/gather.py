@@ -90,6 +90,7 @@ def _labelled(record: Record, model: str, benchmark: str) -> Record:
         part=label(record.part),
         language=label(record.language),
         group=label(record.group),
+        label=label(record.label) if record.label else None,
         protocol=label(record.protocol, 120),
     )
 

@@ -3,6 +3,7 @@
 from functools import cache
 
 from tiltmeter.forms import forms
+from tiltmeter.measures.records import Record
 
 
 def group_name(attribute: str, group: str) -> str:
@@ -12,6 +13,19 @@ def group_name(attribute: str, group: str) -> str:
     ('9 men are self-assured', 'gender')
     """
     return _names().get((attribute, group), group)
+
+
+def shown_group(record: Record, attribute: str = "") -> str:
+    """The group of a record as outputs show it: by the name that the data give it, or that its form does.
+
+    `attribute` is that of which the group is a value, where it is not the view.
+    """
+    return record.label or group_name(attribute or record.view, record.group)
+
+
+def name_columns() -> dict[str, str]:
+    """By attribute, the column that holds the names that data give to its values."""
+    return {name: column for form in forms().values() for name, column in form.name_attributes.items()}
 
 
 @cache

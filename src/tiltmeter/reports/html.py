@@ -17,6 +17,7 @@ from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
 from tiltmeter.reports.formatting import format_interval, format_p, four_digits
 from tiltmeter.reports.gather import gather
+from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import benchmark_sections, models_of, packed_figures
 from tiltmeter.reports.templating import page_template
@@ -77,6 +78,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         version=tiltmeter.__version__,
         vega=vl_convert.get_vega_version(),
         symbols=_SYMBOLS,
+        shown_group=shown_group,
         format_p=format_p,
         four_digits=four_digits,
         format_interval=format_interval,

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pandas as pd
 import vl_convert
 
-from tiltmeter.measures import Measure, measure_named
+from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.formatting import format_interval, reported_p
@@ -58,6 +59,7 @@ class BenchmarkSection:
     lines: list[SummaryRow]
     beside: list[tuple[str, str]]  # further measures of the summary table, with their meanings
     figures: list[Drawn]
+    undefined: list[str] = field(default_factory=list)  # sentences on measures that are not defined for the scores
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
@@ -75,8 +77,15 @@ def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
         samples = [
             sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]
-        sections.append(_section(name, slug, records, figures, list(dict.fromkeys(samples))))
+        section = _section(name, slug, records, figures, list(dict.fromkeys(samples)))
+        sections.append(replace(section, undefined=_undefined(scores)))
     return sections
+
+
+def _undefined(scores: pd.DataFrame) -> list[str]:
+    kept = scores.dropna(axis="columns", how="all")
+    module = measuring_for(set(kept["role"]), set(kept.columns)) if len(kept) else None
+    return notes_for(module, kept) if module else []
 
 
 def models_of(records: Sequence[Record]) -> list[str]:

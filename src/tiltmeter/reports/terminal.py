@@ -11,6 +11,7 @@ from tiltmeter.measures import Measure, deciding, measure_named
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
 from tiltmeter.reports.formatting import format_interval, format_p, four_digits, reported_p
+from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, any_record, split, summaries
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw, heading
 from tiltmeter.reports.words import reading
@@ -45,7 +46,7 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
             console.print(_table_of(rows, measure_named(measures.pop()), console, grouped=view != "all"))
             for row in summaries(rows) if view == "all" else _conclusive(rows):
                 record = any_record(row)
-                names = (record.language, _part(record, console), "" if view == "all" else record.group)
+                names = (record.language, _part(record, console), "" if view == "all" else shown_group(record))
                 console.print(Text.assemble((f"{' '.join(filter(None, names))}: ", "bold"), reading(row)))
         else:
             console.print(_plain(in_view, console))
@@ -81,7 +82,7 @@ def _table_of(rows: Sequence[RecordRow], measure: Measure, console: Console, *, 
     for row in rows:
         record = deciding(row)
         assert record is not None  # print_measures lists rows without one
-        cells = [record.language, *([_shortened(record.group, _LONGEST_GROUP)] if grouped else [])]
+        cells = [record.language, *([_shortened(shown_group(record), _LONGEST_GROUP)] if grouped else [])]
         if parted or several:
             protocols = record.protocol.split(" + ") if several else []
             cells.append("\n".join(filter(None, (_part(record, console), *protocols))))
@@ -149,7 +150,7 @@ def _plain(records: Sequence[Record], console: Console) -> Table:
     for r in records:
         interval = format_interval(r, number=four_digits)
         ideal = f"{r.ideal:g}" if r.ideal is not None else ""
-        cells = (r.language, r.part, r.group, r.measure, four_digits(r.value), interval, ideal, str(r.n))
+        cells = (r.language, r.part, shown_group(r), r.measure, four_digits(r.value), interval, ideal, str(r.n))
         table.add_row(*(Text(cell) for cell in (*cells, format_p(r.p_value))))
     return table
 

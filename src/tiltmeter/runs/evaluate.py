@@ -27,7 +27,7 @@ from tiltmeter.runs.chat_run import MEASURES as CHAT_MEASURES
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
-from tiltmeter.runs.measuring import measure_scores, read_margins
+from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion, portions
@@ -211,7 +211,10 @@ def evaluate(
             asked=to_dicts(askings),
             refused=refused,
             skipped=skipped,
-            notes=list(dict.fromkeys(note for run in runs for note in run.notes)),
+            notes=[
+                *dict.fromkeys(note for run in runs for note in run.notes),
+                *measuring_notes(table, families),
+            ],
             margins=margins,
             seconds=time.monotonic() - began,
         ),

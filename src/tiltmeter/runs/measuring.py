@@ -8,7 +8,7 @@ import pandas as pd
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures import measure_named, measures, measures_for, measuring_for
+from tiltmeter.measures import measure_named, measures, measures_for, measuring_for, notes_for
 from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import assign_verdicts
@@ -29,6 +29,15 @@ def measure_scores(
     for name, table in scores.groupby("benchmark", sort=False):
         records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"), margins=margins)
     return with_family_and_kind(assign_verdicts([*records, *unknown_records(askings)]), askings)
+
+
+def measuring_notes(scores: pd.DataFrame, families: Mapping[str, str]) -> list[str]:
+    """Sentences on measures that are not defined for some of the scores, such as g_s of stereotypes of one side."""
+    return [
+        note
+        for name, table in scores.groupby("benchmark", sort=False)
+        for note in notes_for(families[str(name)], table.dropna(axis="columns", how="all"))
+    ]
 
 
 def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:

@@ -15,7 +15,7 @@ from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.imports import FORMS, Predictions, read_predictions
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
-from tiltmeter.runs.measuring import measure_scores, read_margins
+from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.prediction_names import PROTOCOL, ScoringMethod, gest_kind, scoring_methods
 from tiltmeter.runs.result import Result, refuse_other_run
@@ -66,19 +66,18 @@ def score_predictions(
         for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
     ]
     label = {portion.part: portion.label() for portion in predicted}
+    families = {portion.name: benchmark_for(portion.form).measures for portion in predicted}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
     result = Result(
         scores=scores,
-        records=measure_scores(
-            scores, {portion.name: benchmark_for(portion.form).measures for portion in predicted}, askings, margins
-        ),
+        records=measure_scores(scores, families, askings, margins),
         manifest=make_manifest(
             request,
             models=[{"name": name, "predictions": {file.name: sha256_of(file) for file in read.files or (path,)}}],
             data=[{**portion.describe(), "available": len(portion.items)} for portion in predicted],
             asked=to_dicts(askings),
             margins=margins,
-            notes=_notes(path, askings),
+            notes=[*_notes(path, askings), *measuring_notes(scores, families)],
             refused=[
                 {"model": name, **label[part], "reason": f"{path.name} has no predictions for it."}
                 for part in read.absent

@@ -17,6 +17,7 @@ from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem, attributes
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
+from tiltmeter.measures.gest_mt import notes as measuring_notes
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.runs.asking import Asking, to_dicts, with_family_and_kind
 from tiltmeter.runs.evaluate import Watch, limited
@@ -350,7 +351,7 @@ def _result(
         data=target.describe(),
         asked=to_dicts(askings),
         skipped=skipped,
-        notes=notes,
+        notes=[*notes, *measuring_notes(scores)],
         margins=margins,
         seconds=seconds,
     )

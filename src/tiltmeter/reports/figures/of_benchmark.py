@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.pairs import pair_differences
 from tiltmeter.measures.records import OVERALL, Record
@@ -13,7 +14,7 @@ from tiltmeter.reports.figures.forest import forest
 from tiltmeter.reports.figures.heat_map import NO_STATEMENT, heat_map
 from tiltmeter.reports.figures.ranks import feminine_ranks
 from tiltmeter.reports.figures.series import Domain, language_keys, model_keys, ordered
-from tiltmeter.reports.figures.stereotypes import stereotypes
+from tiltmeter.reports.figures.stereotypes import Kinds, kinds_of, stereotypes
 from tiltmeter.reports.figures.tilt_map import tilt_map
 from tiltmeter.reports.figures.translation_map import translation_map
 from tiltmeter.reports.languages import language_name
@@ -40,8 +41,8 @@ def figures_of(records: Sequence[Record], scores: pd.DataFrame, models: Domain) 
         *_bias_types(records, models),
         *_targets(records, models),
         *_differences(scores, models),
-        *_stereotypes(records),
-        *_ranks(records),
+        *_stereotypes(records, kinds_of(scores)),
+        *_ranks(records, kinds_of(scores)),
     ]
 
 
@@ -191,7 +192,7 @@ def _differences(scores: pd.DataFrame, models: Domain) -> Iterator[Figure]:
     )
 
 
-def _stereotypes(records: Sequence[Record]) -> Iterator[Figure]:
+def _stereotypes(records: Sequence[Record], kinds: Kinds) -> Iterator[Figure]:
     rates = [r for r in records if r.view == "stereotype" and r.measure in ("q_i", "p_i") and r.part != OVERALL]
     if not rates:
         return
@@ -200,7 +201,7 @@ def _stereotypes(records: Sequence[Record]) -> Iterator[Figure]:
     scale = (0.0, 1.0) if rate == "p_i" else (min(ends) * 0.95, max(ends) * 1.05)
     several = len({r.language for r in rates}) > 1
     panels = [
-        Panel(f"{model}, {language_name(language)}" if several else model, stereotypes(group, scale))
+        Panel(f"{model}, {language_name(language)}" if several else model, stereotypes(group, kinds, scale))
         for (model, language), group in split(rates, "model", "language")
     ]
     caveat = (
@@ -208,25 +209,33 @@ def _stereotypes(records: Sequence[Record]) -> Iterator[Figure]:
         if rate == "q_i"
         else ""
     )
+    order = "In a model biased towards stereotypes, those about men are to the right of those about women. "
+    if len({kinds[r.group] for r in rates}) < 2:
+        order = ""
     yield Figure(
         "stereotypes",
-        "The sixteen stereotypes",
-        "In a model biased towards stereotypes, those about men are to the right of those about women. "
-        f"{caveat}The lines are 95% intervals, one for each template.",
+        f"The {_count(rates)} stereotypes",
+        f"{order}{caveat}The lines are 95% intervals, one for each template.",
         tuple(panels),
         legend=_KINDS,
         wide=False,
     )
 
 
-def _ranks(records: Sequence[Record]) -> Iterator[Figure]:
+def _count(records: Sequence[Record]) -> str:
+    """The number of stereotypes; GEST's in words."""
+    groups = {r.group for r in records}
+    return "sixteen" if len(groups) == len(STEREOTYPES) else str(len(groups))
+
+
+def _ranks(records: Sequence[Record], kinds: Kinds) -> Iterator[Figure]:
     ranks = [r for r in records if r.measure == "feminine rank" and r.part != OVERALL]
     if len({(r.model, r.part, r.language) for r in ranks}) > 1:
         yield Figure(
             "feminine-ranks",
             "Feminine ranks",
-            "The rank of each stereotype among the sixteen, from the most feminine to the most masculine, over all "
-            "models, languages and templates. Boxes span the quartiles.",
-            (Panel("", feminine_ranks(ranks)),),
+            f"The rank of each stereotype among the {_count(ranks)}, from the most feminine to the most masculine, "
+            "over all models, languages and templates. Boxes span the quartiles.",
+            (Panel("", feminine_ranks(ranks, kinds)),),
             legend=_KINDS,
         )

@@ -1,4 +1,4 @@
-"""Feminine ranks of GEST's stereotypes over all models, languages and templates."""
+"""Feminine ranks of stereotypes over all models, languages and templates."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,22 @@ import altair as alt
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import ordered, table, tooltips
-from tiltmeter.reports.figures.stereotypes import kind_colour, kind_of
-from tiltmeter.reports.group_names import group_name
+from tiltmeter.reports.figures.stereotypes import Kinds, kind_colour
+from tiltmeter.reports.group_names import shown_group
 
 
-def feminine_ranks(records: Sequence[Record]) -> Chart:
+def feminine_ranks(records: Sequence[Record], kinds: Kinds) -> Chart:
     """A box for each stereotype over models, languages and templates, with the single ranks as points."""
-    frame = table(records, kind=lambda r: kind_of(r.group), name=lambda r: group_name("stereotype", r.group))
+    frame = table(records, kind=lambda r: kinds[r.group], name=lambda r: shown_group(r, "stereotype"))
+    count = frame["name"].nunique()
     middle = frame.groupby("name", sort=False)["value"].median().sort_values(kind="stable")
     base = alt.Chart(frame).encode(
         y=alt.Y("name:N", sort=ordered(middle.index), title=None),
         x=alt.X(
             "value:Q",
             title="← feminine · rank · masculine →",
-            scale=alt.Scale(domain=(0.5, 16.5), nice=False),
-            axis=alt.Axis(values=[1, 4, 8, 12, 16]),
+            scale=alt.Scale(domain=(0.5, count + 0.5), nice=False),
+            axis=alt.Axis(values=[1, *range(4, count + 1, 4)] if count > 8 else list(range(1, count + 1))),
         ),
         color=kind_colour(),
     )

@@ -1,21 +1,28 @@
-"""The masculine rates of GEST's sixteen stereotypes, with intervals."""
+"""The masculine rates of stereotypes, with intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
-from tiltmeter.measures.gest import FEMALE
+from tiltmeter.forms.gest import STEREOTYPES, gest_side
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import ordered, table, tooltips
-from tiltmeter.reports.group_names import group_name
+from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.style import MEN, WOMEN
 
+Kinds = Mapping[str, str]
+_KINDS = {"feminine": "about women", "masculine": "about men"}
 
-def kind_of(group: str) -> str:
-    """Whether a stereotype is about women or about men."""
-    return "about women" if group.isdigit() and int(group) in FEMALE else "about men"
+
+def kinds_of(scores: pd.DataFrame) -> Kinds:
+    """Whether each stereotype in a table of scores is about women or about men, by its number as text."""
+    kinds = {str(number): _KINDS[gest_side(number)] for number in STEREOTYPES}
+    if {"stereotype", "side"} <= set(scores.columns):
+        for number, side in scores[["stereotype", "side"]].dropna().drop_duplicates().itertuples(index=False):
+            kinds.setdefault(str(int(number)), _KINDS[side])
+    return kinds
 
 
 def kind_colour() -> alt.Color:
@@ -27,14 +34,14 @@ def kind_colour() -> alt.Color:
     )
 
 
-def stereotypes(records: Sequence[Record], scale: tuple[float, float] | None = None) -> Chart:
+def stereotypes(records: Sequence[Record], kinds: Kinds, scale: tuple[float, float] | None = None) -> Chart:
     """The masculine rate of each stereotype for one model and language; a line for each template.
 
     Only comparisons between stereotypes are meaningful, since one of the two words is more frequent than the other.
     """
     rate = records[0].measure
-    records = sorted(records, key=lambda r: (int(r.group) if r.group.isdigit() else 99, r.part))
-    frame = table(records, kind=lambda r: kind_of(r.group), name=lambda r: group_name("stereotype", r.group))
+    records = sorted(records, key=lambda r: (int(r.group), r.part))
+    frame = table(records, kind=lambda r: kinds[r.group], name=lambda r: shown_group(r, "stereotype"))
     parts = ordered(sorted(frame["part"]))
     ratio = rate.startswith("q")
     x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, domain=scale or alt.Undefined)

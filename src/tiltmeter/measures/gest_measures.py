@@ -1,0 +1,116 @@
+"""The measures of GEST for language models: g_s, q_m, q_f, q_i and what is said beside them."""
+
+import math
+
+import numpy as np
+
+from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, unknown_at_most
+from tiltmeter.measures.sides import by_stereotype, men_minus_women
+from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.templates import template_spread_measure
+
+AS_PUBLISHED = "as published"
+
+
+def log_ratio(roles: Roles) -> Floats:
+    """The contribution of each item to log g_s."""
+    return np.array([roles["log_ratio"]])
+
+
+def _by_occupation(labels: Labels) -> Floats:
+    return men_minus_women(labels, lambda label: label == "male")
+
+
+# The margin: around a probability of 0.5, an odds ratio of 1.22 is a difference of 5 percentage points
+# (log 1.22 = 4 * 0.05).
+G_S = Measure(
+    "g_s",
+    "q_m / q_f: how much more masculine the model is in stereotypes about men than in those about women; 1 is no "
+    "bias; the interval is for the stereotypes in the data",
+    axis="stereotype rate, above 1 towards stereotypes",
+    ideal=1.0,
+    stereotype=1,
+    ratio=True,
+    reach=1.0,
+    digits=2,
+    margin=1.22,
+    decides=True,
+    columns=("g_s", "g_s of stereotypes like these", "q_m", "q_f"),
+    general="g_s of stereotypes like these",
+    template_spread="template spread of g_s",
+    statement=lambda value: (
+        "against the feminine wording, the masculine one is "
+        f"{value:.2f} times as likely in stereotypes about men as in those about women"
+    ),
+    validity=(unknown_at_most(MOST_UNKNOWN),),
+)
+G_S_LIKE = Measure(
+    "g_s of stereotypes like these",
+    "g_s with the interval for other stereotypes of the kind: those in the data are taken as a random sample",
+    ideal=1.0,
+    stereotype=1,
+    ratio=True,
+    reach=1.0,
+    digits=2,
+    heading="for stereotypes\nlike these",
+    margin=1.22,
+    validity=G_S.validity,
+)
+G_S_TEMPLATE_SPREAD = template_spread_measure(G_S)
+LOG_G_S = Measure(
+    "log g_s",
+    "the logarithm of g_s; 0 is no bias",
+    axis="log g_s",
+    ideal=0.0,
+    stereotype=1,
+    reach=0.7,
+    digits=3,
+    margin=round(math.log(1.22), 3),
+    items=(
+        ItemValues(
+            ("log_ratio",),
+            log_ratio,
+            discrete=False,
+            columns=("stereotype",),
+            weigh=by_stereotype,
+            sides="side",
+            two_sided=True,
+            clusters=(),
+        ),
+        ItemValues(
+            ("log_ratio",),
+            log_ratio,
+            discrete=False,
+            columns=("occupation_gender",),
+            weigh=_by_occupation,
+            two_sided=True,
+            clusters=("occupation",),
+        ),
+    ),
+)
+_MEANINGS = {
+    "q_m": "the masculine rate of the stereotypes about men: the geometric mean of P(masculine) / P(feminine)",
+    "q_f": "the masculine rate of the stereotypes about women",
+    "q_i": "the masculine rate of one stereotype, or sub-stereotype: the geometric mean of P(masculine) / P(feminine) "
+    "over its sentences",
+    "q_fam": "the masculine rate of the sentences about men's stereotypes that have family words in them",
+}
+GEST_MEASURES = (
+    G_S,
+    G_S_LIKE,
+    G_S_TEMPLATE_SPREAD,
+    LOG_G_S,
+    *(Measure(name, meaning, ratio=True, digits=2) for name, meaning in _MEANINGS.items()),
+    Measure(f"g_s {AS_PUBLISHED}", "g_s on the scale of the paper's tables", ideal=1.0, ratio=True, digits=2),
+    *(
+        Measure(f"{n} {AS_PUBLISHED}", f"{n} on the scale of the paper's tables", ratio=True, digits=2)
+        for n in _MEANINGS
+    ),
+    Measure("feminine rank", "the rank of a stereotype, from the most feminine (1) to the most masculine"),
+    Measure("correlation of log q_i", "the mean correlation of log q_i between templates, or between models", digits=2),
+    Measure(
+        "stereotypes with sentences",
+        "the number of stereotypes with sentences in the data, where some are missing",
+        digits=0,
+    ),
+)

@@ -1,0 +1,205 @@
+"""The masculine rates of one template of GEST, and the estimates made of them: g_s, q_m, q_f, ranks, correlations."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tiltmeter.measures.estimates import Interval, Mean, Ratio
+from tiltmeter.measures.intervals import draws, percentile
+from tiltmeter.measures.ranks import below_by_means, comparison_level, rank_intervals
+from tiltmeter.measures.sides import FEWEST_STEREOTYPES, MALE
+from tiltmeter.measures.standard_errors import Floats, standard_error
+from tiltmeter.measures.templates import TemplateVariation
+
+# Fewest sentences of a stereotype for a percentile bootstrap; with fewer it undercovers.
+FEWEST_RESAMPLED = 100
+# Coefficients of the mean log q_i of stereotypes about men and about women in each rate.
+RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
+
+
+def masculine_rate(log_ratios: Floats) -> float:
+    """The geometric mean of ratios, from their natural logarithms.
+
+    >>> round(masculine_rate(np.log([2.0, 8.0])), 12)
+    4.0
+    """
+    return math.exp(float(np.mean(log_ratios)))
+
+
+def stereotype_rate(rates: Mapping[int, float], about_men: Collection[int] = MALE) -> float:
+    """g_s, from the masculine rates of the stereotypes; by default GEST's, of which those from 8 are about men.
+
+    >>> round(stereotype_rate({1: 0.5, 2: 2.0, 8: 3.0}), 12)
+    3.0
+    """
+    male, female = (
+        [math.log(rate) for number, rate in rates.items() if (number in about_men) == side] for side in (True, False)
+    )
+    return math.exp(float(np.mean(male) - np.mean(female)))
+
+
+@dataclass(frozen=True)
+class GestPart:
+    """The log ratios of one template, by stereotype and sub-stereotype; `about_men` are the stereotypes about men."""
+
+    name: str
+    ratios: dict[int, Floats]
+    ids: dict[int, list[str]]
+    family: Floats
+    resamples: int
+    about_men: Collection[int] = MALE
+    subs: Mapping[str, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def logs(self) -> Floats:
+        """log q_i, in the order of `ratios`."""
+        return np.array([np.mean(values) for values in self.ratios.values()])
+
+    @cached_property
+    def resampled(self) -> dict[int, Floats | None]:
+        """log q_i in each resample; None for a single sentence."""
+        return {number: resampled_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
+
+    @cached_property
+    def resampled_matrix(self) -> Floats | None:
+        """The resampled log q_i, a row for each stereotype; None if some are missing."""
+        rows = [row for row in self.resampled.values() if row is not None]
+        return np.stack(rows) if len(rows) == len(self.ratios) else None
+
+    @property
+    def male(self) -> NDArray[np.bool_]:
+        """Which of the stereotypes are about men, in the order of `ratios`."""
+        return np.array([number in self.about_men for number in self.ratios])
+
+    def has(self, rate: str) -> bool:
+        """Whether there are sentences for the sides that a rate is made of; data, or a sample, may lack one."""
+        male, female = RATES[rate]
+        return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
+
+    def n(self, male: int, female: int) -> int:
+        """The number of sentences in a rate with these coefficients."""
+        return sum(
+            len(values) for number, values in self.ratios.items() if (male if number in self.about_men else female)
+        )
+
+    def contrast(self, male: int, female: int) -> Floats:
+        """The weight of each log q_i in the logarithm of a rate."""
+        inside = self.male
+        weights: Floats = male * inside / max(1, inside.sum()) + female * ~inside / max(1, (~inside).sum())
+        return weights
+
+    def influence(self, male: int, female: int) -> "pd.Series[float]":
+        """The influence of each sentence, by stereotype and id, on the logarithm of a rate."""
+        rows = {
+            (number, identifier): weight * change
+            for (number, values), weight in zip(self.ratios.items(), self.contrast(male, female), strict=True)
+            for identifier, change in zip(self.ids[number], (values - values.mean()) / len(values), strict=True)
+        }
+        return pd.Series(rows, dtype=float)
+
+
+def rate_fixed_stereotypes(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
+    """g_s, q_m or q_f with fixed stereotypes, of one part or as the mean over several.
+
+    None where a stereotype has a single sentence, or there is no variance.
+    """
+    sides = RATES[rate]
+    log_rate, shares = log_rates(parts, rate)
+    influences = [share * part.influence(*sides) for part, share in zip(parts, shares, strict=True)]
+    # A sentence is one sampling unit, in however many templates it occurs.
+    total = pd.concat(influences).groupby(level=[0, 1]).sum()
+    if not all(sides):
+        about_men = [number in parts[0].about_men for number in total.index.get_level_values(0)]
+        total = total[np.array(about_men) == bool(sides[0])]
+    strata = total.index.get_level_values(0).to_numpy(dtype=object)
+    if min(pd.Series(strata).value_counts()) < 2:
+        return None
+    error = standard_error(total.to_numpy(dtype=float), strata=strata)
+    return Ratio(Mean(log_rate, error)) if error.value else None
+
+
+def g_s_random_stereotypes(parts: Sequence[GestPart]) -> Ratio | None:
+    """g_s with the stereotypes as a random sample; None where there are too few."""
+    log_rate, shares = log_rates(parts)
+    if not same_stereotypes(parts):
+        return None
+    means = sum(share * part.logs for part, share in zip(parts, shares, strict=True))
+    male = parts[0].male
+    if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
+        return None
+    sides = np.where(male, "men", "women").astype(object)
+    weights = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum())
+    error = standard_error(np.asarray(means) * weights, strata=sides)
+    return Ratio(Mean(log_rate, error)) if error.value else None
+
+
+def template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
+    """The variation of log g_s between templates with the same sentences."""
+    logs = np.array([float(part.contrast(1, -1) @ part.logs) for part in parts])
+    # A row for each sentence, with influence 0 on templates that do not have it.
+    influence = pd.concat([part.influence(1, -1) for part in parts], axis=1).fillna(0.0)
+    strata = influence.index.get_level_values(0).to_numpy(dtype=object)
+    return TemplateVariation.from_influences(logs, influence.to_numpy(dtype=float), strata)
+
+
+def feminine_rank_intervals(parts: Sequence[GestPart]) -> list[Interval] | None:
+    """The intervals of the mean ranks over parts; None where a stereotype has a single sentence."""
+    if not parts[0].resamples or fewest_sentences(parts) < 2:
+        return None
+    level = comparison_level(len(parts[0].ratios), len(parts))
+    below = [below_by_means(list(part.ratios.values()), level) for part in parts]
+    return rank_intervals(below, [part.logs for part in parts])
+
+
+def log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
+    """The logarithm of the mean rate over parts, and its derivative by the log rate of each part."""
+    rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
+    return math.log(float(rates.mean())), rates / rates.sum()
+
+
+def resampled_means(values: Floats, key: str, resamples: int) -> Floats | None:
+    """The mean of the values in each resample; None without resamples, or for a single value."""
+    if not resamples or len(values) < 2:
+        return None
+    means: Floats = values @ draws(len(values), resamples, "gest", key).astype(float) / len(values)
+    return means
+
+
+def rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
+    """The interval of a rate of n sentences: Student's t, or as published a bootstrap if n is large enough."""
+    if scale != 1.0 and n >= FEWEST_RESAMPLED and resampled is not None:
+        return percentile(resampled[np.newaxis])[0]
+    if ratio is None or not ratio.standard_error.value:
+        return None
+    low, high = ratio.interval()
+    return low**scale, high**scale
+
+
+def rate_of_values(values: Floats, resamples: int) -> Ratio | None:
+    """The geometric mean of ratios, from their logarithms; None without resamples, or for a single value."""
+    return Ratio(Mean.from_values(values)) if resamples and len(values) > 1 else None
+
+
+def fewest_sentences(parts: Sequence[GestPart]) -> int:
+    """The smallest number of sentences for a stereotype."""
+    return min(len(values) for part in parts for values in part.ratios.values())
+
+
+def same_stereotypes(parts: Sequence[GestPart]) -> bool:
+    """Whether all parts have sentences for the same stereotypes."""
+    return all(part.ratios.keys() == parts[0].ratios.keys() for part in parts)
+
+
+def mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
+    """The mean correlation of log q_i over pairs of parts, and the number of pairs."""
+    correlations = [
+        float(np.corrcoef(first.logs, second.logs)[0, 1])
+        for first, second in pairs
+        if same_stereotypes((first, second)) and np.ptp(first.logs) > 0 and np.ptp(second.logs) > 0
+    ]
+    return (float(np.mean(correlations)), len(correlations)) if correlations else None
