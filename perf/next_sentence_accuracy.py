@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tiltmeter.training.accuracy import mean_of_languages
 from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
-from tiltmeter.training.recipe import Recipe
+from tiltmeter.training.training_recipe import TrainingRecipe
 
 
 def main() -> None:
@@ -28,12 +28,12 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=[], metavar="FIELD=VALUE", help="fields of the recipe")
     parser.add_argument("--keep", action="store_true", help="keep the heads")
     given = parser.parse_args()
-    types = {field.name: type(field.default) for field in dataclasses.fields(Recipe)}
+    types = {field.name: type(field.default) for field in dataclasses.fields(TrainingRecipe)}
     changes = {}
     for setting in given.set:
         name, _, value = setting.partition("=")
         changes[name] = json.loads(value.lower()) if types[name] is bool else types[name](value)
-    recipe = Recipe(**changes)
+    recipe = TrainingRecipe(**changes)
     for design in given.designs.split(","):
         found: dict[str, list[float]] = {}
         for seed in map(int, given.seeds.split(",")):

@@ -27,13 +27,13 @@ from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.with_head import load_core, make_module
 from tiltmeter.training.batches import Batches
-from tiltmeter.training.design import design_head
+from tiltmeter.training.head_design import design_head
 from tiltmeter.training.lighter import lighter
 from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.precision import find_precision
-from tiltmeter.training.recipe import Recipe
 from tiltmeter.training.tokens import CHUNK, TokenisedPairs, tokenise
 from tiltmeter.training.trainer import HeadTrainer
+from tiltmeter.training.training_recipe import TrainingRecipe
 
 _WARM_UP = 5
 
@@ -95,7 +95,7 @@ def main() -> None:
 def measure(given: argparse.Namespace, folder: Path) -> None:
     cuda = torch.cuda.is_available() and not given.cpu
     device = torch.device("cuda" if cuda else "cpu")
-    recipe = Recipe(batch=given.batch, passes=1)
+    recipe = TrainingRecipe(batch=given.batch, passes=1)
     precision = find_precision(recipe, device)
     base = open_model(given.model, device="cpu", dtype="float32")
     data = read_pairs(given.pairs)
@@ -124,7 +124,7 @@ def _turn(
     module: Any,
     tokens: TokenisedPairs,
     batches: Batches,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     precision: torch.dtype,
     given: argparse.Namespace,
     folder: Path,

@@ -1,22 +1,27 @@
 """Trained next-sentence heads: tiny models learn a made task, and the heads are what the docs say."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from tests.training.made_task import MODELS, make_model, make_pairs
+from tiltmeter.engine.rows import Read, Row
 from tiltmeter.errors import ModelError, TiltmeterError
-from tiltmeter.models.by_name import open_by_name
+from tiltmeter.models.named import open_by_name
 from tiltmeter.models.with_head import ModelWithHead
-from tiltmeter.training.evaluate import evaluate_head
+from tiltmeter.questions import Question
+from tiltmeter.training.evaluate_head import evaluate_head
 from tiltmeter.training.next_sentence import TrainedHead, TrainingOptions, train_next_sentence
-from tiltmeter.training.recipe import Recipe
+from tiltmeter.training.training_recipe import TrainingRecipe
 
-QUICK = Recipe(batch=32, core_rate=3e-3, head_rate=3e-3, passes=3)
+QUICK = TrainingRecipe(batch=32, core_rate=3e-3, head_rate=3e-3, passes=3)
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a boat with a sail .", "the soup is near the oven .")]
 
 
@@ -25,7 +30,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_pairs(tmp_path_factory.mktemp("pairs"), 3_000)
 
 
-def trained(model: str, pairs: Path, out: Path, recipe: Recipe = QUICK, **options: Any) -> TrainedHead:
+def trained(model: str, pairs: Path, out: Path, recipe: TrainingRecipe = QUICK, **options: Any) -> TrainedHead:
     head = train_next_sentence(
         model, pairs, out, recipe=recipe, options=TrainingOptions(**{"checkpoints": 2, **options}), cpu=True
     )
@@ -69,14 +74,16 @@ def test_tiny_models_learn_a_made_task(name: str, pairs: Path, tmp_path: Path) -
 def llama(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A head of a tiny Llama."""
     folder = tmp_path_factory.mktemp("llama")
-    trained(make_model("llama", folder / "model"), pairs, folder / "head", Recipe(batch=32, core_rate=3e-3, passes=1))
+    trained(
+        make_model("llama", folder / "model"),
+        pairs,
+        folder / "head",
+        TrainingRecipe(batch=32, core_rate=3e-3, passes=1),
+    )
     return folder / "head"
 
 
 def test_swapped_labels_swap_the_accuracy(llama: Path, tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     right = make_pairs(tmp_path / "pairs", 400, seed=5)
     (before,) = evaluate_head(str(llama), right, device="cpu")
     table = pq.read_table(right / "held-out.parquet")
@@ -101,22 +108,20 @@ def test_the_padding_side_of_the_tokenizer_does_not_matter(llama: Path, tmp_path
 
 
 def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
-    from tiltmeter.engine.rows import Row
-
     model = opened(llama)
     answerer = model.answerer("next-sentence")
-    encoded = model.text.encode_pairs(PAIRS)
-    alone = [answerer.answer([Row(ids=e.ids, wanted=((0, 0),))])[0, 0] for e in encoded]
-    together = answerer.answer([Row(ids=e.ids, wanted=((0, 0),)) for e in encoded])[0]
-    assert together == pytest.approx(alone, abs=1e-5)
+    questions = [Question(encoded.ids, ((0, 0),)) for encoded in model.text.encode_pairs(PAIRS)]
+    rows = [Row(ids=question.ids, reads=[Read(question, range(len(question.ids)))]) for question in questions]
+    alone = [answerer.answer([row])[0, 0] for row in rows]
+    assert answerer.answer(rows)[0] == pytest.approx(alone, abs=1e-5)
     expected = torch.log_softmax(torch.from_numpy(logits(model)), dim=1)[:, 1]
-    assert together == pytest.approx(expected.numpy(), abs=1e-5)
+    assert alone == pytest.approx(expected.tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["llama", "distilbert", "t5"])
 def test_an_adapter_of_the_core_opens_as_a_head(name: str, pairs: Path, tmp_path: Path) -> None:
     base = make_model(name, tmp_path / "model")
-    head = trained(base, pairs, tmp_path / "head", Recipe(batch=64, passes=1), lora=True, lora_rank=4)
+    head = trained(base, pairs, tmp_path / "head", TrainingRecipe(batch=64, passes=1), lora=True, lora_rank=4)
     names = {path.name for path in head.out.iterdir()}
     assert {"adapter_model.safetensors", "config.json", "training.json", "curves.svg", "README.md"} <= names
     assert "model.safetensors" not in names
@@ -126,7 +131,7 @@ def test_an_adapter_of_the_core_opens_as_a_head(name: str, pairs: Path, tmp_path
 
 def test_masked_causal_and_label_heads_describe_themselves(tmp_path: Path, pairs: Path) -> None:
     assert set(MODELS) >= {"gpt2", "roberta", "t5"}
-    head = trained(make_model("t5", tmp_path / "model"), pairs, tmp_path / "head", Recipe(batch=64, passes=1))
+    head = trained(make_model("t5", tmp_path / "model"), pairs, tmp_path / "head", TrainingRecipe(batch=64, passes=1))
     config = json.loads((head.out / "config.json").read_text())["next_sentence_head"]
     assert (config["reading"], config["step"], config["prefix"]) == ("label", 0, "binary classification: ")
     card = (head.out / "README.md").read_text()
@@ -135,8 +140,6 @@ def test_masked_causal_and_label_heads_describe_themselves(tmp_path: Path, pairs
 
 
 def test_a_head_without_its_base_answers_which_sentence_follows(llama: Path, tmp_path: Path) -> None:
-    import shutil
-
     alone = shutil.copytree(llama, tmp_path / "alone" / "deeper" / "head")
     model = opened(alone)
     assert model.fingerprint("next-sentence") == opened(llama).fingerprint("next-sentence")
@@ -157,8 +160,6 @@ def test_another_base_is_refused(llama: Path, tmp_path: Path) -> None:
     [({"design": "unknown"}, "design is 'unknown'"), ({"new": 1}, "unknown fields new"), ([], "cannot be read")],
 )
 def test_an_unreadable_entry_is_named(entry: Any, said: str, llama: Path, tmp_path: Path) -> None:
-    import shutil
-
     broken = shutil.copytree(llama, tmp_path / "broken")
     config = json.loads((broken / "config.json").read_text())
     changed = {**config["next_sentence_head"], **entry} if isinstance(entry, dict) else entry

@@ -83,7 +83,7 @@ def next_sentence(
     _quiet_libraries()
     from tiltmeter.models.loading import open_model
     from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
-    from tiltmeter.training.recipe import find_recipe
+    from tiltmeter.training.training_recipe import find_recipe
 
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
     chosen = find_recipe(recipe, opened.kind, opened.config.model_type).changed(
@@ -144,7 +144,7 @@ def evaluate(
     `tiltmeter train evaluate heads/gpt2 --pairs pairs`
     """
     _quiet_libraries()
-    from tiltmeter.training.evaluate import evaluate_head
+    from tiltmeter.training.evaluate_head import evaluate_head
 
     found = evaluate_head(head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=_bar)
     if as_json:

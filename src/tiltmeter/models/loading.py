@@ -143,7 +143,7 @@ class CheckpointModel(LocalModel):
 
     def loads(self, kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
         """For each device, the function with which a worker process loads this model on it."""
-        from tiltmeter.models.by_name import loads_on  # which imports this module
+        from tiltmeter.models.named import loads_on  # which imports this module
 
         options = {
             "dtype": str(self.dtype).removeprefix("torch."),

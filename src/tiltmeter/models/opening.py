@@ -59,7 +59,7 @@ def _open(given: Given, options: ModelOptions) -> Opened:
         opener = _opener_of(name)
         if opener is not None:
             return opener(name.partition(":")[2], options)
-        from tiltmeter.models.by_name import open_by_name  # torch and transformers take seconds to import
+        from tiltmeter.models.named import open_by_name  # torch and transformers take seconds to import
 
         return open_by_name(
             name,

@@ -279,7 +279,7 @@ def _translated(
 def _own_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
     """The name that the data give to the value of an attribute; empty if they give none."""
     column = name_columns().get(attribute, "")
-    name = labels[column].iat[at] if column in labels else None
+    name: Any = labels[column].iat[at] if column in labels else None
     return "" if pd.isna(name) else str(name)
 
 

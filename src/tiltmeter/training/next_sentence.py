@@ -23,15 +23,15 @@ from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.with_head import find_head, load_core, make_module
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide, validation_numbers
 from tiltmeter.training.batches import Batches
-from tiltmeter.training.design import design_head
+from tiltmeter.training.head_design import design_head
 from tiltmeter.training.lighter import lighter
 from tiltmeter.training.lora import LORA_RATE, add_lora
 from tiltmeter.training.pairs_files import HELD_OUT, TRAIN, ArticlePairs, read_pairs
 from tiltmeter.training.precision import find_precision
-from tiltmeter.training.recipe import Recipe, find_recipe
 from tiltmeter.training.saving import save_head
 from tiltmeter.training.tokens import CHUNK, TokenisedPairs, article_number, tokenise, with_fresh_negatives
 from tiltmeter.training.trainer import HeadTrainer, Report, Reporting, last_checkpoint, tensorboard_callback
+from tiltmeter.training.training_recipe import TrainingRecipe, find_recipe
 from tiltmeter.training.workspace import Workspace, files_digest
 
 # One article in so many of the training's is set aside, to see how the training goes; at most so many pairs.
@@ -85,7 +85,7 @@ def train_next_sentence(
     pairs: Path,
     out: Path,
     *,
-    recipe: str | Recipe = "default",
+    recipe: str | TrainingRecipe = "default",
     options: TrainingOptions | None = None,
     cpu: bool = False,
     force: bool = False,
@@ -95,7 +95,7 @@ def train_next_sentence(
 ) -> TrainedHead | None:
     """Train a head for a model on sentence pairs, and save it in the folder `out`; resumes an unfinished training.
 
-    `recipe` is `default`, `published` or a `Recipe`. `watch` and `report` show progress, `tell` a note. Of the
+    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` and `report` show progress, `tell` a note. Of the
     processes of `accelerate launch`, the first returns the head and the others None.
     """
     chosen = options or TrainingOptions()
@@ -104,8 +104,8 @@ def train_next_sentence(
     if find_head(model, trust_remote_code=chosen.trust_remote_code) is not None:
         raise UsageError(f"{model} is a next-sentence head already; name the model that it was trained from.")
     base = open_model(model, device="cpu", dtype="float32", trust_remote_code=chosen.trust_remote_code)
-    used = recipe if isinstance(recipe, Recipe) else find_recipe(recipe, base.kind, base.config.model_type)
-    if chosen.lora and used.core_rate == Recipe().core_rate:
+    used = recipe if isinstance(recipe, TrainingRecipe) else find_recipe(recipe, base.kind, base.config.model_type)
+    if chosen.lora and used.core_rate == TrainingRecipe().core_rate:
         used = used.changed(core_rate=LORA_RATE)
     head = design_head(
         base,
@@ -168,7 +168,7 @@ def _tokenise(
     space: Workspace,
     base: CheckpointModel,
     head: HeadConfig,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     seed: int,
     watch: Watch,
 ) -> _Tokens:
@@ -205,7 +205,7 @@ def _train(
     head: HeadConfig,
     tokens: _Tokens,
     space: Workspace,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     options: TrainingOptions,
     precision: torch.dtype,
     cpu: bool,

@@ -18,7 +18,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.training.batches import Batches, first
-from tiltmeter.training.recipe import Recipe
+from tiltmeter.training.training_recipe import TrainingRecipe
 
 # Written last into the folder of a checkpoint: one without it was being written when the process ended.
 _COMPLETE = "complete"
@@ -42,7 +42,7 @@ class HeadTrainer(Trainer):
     """Trains a `MeanHead` or `LabelHead` on `Batches`; `validate` gives the numbers of an evaluation."""
 
     def __init__(
-        self, module: nn.Module, batches: Batches, recipe: Recipe, arguments: TrainingArguments, **more: Any
+        self, module: nn.Module, batches: Batches, recipe: TrainingRecipe, arguments: TrainingArguments, **more: Any
     ) -> None:
         self._recipe = recipe
         self._validate: Callable[[nn.Module], dict[str, float]] | None = more.pop("validate", None)

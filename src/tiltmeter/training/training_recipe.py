@@ -11,7 +11,7 @@ PRECISIONS: tuple[str, ...] = get_args(Precision)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class TrainingRecipe:
     """How a head is trained.
 
     An update of the weights takes `batch` x `accumulation` pairs on each device. `core_rate` and `head_rate` are the
@@ -53,13 +53,13 @@ class Recipe:
         """
         return int(steps * self.warm_up) + 1
 
-    def changed(self, **changes: Any) -> "Recipe":
+    def changed(self, **changes: Any) -> "TrainingRecipe":
         """The recipe with those of the changes that are not None."""
         given = {key: value for key, value in changes.items() if value is not None}
         return replace(self, **given) if given else self
 
 
-_COMMON = Recipe(
+_COMMON = TrainingRecipe(
     name="published",
     schedule="cosine_with_restarts",
     warm_up=0.01,
@@ -70,7 +70,7 @@ _COMMON = Recipe(
 )
 # Öztürk et al. 2023, section 5.2, and the thesis of Öztürk 2022, sections 3.2.2 and 4.1: by the kind of model they
 # trained so. Seed, schedule and warm-up are those of the released code.
-PUBLISHED: dict[str, Recipe] = {
+PUBLISHED: dict[str, TrainingRecipe] = {
     "gpt2": replace(_COMMON, batch=4, accumulation=16, core_rate=5e-6, head_rate=1e-3, precision="float16"),
     "t5": replace(_COMMON, batch=24, accumulation=3, core_rate=5e-6, precision="float32"),
     "mt5": replace(_COMMON, batch=8, accumulation=8, core_rate=1e-4, precision="float32"),
@@ -79,10 +79,10 @@ PUBLISHED_SEED = 27
 RECIPES = ("default", "published")
 
 
-def find_recipe(name: str, kind: Kind, model_type: str) -> Recipe:
+def find_recipe(name: str, kind: Kind, model_type: str) -> TrainingRecipe:
     """The recipe of a name for a model: `model_type` is that of its config."""
     if name == "default":
-        return Recipe()
+        return TrainingRecipe()
     if name != "published":
         raise UsageError(f"{name!r} is no recipe; choose {' or '.join(RECIPES)}.")
     if kind == "masked":

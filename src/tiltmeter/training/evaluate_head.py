@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.by_name import open_by_name
+from tiltmeter.models.named import open_by_name
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import ModelWithHead
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide
