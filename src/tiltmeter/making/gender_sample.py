@@ -14,11 +14,12 @@ import numpy as np
 
 from tiltmeter.datasets.build_pairs import prompted_pairs
 from tiltmeter.errors import UsageError
-from tiltmeter.files import write_text
+from tiltmeter.files import make_folder, write_text
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.making.rating import RATING_FILE, Rating, RatingPlan, read_plan
+from tiltmeter.making.rating import Rating
+from tiltmeter.making.rating_plan import RATING_FILE, RatingPlan, read_plan
 from tiltmeter.making.rating_tables import RatingStore, RatingUnit
 from tiltmeter.making.reliability import Agreement, krippendorff_alpha
 from tiltmeter.measures.estimates import Share
@@ -166,7 +167,9 @@ def write_sample(folder: Path, units: Sequence[RatingUnit], kind: SampleKind) ->
         raise UsageError(f"{folder} has a sample already; choose another folder.")
     if not units:
         raise UsageError("There is nothing to sample; check the file and the language.")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
+    for leftover in folder.glob(f"{RATINGS}*"):  # of a start that was interrupted
+        leftover.unlink()
     with RatingStore(folder / RATINGS) as store, store.transaction():
         store.set_units(units)
     write_text(folder / RATING_FILE, _PLANS[kind])
@@ -174,7 +177,12 @@ def write_sample(folder: Path, units: Sequence[RatingUnit], kind: SampleKind) ->
 
 def open_sample(folder: Path) -> Rating:
     """The rating of a sample."""
-    return Rating(RatingStore(folder / RATINGS), read_plan(folder / RATING_FILE))
+    plan = read_plan(folder / RATING_FILE)
+    if not (folder / RATINGS).is_file():
+        raise UsageError(
+            f"{folder} has no {RATINGS}, which holds the sample and its ratings; restore it from a backup."
+        )
+    return Rating(RatingStore(folder / RATINGS), plan)
 
 
 def evaluate_samples(folders: Sequence[Path]) -> Evaluation:

@@ -4,50 +4,25 @@ GEST's sentences were rated like this: which gender a sentence is typical of, wi
 whether it fits the stereotype, both in five steps. If the first rater disagreed in either, a second one decided.
 """
 
-import tomllib
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from itertools import count
+from typing import Literal
 
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.making.rating_plan import RatingPlan, RatingTask
 from tiltmeter.making.rating_tables import RatingTables, RatingUnit, StoredRating
-from tiltmeter.making.reliability import LEVELS, Agreement, Level, krippendorff_alpha
+from tiltmeter.making.reliability import Agreement, krippendorff_alpha
 
-RATING_FILE = "rating.toml"
+# Seconds for which a unit stays with the rater who was asked about it, and with one who took it in a sheet.
+HELD = 1800.0
+HELD_IN_SHEET = 7 * 86_400.0
+
+Propose = Callable[[RatingUnit, str, Mapping[str, str], str], list[int]]
+"""Store the texts that a rater proposes for a unit, with a comment; the numbers of what was stored."""
+
 RatingOutcome = Literal["open", "keep", "drop"]
-
-
-@dataclass(frozen=True, slots=True)
-class RatingTask:
-    """A question with a scale.
-
-    `label_shown` says whether the rater sees the label. `keep` are the steps for which a unit is kept: numbers from 1,
-    `label` for those that go with the unit's label, empty for all. With `only_wrong` the question is asked only if the
-    rating in the first task does not go with the label.
-    """
-
-    name: str
-    question: str
-    steps: tuple[str, ...]
-    level: Level = "ordinal"
-    label_shown: bool = False
-    keep: tuple[int, ...] | Literal["label"] = ()
-    only_wrong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RatingPlan:
-    """The tasks of a rating in their order, and the rule: `agree` of `raters` have to be for keeping a unit.
-
-    With `second_decides`, one rater is asked, and where they are against it, a second one, who decides.
-    """
-
-    tasks: tuple[RatingTask, ...]
-    raters: int = 1
-    agree: int = 1
-    second_decides: bool = False
-    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +45,18 @@ class RatingResult:
     raters: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class GivenRating:
+    """A rating in a file: where it is there, what was rated, and texts that the rater proposes, by field."""
+
+    place: str
+    unit: str
+    task: str
+    step: int
+    comment: str = ""
+    proposed: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class _Rated:
     """The ratings of one rater on one unit: steps by task, and the number of the first rating."""
@@ -79,53 +66,153 @@ class _Rated:
 
 
 class Rating:
-    """A rating in progress."""
+    """A rating in progress.
 
-    def __init__(self, store: RatingTables, plan: RatingPlan) -> None:
+    A unit that a rater was asked about is held for them for a while, so that no more people rate it than are wanted.
+    """
+
+    def __init__(
+        self,
+        store: RatingTables,
+        plan: RatingPlan,
+        *,
+        propose: Propose | None = None,
+        held: float = HELD,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.store = store
         self.plan = plan
+        self._propose = propose
+        self._held = held
+        self._clock = clock
 
     def next_question(self, rater: str, *, task: str | None = None) -> RatingQuestion | None:
-        """What the rater is asked next, of one task or of any; None if nothing is left for them."""
-        return next(iter(self.questions(_name(rater), task)), None)
+        """What the rater is asked next, of one task or of any, held for them; None if nothing is left for them."""
+        taken = self._take(rater, task, 1, self._held)
+        return taken[0] if taken else None
+
+    def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
+        """All that the rater can be asked now, at most `limit`, held for them for a week: for a spreadsheet."""
+        return self._take(rater, task, limit, HELD_IN_SHEET)
+
+    def _take(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
+        name = self._rater(rater)
+        if task is not None:
+            self._task(task)
+        with self.store.transaction():
+            now = self._clock()
+            slots = self.store.rating_slots(now)
+            questions = self._questions(name, task, slots)[:limit]
+            for question in questions:
+                others = {slot for slot, who in slots.get(question.unit, {}).items() if who != name}
+                own = [slot for slot, who in slots.get(question.unit, {}).items() if who == name]
+                slot = own[0] if own else next(number for number in count(1) if number not in others)
+                self.store.take_rating_slot(question.unit, slot, name, now + held)
+        return questions
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
-        """All that the rater can be asked now: of each unit the next task. Units that they have begun come first."""
-        name = _name(rater)
+        """All that the rater can be asked now, without holding it: of each unit the next task; begun units first."""
+        return self._questions(self._rater(rater), task, self.store.rating_slots(self._clock()))
+
+    def _questions(self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]) -> list[RatingQuestion]:
         rated = self._rated()
         begun: list[RatingQuestion] = []
         fresh: list[RatingQuestion] = []
         for unit in self.store.units():
-            own = rated.get(unit.id, {}).get(name)
-            if own is None and len(rated.get(unit.id, {})) >= self._wanted(unit, rated.get(unit.id, {})):
+            known = rated.get(unit.id, {})
+            own = known.get(name)
+            in_hand = {who for who in slots.get(unit.id, {}).values() if who != name and who not in known}
+            if unit.writer.casefold() == name.casefold():
+                continue
+            if own is None and len(known) + len(in_hand) >= self._wanted(unit, known):
                 continue
             next_task = self._next_task(unit, own.steps if own else {})
             if next_task is not None and task in (None, next_task.name):
                 label = unit.label if next_task.label_shown else None
                 question = RatingQuestion(unit.id, unit.texts, next_task, label, unit.part)
-                (begun if own else fresh).append(question)
+                is_begun = own is not None or name in slots.get(unit.id, {}).values()
+                (begun if is_begun else fresh).append(question)
         return [*begun, *fresh]
 
-    def rate(self, rater: str, unit: str, task: str, step: int, comment: str = "") -> None:
-        """Rate a unit in the task that comes next; one transaction."""
-        name = _name(rater)
+    def release(self, rater: str) -> None:
+        """Give back everything that is held for a rater."""
         with self.store.transaction():
-            known = {entry.id: entry for entry in self.store.units()}
-            if unit not in known:
-                raise UsageError(f"There is no {unit!r} to rate.")
-            own = self._rated().get(unit, {}).get(name)
-            wanted = self._next_task(known[unit], own.steps if own else {})
-            if wanted is None:
-                raise UsageError(f"{name} has rated {unit} already.")
-            if wanted.name != task:
-                raise UsageError(f"{name} rates {unit} in {wanted.name} next, not in {task}.")
-            if not 1 <= step <= len(wanted.steps):
-                raise UsageError(f"{task} has the steps 1 to {len(wanted.steps)}, not {step}.")
-            self.store.add_rating(known[unit], task, name, step, comment.strip())
+            self.store.free_rating_slots(self._rater(rater))
+
+    def rate(
+        self,
+        rater: str,
+        unit: str,
+        task: str,
+        step: int,
+        comment: str = "",
+        *,
+        proposed: Mapping[str, str] | None = None,
+    ) -> None:
+        """Rate a unit in the task that comes next; one transaction. `proposed` are texts that would be better."""
+        given = GivenRating("", unit, task, step, comment, proposed or {})
+        with self.store.transaction():
+            self._rate(self._rater(rater), given, self._units(), self._rated())
+
+    def rate_all(self, rater: str, ratings: Sequence[GivenRating]) -> int:
+        """Store the ratings of a file, all of them or none; how many are new. An error names the place."""
+        done = 0
+        with self.store.transaction():
+            name, units, rated = self._rater(rater), self._units(), self._rated()
+            for given in ratings:
+                own = rated.get(given.unit, {}).get(name)
+                if own and own.steps.get(given.task) == given.step:
+                    continue  # an earlier import of the same file
+                try:
+                    self._rate(name, given, units, rated)
+                except UsageError as error:
+                    raise DataError(f"{given.place}: {error} Nothing of the file is stored.") from error
+                done += 1
+        return done
+
+    def _rate(
+        self, name: str, given: GivenRating, units: Mapping[str, RatingUnit], rated: dict[str, dict[str, _Rated]]
+    ) -> None:
+        """Store a rating, and add it to `rated`."""
+        unit = units.get(given.unit)
+        if unit is None:
+            raise UsageError(f"There is no {given.unit!r} to rate.")
+        if unit.writer.casefold() == name.casefold():
+            raise UsageError(f"{name} wrote {unit.id}, which others rate.")
+        self._task(given.task)
+        own = rated.setdefault(unit.id, {}).get(name, _Rated(0))
+        wanted = self._next_task(unit, own.steps)
+        if wanted is None:
+            raise UsageError(f"{name} has rated {unit.id} already.")
+        if wanted.name != given.task:
+            raise UsageError(f"{name} rates {unit.id} in {wanted.name} next, not in {given.task}.")
+        if not 1 <= given.step <= len(wanted.steps):
+            raise UsageError(f"{given.task} has the steps 1 to {len(wanted.steps)}, not {given.step}.")
+        comment = given.comment.strip()
+        findings = self._proposals(unit, name, given.proposed, comment) if given.proposed else []
+        self.store.add_rating(unit, given.task, name, given.step, comment, findings)
+        own.steps[given.task] = given.step
+        rated[unit.id][name] = own
+        if self._next_task(unit, own.steps) is None:
+            self.store.free_rating_slots(name, unit.id)
+
+    def _units(self) -> dict[str, RatingUnit]:
+        return {unit.id: unit for unit in self.store.units()}
+
+    def _proposals(self, unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
+        if self._propose is None:
+            raise UsageError("The texts of a sample are not edited, so no other text can be proposed.")
+        for name, text in proposed.items():
+            if name not in unit.texts:
+                raise UsageError(f"{unit.id} has no text {name!r}, only {', '.join(unit.texts)}.")
+            if not text.strip():
+                raise UsageError(f"The text that is proposed for {name} of {unit.id} is empty.")
+        changed = {name: text.strip() for name, text in proposed.items() if text.strip() != unit.texts[name]}
+        return self._propose(unit, rater, changed, comment) if changed else []
 
     def undo(self, rater: str) -> StoredRating:
         """Withdraw the rater's last rating, unless they have seen the label since, so that it would not be blind."""
-        name = _name(rater)
+        name = self._rater(rater)
         with self.store.transaction():
             own = [rating for rating in self.store.ratings() if rating.rater == name]
             if not own:
@@ -162,6 +249,15 @@ class Rating:
             unit: {name: rating.steps[task] for name, rating in own.items() if task in rating.steps}
             for unit, own in self._rated().items()
         }
+
+    def _rater(self, name: str) -> str:
+        """The rater's name as it was first given: upper and lower case are the same."""
+        if not name.strip():
+            raise UsageError("A rater needs a name.")
+        for known in self.store.raters():
+            if known.casefold() == name.strip().casefold():
+                return known
+        return name.strip()
 
     def _task(self, name: str) -> RatingTask:
         for task in self.plan.tasks:
@@ -214,40 +310,3 @@ class Rating:
             return "keep"
         undecided = max(0, self.plan.raters - verdicts.count("keep") - verdicts.count("drop"))
         return "open" if verdicts.count("keep") + undecided >= self.plan.agree else "drop"
-
-
-def read_plan(path: Path) -> RatingPlan:
-    """The plan in a TOML file."""
-    try:
-        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        tasks = tuple(_read_task(path, entry) for entry in values.pop("tasks", ()))
-        plan = RatingPlan(tasks, **values)
-    except FileNotFoundError as error:
-        raise UsageError(f"There is no file {path}, which declares what is rated.") from error
-    except (tomllib.TOMLDecodeError, TypeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.") from error
-    if not plan.tasks:
-        raise DataError(f"{path} has no [[tasks]], so there is nothing to rate.")
-    if not 1 <= plan.agree <= plan.raters:
-        raise DataError(f"{path}: {plan.agree} of {plan.raters} raters cannot agree.")
-    return plan
-
-
-def _read_task(path: Path, values: dict[str, Any]) -> RatingTask:
-    values = {**values, "steps": tuple(values.get("steps", ()))}
-    if isinstance(values.get("keep"), list):
-        values["keep"] = tuple(values["keep"])
-    task = RatingTask(**values)
-    if len(task.steps) < 2:
-        raise DataError(f"{path}: the task {task.name} has a scale of fewer than two steps.")
-    if task.level not in LEVELS:
-        raise DataError(f"{path}: the level of {task.name} is {task.level!r}; choose {', '.join(LEVELS)}.")
-    if task.keep != "label" and any(not 1 <= step <= len(task.steps) for step in task.keep):
-        raise DataError(f"{path}: `keep` of {task.name} should be `label`, or steps from 1 to {len(task.steps)}.")
-    return task
-
-
-def _name(rater: str) -> str:
-    if not rater.strip():
-        raise UsageError("A rater needs a name.")
-    return rater.strip()

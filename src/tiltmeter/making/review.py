@@ -17,6 +17,7 @@ from tiltmeter.making.project import Project
 from tiltmeter.making.review_outcomes import (
     apply_outcome,
     current_decisions,
+    follow_rule,
     outcome_of,
     record,
     rule_of,
@@ -101,6 +102,7 @@ class Review:
         self._held = held
         self._clock = clock
         self._reasons: tuple[object, dict[str, list[OpenProblem]]] | None = None
+        follow_rule(project)
 
     # Reviewers and guidelines
 
@@ -113,13 +115,7 @@ class Review:
 
     def guidelines(self) -> str:
         """The text of the guidelines, which reviewers are shown and the data card has; empty if there are none."""
-        name = self.project.settings.guidelines
-        if not name:
-            return ""
-        path = self.project.folder / name
-        if not path.is_file():
-            raise UsageError(f"There is no file {path}, which project.toml names as the guidelines.")
-        return path.read_text(encoding="utf-8").strip()
+        return self.project.guidelines()
 
     # The queue
 
@@ -279,9 +275,7 @@ class Review:
             for decision in current_decisions(self.project, entry, decisions.get(entry.id, ())):
                 decided[decision.reviewer].add(entry.id)
         wanting = {
-            entry.item
-            for entry in queue
-            if entry.state in ("open", "agreed") and waiting.decisions < self.rule.reviewers
+            entry.item for entry in queue if entry.state in ("open", "agreed") and entry.decisions < self.rule.reviewers
         }
         return ReviewProgress(states, {name: (len(own), len(wanting - own)) for name, own in decided.items()})
 

@@ -4,70 +4,49 @@ GEST was made like this: five writers wrote fifty English sentences for each of 
 without seeing the stereotype, and then with it.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import tiltmeter
 from tiltmeter.datasets.raw_records import build
 from tiltmeter.datasets.readers.jsonl import to_line
-from tiltmeter.errors import UsageError
-from tiltmeter.files import write_text
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import Item, form_named, form_of
 from tiltmeter.forms.fields import is_language
+from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.making.draft import RepairFinding
-from tiltmeter.making.gender_sample import RATINGS
 from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
-from tiltmeter.making.project import DATABASE, SETTINGS, Project, Settings, open_project, write_settings
-from tiltmeter.making.rating import RATING_FILE, Rating, read_plan
-from tiltmeter.making.rating_tables import RatingStore, RatingUnit
-from tiltmeter.making.store import ProjectItem, ProjectStore, now
+from tiltmeter.making.project import Project, check_new, start_project
+from tiltmeter.making.rating_plan import RATING_FILE
+from tiltmeter.making.settings import Settings
+from tiltmeter.making.store import ProjectItem, now
 from tiltmeter.making.writing_checks import check_written
-from tiltmeter.making.writing_plan import WRITING_FILE, WritingPlan, read_writing_plan, write_default_plan
+from tiltmeter.making.writing_plan import WRITING_FILE, WritingPlan, default_plan, read_writing_plan
+from tiltmeter.making.written_rating import default_rating
 
-_GEST_RATING = """\
-# What raters are asked about each item, and when it is kept. GEST's rule: where the first rater is against an item in
-# either task, a second one decides. For k of n raters, set `second_decides = false`, `raters` and `agree`.
-second_decides = true
 
-[[tasks]]
-name = "gender"
-question = "Of which gender is this typical, in common stereotypes?"
-steps = ["strongly female", "female", "neither", "male", "strongly male"]
-level = "ordinal"
-keep = "label"
+@dataclass(frozen=True, slots=True)
+class WrittenText:
+    """What somebody wrote: its place in a file, the subject, and the fields of the form's JSONL.
 
-[[tasks]]
-name = "fit"
-question = "Does it represent the stereotype?"
-steps = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
-level = "ordinal"
-label_shown = true
-keep = [4, 5]
-"""
-_OTHER_RATING = """\
-# What raters are asked about each item, and when it is kept: `agree` of `raters` have to be for it.
-raters = 5
-agree = 3
+    Id, language and subject are set when it is stored; of a GEST sentence, `translation` is among the values.
+    """
 
-[[tasks]]
-name = "fit"
-question = "Is it what people commonly say about the subject?"
-steps = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
-level = "ordinal"
-label_shown = true
-keep = [4, 5]
-"""
+    place: str
+    about: str
+    values: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A written item as it was stored, and what the checks found."""
+    """A written item as it was stored, and what the checks found; `is_new` is false if it was there before."""
 
     item: str
     findings: list[RepairFinding]
+    is_new: bool = True
 
 
 def new_written_project(
@@ -79,8 +58,7 @@ def new_written_project(
     items of other forms are written in `language`.
     """
     folder, name = Path(folder), form_named(form).name
-    if (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} is a project already; choose another folder, or go on with it.")
+    check_new(folder)
     for code in (language, source_language):
         if not is_language(code):
             raise UsageError(f"{code!r} is not a language code such as de or pt-BR.")
@@ -95,14 +73,8 @@ def new_written_project(
         tiltmeter=tiltmeter.__version__,
         prompts={},
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(f"{DATABASE}*"):  # of a start that was interrupted
-        leftover.unlink()
-    store = ProjectStore(folder / DATABASE)
-    write_default_plan(folder / WRITING_FILE, name, quota)
-    write_text(folder / RATING_FILE, _GEST_RATING if name in ("gest", "gendered-pairs") else _OTHER_RATING)
-    write_settings(folder, settings)
-    return Project(folder, settings, store)
+    files = {WRITING_FILE: default_plan(name, quota), RATING_FILE: default_rating(name)}
+    return start_project(folder, settings, (), files)
 
 
 def plan_of(project: Project) -> WritingPlan:
@@ -111,41 +83,79 @@ def plan_of(project: Project) -> WritingPlan:
 
 
 def add_written(project: Project, writer: str, about: str, values: Mapping[str, object]) -> Written:
-    """Store an item that somebody wrote, in one transaction; what the checks find is queued for review.
+    """Store an item that somebody wrote; see `add_all_written`."""
+    try:
+        return add_all_written(project, writer, [WrittenText("", about, values)])[0]
+    except DataError as error:
+        raise UsageError(str(error)) from error
 
-    `values` are the fields of the form's JSONL without id and language, which are set here, as is the subject; of a
-    GEST sentence also `translation`.
+
+def add_all_written(project: Project, writer: str, texts: Iterable[WrittenText]) -> list[Written]:
+    """Store items that somebody wrote, all of them or none; what the checks find is queued for review.
+
+    An item that the same person has written about the same subject before is not stored again.
     """
     plan = plan_of(project)
-    name, subject = plan.writer(writer), plan.subject(about)
-    form = form_named(project.settings.form)
-    fields = {key: value for key, value in values.items() if key != TRANSLATION}
-    translation = str(values.get(TRANSLATION, "")).strip()
+    name = plan.writer(writer)
+    done = []
+    with project.store.transaction():
+        earlier = _earlier(project, name)
+        for text in texts:
+            try:
+                done.append(_add(project, plan, name, text, earlier))
+            except UsageError as error:
+                raise DataError(f"{text.place}: {error} Nothing is stored." if text.place else str(error)) from error
+    return done
+
+
+def _earlier(project: Project, writer: str) -> dict[tuple[str, str], str]:
+    """The items that a writer has written, by subject and line of JSONL without the id."""
+    return {
+        (entry.subject, _without_id(entry.original, entry.id)): entry.id
+        for entry in project.store.items(dropped=None)
+        if project.store.history(entry.id)[0].by == writer
+    }
+
+
+def _without_id(line: str, item: str) -> str:
+    return line.replace(json.dumps(item), '""', 1)
+
+
+def _add(
+    project: Project, plan: WritingPlan, name: str, text: WrittenText, earlier: dict[tuple[str, str], str]
+) -> Written:
+    subject, form = plan.subject(text.about), form_named(project.settings.form)
+    fields = {key: value for key, value in text.values.items() if key != TRANSLATION}
+    known = [key for key in form.keys if key not in ("id", "language")]
+    if unknown := [key for key in fields if key not in known]:
+        also = [TRANSLATION] if form.name == "gest" else []
+        raise UsageError(f"An item of the form {form.name} has no {unknown[0]!r}, only {', '.join([*known, *also])}.")
     is_stereotype = "stereotype" in form.keys
     fields[form.subject] = int(subject.key) if is_stereotype else subject.key
-    if is_stereotype and int(subject.key) > 16:
+    if is_stereotype and int(subject.key) > len(STEREOTYPES):
         fields["side"] = subject.side
-    with project.store.transaction():
-        entries = project.store.items(dropped=None)
-        item_id = f"w-{len(entries) + 1}"
-        read = form.from_json({"id": item_id, "language": project.settings.source_language, **fields})
-        problems = list(read.problems)
-        item: Item | None = None
-        if read.values is not None and not problems:
-            item, problems = build(read.values)
-        if item is None or problems:
-            raise UsageError(f"This is not an item of the form {form.name}: {problems[0].message}.")
-        line = to_line(item)
-        part = form.part_of(item) or ""
-        project.store.append_item(ProjectItem(item_id, part, subject.key, line, line))
-        texts = {wanted.field: wanted.text for wanted in project.maker.wanted(item)}
-        if TRANSLATION in texts:
-            texts[TRANSLATION] = translation
-        for field, text in texts.items():
-            project.store.set_text(item_id, "text", field, text, step="source", by=name, why="written")
-        findings = check_written(project, item_id, form_of(item).name, texts)
-        project.store.replace_findings(item_id, "source", findings)
-        project.store.set_stage(item_id, "repaired")
+    item_id = f"w-{len(project.store.items(dropped=None)) + 1}"
+    read = form.from_json({"id": item_id, "language": project.settings.source_language, **fields})
+    problems = list(read.problems)
+    item: Item | None = None
+    if read.values is not None and not problems:
+        item, problems = build(read.values)
+    if item is None or problems:
+        raise UsageError(f"This is not an item of the form {form.name}: {problems[0].message}.")
+    line = to_line(item)
+    key = (subject.key, _without_id(line, item_id))
+    if key in earlier:
+        return Written(earlier[key], [], is_new=False)
+    earlier[key] = item_id
+    project.store.append_item(ProjectItem(item_id, form.part_of(item) or "", subject.key, line, line))
+    texts = {wanted.field: wanted.text for wanted in project.maker.wanted(item)}
+    if TRANSLATION in texts:
+        texts[TRANSLATION] = str(text.values.get(TRANSLATION, "")).strip()
+    for field, content in texts.items():
+        project.store.set_text(item_id, "text", field, content, step="source", by=name, why="written")
+    findings = check_written(project, item_id, form_of(item).name, texts)
+    project.store.replace_findings(item_id, "source", findings)
+    project.store.set_stage(item_id, "repaired")
     return Written(item_id, findings)
 
 
@@ -155,53 +165,3 @@ def written_by(project: Project) -> Counter[tuple[str, str]]:
     for entry in project.store.items(dropped=None):
         counts[project.store.history(entry.id)[0].by, entry.subject] += 1
     return counts
-
-
-# Rating
-
-
-def rating_units(project: Project) -> list[RatingUnit]:
-    """The written items as raters see them: texts, with the stereotype or target as the label."""
-    plan, texts = plan_of(project), project.store.texts("text")
-    fitting = {"feminine": (1, 2), "masculine": (4, 5), "": ()}
-    units = []
-    for entry in project.store.items():
-        subject = plan.subject(entry.subject)
-        label = ": ".join(filter(None, (subject.name, ", ".join(subject.sub))))
-        shown = {field: text for field, text in texts.get(entry.id, {}).items() if field != TRANSLATION}
-        units.append(RatingUnit(entry.id, shown, label, fitting[subject.side]))
-    return units
-
-
-@contextmanager
-def open_rating(folder: Path) -> Iterator[Rating]:
-    """The rating of a project's written items, or of a sample."""
-    plan = read_plan(folder / RATING_FILE)
-    if (folder / SETTINGS).exists():
-        with open_project(folder) as project:
-            units = rating_units(project)
-            with project.store.transaction():
-                project.store.set_units(units)
-            yield Rating(project.store, plan)
-    else:
-        with RatingStore(folder / RATINGS) as store:
-            yield Rating(store, plan)
-
-
-def drop_rejected(folder: Path) -> int:
-    """Drop the items that raters are against, by the rule of the plan; how many."""
-    if not (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} is not a project, so there is nothing to drop.")
-    with open_rating(folder) as rating:
-        rejected = [unit for unit, outcome in rating.results().outcomes.items() if outcome == "drop"]
-        comments: dict[str, list[str]] = {}
-        for given in rating.store.ratings():
-            comments.setdefault(given.unit, []).append(
-                f"{given.rater}, {given.task} {given.step} {given.comment}".strip()
-            )
-    with open_project(folder) as project:
-        for item in rejected:
-            with project.store.transaction():
-                why = f"raters are against it ({'; '.join(comments.get(item, ()))})"
-                project.store.drop(item, step="source", by="the rating", why=why)
-    return len(rejected)
