@@ -9,10 +9,10 @@ from tests.support.command import Run
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender, speaker_gender
+from tiltmeter.making.gender_evaluation import evaluate_samples
 from tiltmeter.making.gender_sample import (
     GENDERS,
     draw,
-    evaluate_samples,
     gender_units,
     open_sample,
     pair_units,
@@ -198,37 +198,6 @@ def test_a_sample_has_as_many_of_each_outcome() -> None:
     assert {label: sum(unit.label == label for unit in chosen) for label in GENDERS} == dict.fromkeys(GENDERS, 7)
     assert [unit.id for unit in draw(units, 7)] == [unit.id for unit in chosen]
     assert {unit.id for unit in draw(units, 7, seed=1)} != {unit.id for unit in chosen}
-
-
-def test_table_4_of_gest(tmp_path: Path) -> None:
-    """The counts of the published confusion matrix give its percentages, with exact intervals."""
-    published = {"masculine": (179, 0, 1), "feminine": (3, 177, 0), "none": (30, 10, 140)}
-    true: dict[str, int] = {}
-    results = []
-    for label, counts in published.items():
-        for step, count in enumerate(counts, start=1):
-            for number in range(count):
-                text = f"{label} {step} {number}"
-                true[text] = step
-                results.append((text, SpeakerGender(None if label == "none" else label)))  # type: ignore[arg-type]
-    write_sample(tmp_path / "sample", gender_units(results, "sk"), "gender")
-    session = open_sample(tmp_path / "sample")
-    with session.store, session.store.transaction():
-        for unit in session.store.units():
-            step = true[unit.texts["sentence"]]
-            session.store.add_rating(unit, "gender", "Ana", step, "")
-            if step not in unit.fitting:
-                session.store.add_rating(unit, "error", "Ana", 2 if unit.label == "none" else 5, "")
-    found = evaluate_samples([tmp_path / "sample"])
-    assert {row: tuple(found.counts[row, column] for column in found.columns) for row in found.rows} == published
-    assert found.shown_gender is not None
-    assert found.shown_gender.value == pytest.approx(100 * 356 / 360)
-    assert found.right["none"].value == pytest.approx(77.8, abs=0.05)
-    low, high = found.right["none"].interval
-    assert 71 < low < 72
-    assert 83 < high < 84
-    assert found.errors == {"a rule is missing": 40, "false positive": 4}
-    assert (found.undecided, found.unrated) == (0, 0)
 
 
 def test_raters_without_a_majority_are_not_counted(tmp_path: Path) -> None:

@@ -1,16 +1,13 @@
-"""Samples of what the rules of the speaker's gender and the filter of gendered pairs say, rated by people.
+"""Samples of what the rules of the speaker's gender and the filter of gendered pairs say, for people to rate.
 
 GEST's authors sampled as many sentences of each outcome and had native speakers rate them (Pikuliak et al. 2024, Tables
-4 and 5). Shares are therefore given within outcomes; how frequent the outcomes are is not known from the sample.
+4 and 5). How frequent each outcome is in the data is kept with the sample.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from tiltmeter.datasets.build_pairs import prompted_pairs
 from tiltmeter.errors import UsageError
@@ -19,11 +16,9 @@ from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender
 from tiltmeter.making.rating import Rating
-from tiltmeter.making.rating_plan import RATING_FILE, RatingPlan, read_plan
+from tiltmeter.making.rating_plan import RATING_FILE, read_plan
 from tiltmeter.making.rating_tables import RatingStore, RatingUnit
-from tiltmeter.making.reliability import Agreement, krippendorff_alpha
-from tiltmeter.measures.estimates import Share
-from tiltmeter.measures.intervals import Interval, generator
+from tiltmeter.measures.intervals import generator
 
 RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
@@ -47,7 +42,8 @@ level = "nominal"
 name = "error"
 question = "The rules say otherwise. Why are they wrong?"
 steps = [
-    "a noun shows the gender", "a rule is missing", "faulty analysis", "faulty translation", "false positive", "other",
+    "complex syntax", "generic masculine noun", "a rule is missing", "faulty analysis", "faulty translation",
+    "false positive", "other",
 ]
 level = "nominal"
 label_shown = true
@@ -72,52 +68,6 @@ label_shown = true
 only_wrong = true
 """
 _PLANS: dict[SampleKind, str] = {"gender": _GENDER_PLAN, "pairs": _PAIR_PLAN}
-
-
-@dataclass(frozen=True, slots=True)
-class ShareEstimate:
-    """A share in percent with its 95% interval, of n."""
-
-    value: float
-    interval: Interval
-    n: int
-
-    def __str__(self) -> str:
-        return f"{self.value:.1f}% [{self.interval[0]:.1f}, {self.interval[1]:.1f}] of {self.n:,}"
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A confusion matrix: counts by outcome (rows) and what raters said (columns).
-
-    `right` is the share of each outcome that is right; `errors` counts the classes of errors; `undecided` units have no
-    majority of raters, `unrated` ones no rating.
-    """
-
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    counts: dict[tuple[str, str], int]
-    right: dict[str, ShareEstimate]
-    shown_gender: ShareEstimate | None
-    errors: Counter[str]
-    agreement: Agreement
-    undecided: int
-    unrated: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The evaluation as JSON values."""
-        shares = {**self.right, **({"any gender": self.shown_gender} if self.shown_gender else {})}
-        return {
-            "counts": {row: {column: self.counts[row, column] for column in self.columns} for row in self.rows},
-            "right": {
-                row: {"percent": share.value, "interval": list(share.interval), "n": share.n}
-                for row, share in shares.items()
-            },
-            "errors": dict(self.errors),
-            "agreement": self.agreement.as_json(),
-            "undecided": self.undecided,
-            "unrated": self.unrated,
-        }
 
 
 def gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
@@ -161,8 +111,18 @@ def draw(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[R
     return [chosen[index] for index in random.permutation(len(chosen))]
 
 
-def write_sample(folder: Path, units: Sequence[RatingUnit], kind: SampleKind) -> None:
-    """Write a folder with a sample to rate; its plan last, so that a folder with a plan is complete."""
+def frequencies(units: Iterable[RatingUnit]) -> dict[str, int]:
+    """How frequent each outcome is."""
+    return dict(Counter(unit.label for unit in units))
+
+
+def write_sample(
+    folder: Path, units: Sequence[RatingUnit], kind: SampleKind, population: Mapping[str, int] | None = None
+) -> None:
+    """Write a folder with a sample to rate; its plan last, so that a folder with a plan is complete.
+
+    `population` says how frequent each outcome is in the data that the sample was drawn from.
+    """
     if (folder / RATING_FILE).exists():
         raise UsageError(f"{folder} has a sample already; choose another folder.")
     if not units:
@@ -172,7 +132,9 @@ def write_sample(folder: Path, units: Sequence[RatingUnit], kind: SampleKind) ->
         leftover.unlink()
     with RatingStore(folder / RATINGS) as store, store.transaction():
         store.set_units(units)
-    write_text(folder / RATING_FILE, _PLANS[kind])
+    lines = [f"{name} = {count}" for name, count in (population or {}).items()]
+    known = ["", "# How frequent each outcome is in the data.", "[population]", *lines, ""] if lines else []
+    write_text(folder / RATING_FILE, _PLANS[kind] + "\n".join(known))
 
 
 def open_sample(folder: Path) -> Rating:
@@ -183,75 +145,3 @@ def open_sample(folder: Path) -> Rating:
             f"{folder} has no {RATINGS}, which holds the sample and its ratings; restore it from a backup."
         )
     return Rating(RatingStore(folder / RATINGS), plan)
-
-
-def evaluate_samples(folders: Sequence[Path]) -> Evaluation:
-    """Compare what raters said with the outcomes, of one sample or of several of the same kind together."""
-    units: list[tuple[RatingUnit, Mapping[str, int], Mapping[str, int]]] = []
-    plans: list[RatingPlan] = []
-    rows: list[list[int | None]] = []
-    for folder in folders:
-        sample = open_sample(folder)
-        with sample.store:
-            main, errors = sample.steps(sample.plan.tasks[0].name), sample.steps("error")
-            plans.append(sample.plan)
-            own = sample.store.units()
-            units += [(unit, main.get(unit.id, {}), errors.get(unit.id, {})) for unit in own]
-            names = sorted({name for given in main.values() for name in given})
-            rows += [[main.get(unit.id, {}).get(name) for name in names] for unit in own]
-    if len({plan.about for plan in plans}) > 1:
-        raise UsageError("The samples are of different kinds; evaluate those of genders and those of pairs apart.")
-    return _evaluate(units, plans[0], rows)
-
-
-def _evaluate(
-    units: Sequence[tuple[RatingUnit, Mapping[str, int], Mapping[str, int]]],
-    plan: RatingPlan,
-    rows: Sequence[Sequence[int | None]],
-) -> Evaluation:
-    labels = tuple(FILTERED) if plan.about == "pairs" else GENDERS
-    columns = plan.tasks[0].steps
-    counts = {(row, column): 0 for row in labels for column in columns}
-    right: dict[str, list[bool]] = {row: [] for row in labels}
-    classes: Counter[str] = Counter()
-    undecided = unrated = 0
-    for unit, given, errors in units:
-        step = majority(list(given.values()))
-        if step is None:
-            undecided += bool(given)
-            unrated += not given
-            continue
-        counts[unit.label, columns[step - 1]] += 1
-        right[unit.label].append(step in unit.fitting)
-        if step not in unit.fitting:
-            chosen = majority(list(errors.values()))
-            classes[plan.tasks[1].steps[chosen - 1] if chosen else "not classified"] += 1
-    both = right["masculine"] + right["feminine"] if plan.about != "pairs" else []
-    return Evaluation(
-        rows=labels,
-        columns=columns,
-        counts=counts,
-        right={row: _share(values) for row, values in right.items() if values},
-        shown_gender=_share(both) if both else None,
-        errors=classes,
-        agreement=krippendorff_alpha(rows, "nominal"),
-        undecided=undecided,
-        unrated=unrated,
-    )
-
-
-def majority(steps: Sequence[int]) -> int | None:
-    """The step that more than half of the raters chose; None if there is none.
-
-    >>> majority([1, 1, 2]), majority([1, 2])
-    (1, None)
-    """
-    if not steps:
-        return None
-    step, count = Counter(steps).most_common(1)[0]
-    return step if 2 * count > len(steps) else None
-
-
-def _share(values: Sequence[bool]) -> ShareEstimate:
-    share = Share.from_values(100.0 * np.array(values, dtype=np.float64))
-    return ShareEstimate(share.value, share.interval(), len(values))

@@ -1,6 +1,7 @@
 """`rating.toml`: what raters are asked, on which scales, and when a text is kept."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +34,8 @@ class RatingTask:
 class RatingPlan:
     """The tasks of a rating in their order, and the rule: `agree` of `raters` have to be for keeping a unit.
 
-    With `second_decides`, one rater is asked, and where they are against it, a second one, who decides.
+    With `second_decides`, one rater is asked, and where they are against it, a second one, who decides. `population`
+    says of a sample how frequent each label is in the data.
     """
 
     tasks: tuple[RatingTask, ...]
@@ -41,6 +43,7 @@ class RatingPlan:
     agree: int = 1
     second_decides: bool = False
     about: str = ""
+    population: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_plan(path: Path) -> RatingPlan:
@@ -52,13 +55,14 @@ def read_plan(path: Path) -> RatingPlan:
         )
     table = read_toml(path)
     table.check_keys(entry.name for entry in fields(RatingPlan))
-    tasks = tuple(map(_task, table.tables("tasks")))
+    tasks, population = tuple(map(_task, table.tables("tasks"))), table.table("population")
     plan = RatingPlan(
         tasks,
         raters=table.integer("raters", 1, least=1),
         agree=table.integer("agree", 1, least=1),
         second_decides=table.flag("second_decides", default=False),
         about=table.text("about", ""),
+        population={name: population.integer(name, least=0) for name in population.values},
     )
     if not tasks:
         raise DataError(f"{path} has no [[tasks]], so there is nothing to rate.")
