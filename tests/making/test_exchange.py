@@ -193,3 +193,52 @@ def test_the_format_is_that_of_the_suffix() -> None:
     assert format_of(Path("a.txt"), "csv") == "csv"
     with pytest.raises(UsageError, match=r"a\.txt is not one of the formats csv, xlsx, xliff"):
         format_of(Path("a.txt"))
+
+
+# What XLIFF 1.2 strict allows of what the export uses: children in their order, and attributes (required first).
+ALLOWED = {
+    "xliff": (["file"], ["version"], []),
+    "file": (["header", "body"], ["original", "source-language", "datatype"], ["target-language"]),
+    "body": (["group", "trans-unit"], [], []),
+    "group": (["trans-unit"], [], ["id", "resname"]),
+    "trans-unit": (["source", "target", "alt-trans", "note"], ["id"], ["resname", "space", "approved"]),
+    "source": (["x"], [], []),
+    "target": (["x"], [], ["state"]),
+    "alt-trans": (["source", "target"], [], ["alttranstype", "origin"]),
+    "x": ([], ["id"], ["equiv-text"]),
+    "note": ([], [], ["from"]),
+}
+VALUES = {
+    "state": {"translated", "needs-review-translation"},
+    "alttranstype": {"proposal", "previous-version"},
+    "datatype": {"plaintext"},
+    "space": {"preserve"},
+    "version": {"1.2"},
+}
+
+
+def test_xliff_has_only_what_its_schema_allows(translated: Project, tmp_path: Path) -> None:
+    path = tmp_path / "review.xlf"
+    export_project(translated, path, format="xliff", everything=True)
+
+    def local(name: str) -> str:
+        return name.rpartition("}")[2]
+
+    seen = set()
+    ids: dict[str, list[str]] = {"group": [], "trans-unit": []}
+    for element in ET.parse(path).iter():
+        name = local(element.tag)
+        seen.add(name)
+        children, required, optional = ALLOWED[name]
+        order = [children.index(local(child.tag)) for child in element]
+        assert order == sorted(order), name
+        attributes = {local(key): value for key, value in element.attrib.items()}
+        assert set(required) <= set(attributes) <= {*required, *optional}, name
+        for key, value in attributes.items():
+            assert value in VALUES.get(key, {value})
+        if name == "alt-trans":
+            assert [local(child.tag) for child in element] == ["target"]
+        if name in ids:
+            ids[name].append(attributes["id"])
+    assert {"x", "note", "alt-trans"} <= seen
+    assert all(len(own) == len(set(own)) for own in ids.values())
