@@ -14,7 +14,7 @@ from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, new_project, open_project
 from tiltmeter.making.publish import publish_project
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.making.review import Review
+from tiltmeter.making.review.review import Review
 from tiltmeter.making.source import apply_corrections, correct
 from tiltmeter.making.status import status_of
 from tiltmeter.making.translate import translate_project

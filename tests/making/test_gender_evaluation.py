@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.command import Run
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.making.gender_evaluation import (
+from tiltmeter.making.rating.gender_evaluation import (
     NO_POPULATION,
     Stratum,
     evaluate_samples,
@@ -15,8 +15,8 @@ from tiltmeter.making.gender_evaluation import (
     overall_accuracy,
     rules_gain,
 )
-from tiltmeter.making.gender_sample import FILTERED, gender_units, open_sample, write_sample
-from tiltmeter.making.rating_tables import RatingUnit
+from tiltmeter.making.rating.gender_sample import FILTERED, gender_units, open_sample, write_sample
+from tiltmeter.making.rating.rating_tables import RatingUnit
 
 # GEST's Table 6: 96,505 translations with a gender, of 32 pairs of system and language with 3,565 sentences each. The
 # split by gender is that of the counts behind its Table 8.

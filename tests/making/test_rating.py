@@ -9,8 +9,8 @@ from tests.support.command import Run
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender, speaker_gender
-from tiltmeter.making.gender_evaluation import evaluate_samples
-from tiltmeter.making.gender_sample import (
+from tiltmeter.making.rating.gender_evaluation import evaluate_samples
+from tiltmeter.making.rating.gender_sample import (
     GENDERS,
     draw,
     gender_units,
@@ -18,9 +18,9 @@ from tiltmeter.making.gender_sample import (
     pair_units,
     write_sample,
 )
-from tiltmeter.making.rating import GivenRating, Rating
-from tiltmeter.making.rating_plan import RatingPlan, RatingTask, read_plan
-from tiltmeter.making.rating_tables import RatingStore, RatingUnit
+from tiltmeter.making.rating.rating import GivenRating, Rating
+from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask, read_plan
+from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
 
 FIVE = ("1", "2", "3", "4", "5")
 GENDER = RatingTask("gender", "Which?", FIVE, keep="label")

@@ -3,8 +3,8 @@
 import pytest
 
 from tiltmeter.making.settings import Settings
-from tiltmeter.making.speaker_patterns import is_first_person, source_gender, speaker_patterns
-from tiltmeter.making.writing_checks import unchecked
+from tiltmeter.making.writing.speaker_patterns import is_first_person, source_gender, speaker_patterns
+from tiltmeter.making.writing.writing_checks import unchecked
 
 
 @pytest.mark.parametrize(

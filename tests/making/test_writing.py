@@ -15,15 +15,15 @@ from tiltmeter.forms import form_of
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project
 from tiltmeter.making.publish import publish_project
-from tiltmeter.making.review import Review
-from tiltmeter.making.speaker_patterns import is_first_person, source_gender
-from tiltmeter.making.writing import (
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.writing.speaker_patterns import is_first_person, source_gender
+from tiltmeter.making.writing.writing import (
     add_written,
     new_written_project,
     plan_of,
     written_by,
 )
-from tiltmeter.making.written_rating import drop_rejected, open_rating
+from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
 
 GEST = """
 writers = ["Ana", "Eva"]

@@ -64,7 +64,7 @@ def sample(
 
     `tiltmeter gender evaluate sample-sk`
     """
-    from tiltmeter.making.gender_sample import draw, frequencies, gender_units, pair_units, write_sample
+    from tiltmeter.making.rating.gender_sample import draw, frequencies, gender_units, pair_units, write_sample
 
     if pairs:
         from tiltmeter.datasets import load
@@ -100,7 +100,7 @@ def evaluate(
 
     `tiltmeter gender evaluate sample-sk sample-cs`
     """
-    from tiltmeter.making.gender_evaluation import evaluate_samples
+    from tiltmeter.making.rating.gender_evaluation import evaluate_samples
 
     found = evaluate_samples(folders)
     if found.unrated == sum(found.counts.values()) + found.undecided + found.unrated:

@@ -73,13 +73,13 @@ def new(
     """
     from tiltmeter.making.item_makers import PROMPTS
     from tiltmeter.making.project import new_project
-    from tiltmeter.making.writing_checks import unchecked
+    from tiltmeter.making.writing.writing_checks import unchecked
     from tiltmeter.translators.base import SOURCE
 
     if to is None:
         raise UsageError("Into which language? Name it with --to, such as --to es.")
     if from_scratch:
-        from tiltmeter.making.writing import new_written_project
+        from tiltmeter.making.writing.writing import new_written_project
 
         if system or pairs or he_said or she_said or limit:
             raise UsageError(
@@ -263,7 +263,7 @@ def status(
     `tiltmeter make status my-es --figure figures --reason target-not-in-context`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.review_status import summarise
+    from tiltmeter.making.review.review_status import summarise
     from tiltmeter.making.status import stage_figure, status_of
 
     with open_project(folder) as project:

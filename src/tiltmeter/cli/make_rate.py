@@ -12,7 +12,7 @@ from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.making.rating import Rating, RatingQuestion
+    from tiltmeter.making.rating.rating import Rating, RatingQuestion
 
 
 def rate(
@@ -52,7 +52,7 @@ def rate(
 
     `tiltmeter make rate my-sk --by Ana --unit w-1 --task gender --step 2 --text "sentence=I swept the floor."`
     """
-    from tiltmeter.making.written_rating import drop_rejected, open_rating
+    from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
 
     if by is None and apply:
         typer.echo(f"{drop_rejected(folder):,} items dropped")
@@ -140,7 +140,7 @@ def _write_sheet(path: Path, questions: "list[RatingQuestion]") -> None:
 def _read_sheet(rating: "Rating", by: str, path: Path) -> int:
     """Store the ratings of a sheet, all of them or none; an error names the row."""
     from tiltmeter.making.exchange.csv_table import read_table
-    from tiltmeter.making.rating import GivenRating
+    from tiltmeter.making.rating.rating import GivenRating
 
     columns, rows = read_table(path)
     if missing := [name for name in ("unit", "task", "step", "proposed", "comment") if name not in columns]:

@@ -10,7 +10,7 @@ from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.making.writing import WrittenText
+    from tiltmeter.making.writing.writing import WrittenText
 
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="A project that was started with --from-scratch.")]
 
@@ -42,8 +42,8 @@ def write(
     `tiltmeter make write my-sk --by Ana --read ana.csv`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.writing import WrittenText, add_all_written, plan_of, written_by
-    from tiltmeter.making.writing_checks import unchecked
+    from tiltmeter.making.writing.writing import WrittenText, add_all_written, plan_of, written_by
+    from tiltmeter.making.writing.writing_checks import unchecked
 
     with open_project(folder) as project:
         plan_of(project)
@@ -79,7 +79,7 @@ def _rows(path: Path) -> "list[WrittenText]":
     from tiltmeter.datasets.raw_records import BrokenFileError
     from tiltmeter.datasets.readers.file_text import read_text
     from tiltmeter.making.exchange.csv_table import read_table
-    from tiltmeter.making.writing import WrittenText
+    from tiltmeter.making.writing.writing import WrittenText
 
     if path.suffix == ".jsonl":
         try:

@@ -11,9 +11,9 @@ from tiltmeter.making.draft import FindingKind
 from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.problems import Assembled
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_status import summarise
+from tiltmeter.making.review.review_status import summarise
 from tiltmeter.making.status import status_of
-from tiltmeter.making.writing_card import writing_section
+from tiltmeter.making.writing.writing_card import writing_section
 
 CARD = "README.md"
 CHANGELOG = "CHANGELOG.md"

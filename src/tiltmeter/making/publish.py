@@ -25,7 +25,7 @@ from tiltmeter.making.licences import publishing_licence
 from tiltmeter.making.lock import step_lock
 from tiltmeter.making.problems import Assembled, assemble
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_outcomes import follow_rule
+from tiltmeter.making.review.review_outcomes import follow_rule
 from tiltmeter.making.store import now
 
 EDITION = "edition.json"

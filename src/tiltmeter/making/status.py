@@ -11,7 +11,7 @@ import pandas as pd
 from tiltmeter.errors import UsageError
 from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_items
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_outcomes import follow_rule
+from tiltmeter.making.review.review_outcomes import follow_rule
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
-from tiltmeter.making.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
-from tiltmeter.making.review_tables import REVIEW_SCHEMA, ReviewTables
+from tiltmeter.making.rating.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
+from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
 # text: the current translation; alone, filled: of a word, its translation by itself and that of the filled context.

@@ -18,8 +18,8 @@ from tiltmeter.making.exchange.text_rows import DECISIONS, TextRow
 from tiltmeter.making.lock import step_lock
 from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open, examine_texts
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_outcomes import follow_rule, record, reviewer_name, rule_of, shown_id, texts_before
-from tiltmeter.making.review_rule import ReviewDecision, ReviewVerdict
+from tiltmeter.making.review.review_outcomes import follow_rule, record, reviewer_name, rule_of, shown_id, texts_before
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.store import ProjectItem
 
 FileFormat = Literal["csv", "xlsx", "xliff"]

@@ -26,7 +26,7 @@ class SpeakerPatterns:
 @cache
 def speaker_patterns(language: str) -> SpeakerPatterns | None:
     """The patterns of a language; None if there is no file."""
-    resource = files("tiltmeter.making").joinpath("speakers", f"{language}.toml")
+    resource = files("tiltmeter.making.writing").joinpath("speakers", f"{language.split('-')[0].lower()}.toml")
     if not resource.is_file():
         return None
     with as_file(resource) as path:

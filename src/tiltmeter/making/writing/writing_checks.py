@@ -8,7 +8,7 @@ from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import GENDERED_PAIRS, TRANSLATION
 from tiltmeter.making.project import Project
 from tiltmeter.making.settings import Settings
-from tiltmeter.making.speaker_patterns import is_first_person, source_gender
+from tiltmeter.making.writing.speaker_patterns import is_first_person, source_gender
 
 
 def check_written(project: Project, item: str, form: str, texts: Mapping[str, str]) -> list[RepairFinding]:

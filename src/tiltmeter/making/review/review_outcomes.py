@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Iterator
 
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
-from tiltmeter.making.review_tables import AppliedOutcome
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
+from tiltmeter.making.review.review_tables import AppliedOutcome
 from tiltmeter.making.store import ProjectItem
 
 REVIEW = "the review"

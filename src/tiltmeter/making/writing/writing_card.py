@@ -4,9 +4,9 @@ from collections import Counter
 
 from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.project import Project
-from tiltmeter.making.writing import plan_of, written_by
-from tiltmeter.making.writing_checks import unchecked
-from tiltmeter.making.written_rating import rating_of
+from tiltmeter.making.writing.writing import plan_of, written_by
+from tiltmeter.making.writing.writing_checks import unchecked
+from tiltmeter.making.writing.written_rating import rating_of
 
 
 def writing_section(project: Project) -> str:

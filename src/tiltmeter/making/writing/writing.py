@@ -20,12 +20,12 @@ from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
 from tiltmeter.making.project import Project, check_new, start_project
-from tiltmeter.making.rating_plan import RATING_FILE
+from tiltmeter.making.rating.rating_plan import RATING_FILE
 from tiltmeter.making.settings import Settings
 from tiltmeter.making.store import ProjectItem, now
-from tiltmeter.making.writing_checks import check_written
-from tiltmeter.making.writing_plan import WRITING_FILE, WritingPlan, default_plan, read_writing_plan
-from tiltmeter.making.written_rating import default_rating
+from tiltmeter.making.writing.writing_checks import check_written
+from tiltmeter.making.writing.writing_plan import WRITING_FILE, WritingPlan, default_plan, read_writing_plan
+from tiltmeter.making.writing.written_rating import default_rating
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tiltmeter.errors import UsageError
-from tiltmeter.making.gender_sample import FILTERED, GENDERS, open_sample
-from tiltmeter.making.rating_plan import RatingPlan
-from tiltmeter.making.rating_tables import RatingUnit
+from tiltmeter.making.rating.gender_sample import FILTERED, GENDERS, open_sample
+from tiltmeter.making.rating.rating_plan import RatingPlan
+from tiltmeter.making.rating.rating_tables import RatingUnit
 from tiltmeter.making.reliability import Agreement, krippendorff_alpha
 from tiltmeter.measures.estimates import Rates, Share
 from tiltmeter.measures.intervals import Interval

@@ -11,8 +11,8 @@ from itertools import count
 from typing import Literal
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.making.rating_plan import RatingPlan, RatingTask
-from tiltmeter.making.rating_tables import RatingTables, RatingUnit, StoredRating
+from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask
+from tiltmeter.making.rating.rating_tables import RatingTables, RatingUnit, StoredRating
 from tiltmeter.making.reliability import Agreement, krippendorff_alpha
 
 # Seconds for which a unit stays with the rater who was asked about it, and with one who took it in a sheet.

@@ -15,9 +15,9 @@ from tiltmeter.files import make_folder, write_text
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.making.rating import Rating
-from tiltmeter.making.rating_plan import RATING_FILE, read_plan
-from tiltmeter.making.rating_tables import RatingStore, RatingUnit
+from tiltmeter.making.rating.rating import Rating
+from tiltmeter.making.rating.rating_plan import RATING_FILE, read_plan
+from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
 from tiltmeter.measures.intervals import generator
 
 RATINGS = "rating.sqlite"

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.making.draft import RepairFinding
-from tiltmeter.making.gender_sample import open_sample
 from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
 from tiltmeter.making.lock import step_lock
 from tiltmeter.making.project import Project, open_project
-from tiltmeter.making.rating import Rating
-from tiltmeter.making.rating_plan import RATING_FILE, read_plan
-from tiltmeter.making.rating_tables import RatingUnit
+from tiltmeter.making.rating.gender_sample import open_sample
+from tiltmeter.making.rating.rating import Rating
+from tiltmeter.making.rating.rating_plan import RATING_FILE, read_plan
+from tiltmeter.making.rating.rating_tables import RatingUnit
 from tiltmeter.making.settings import SETTINGS
-from tiltmeter.making.writing_plan import WRITING_FILE, read_writing_plan
+from tiltmeter.making.writing.writing_plan import WRITING_FILE, read_writing_plan
 
 # The finding that holds what a rater proposes.
 PROPOSED = "proposed-by-rater"
