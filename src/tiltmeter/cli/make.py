@@ -402,9 +402,9 @@ def _print_status(state: "ProjectStatus") -> None:
         typer.echo("\ndecisions by reviewer")
         for reviewer, count in state.reviewers.items():
             typer.echo(f"{count:>7,} {reviewer}")
-    if len(state.stages) > 1:
+    keys = dict.fromkeys((part, reason) for stage in state.stages for part, reason, _ in sorted(stage.counts))
+    if keys and len(state.stages) > 1:
         typer.echo("\nopen items by stage")
-        keys = dict.fromkeys((part, reason) for stage in state.stages for part, reason, _ in sorted(stage.counts))
         typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in state.stages))
         for part, reason in keys:
             name = " · ".join(filter(None, (part, reason)))
