@@ -27,9 +27,10 @@ from perf.making_items import source_file
 from tiltmeter.datasets.readers.jsonl import read_jsonl
 from tiltmeter.making import repair_step, translate
 from tiltmeter.making.exchange import export_project, import_project
-from tiltmeter.making.project import SETTINGS, new_project, open_project
+from tiltmeter.making.project import new_project, open_project
 from tiltmeter.making.publish import publish_project
 from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.settings import SETTINGS
 from tiltmeter.making.source import apply_corrections
 from tiltmeter.making.translate import translate_project
 

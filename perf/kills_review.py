@@ -24,10 +24,11 @@ from typing import Any
 
 from perf.breaking_engine import BreakingEngine
 from perf.making_items import source_file
-from tiltmeter.making.project import DATABASE, Project, new_project, open_project, write_settings
-from tiltmeter.making.review import Review
-from tiltmeter.making.review_outcomes import texts_before
-from tiltmeter.making.review_rule import ReviewVerdict
+from tiltmeter.making.project import DATABASE, Project, new_project, open_project
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_outcomes import texts_before
+from tiltmeter.making.review.review_rule import ReviewVerdict
+from tiltmeter.making.settings import write_settings
 from tiltmeter.making.translate import translate_project
 
 REVIEWERS = ("Ana", "Eva")

@@ -30,10 +30,7 @@ class Database:
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.executescript(schema)
         except sqlite3.Error as error:
-            raise TiltmeterError(
-                f"The store of {contents} {path} cannot be opened ({error}); {remedy}, or set TILTMETER_CACHE to "
-                "another folder."
-            ) from error
+            raise TiltmeterError(f"The store of {contents} {path} cannot be opened ({error}); {remedy}.") from error
 
     def _enable_wal(self) -> None:
         """Switch to write-ahead logging, so that one process can read while another writes.

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tiltmeter.errors import UsageError
+
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    make_folder(path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise _not_writable(path, error) from error
     os.close(handle)
     part = Path(name)
     try:
@@ -27,6 +32,18 @@ def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically, with the same line ends on every system."""
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; a UsageError if that cannot be done."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_writable(path, error) from error
+
+
+def _not_writable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path} cannot be written: {error.strerror}; choose another place.")
 
 
 def _umask() -> int:

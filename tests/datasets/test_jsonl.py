@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tiltmeter.datasets.readers.jsonl import read_jsonl, to_line, write_jsonl
-from tiltmeter.errors import DataError
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
 from tiltmeter.forms.blank import fill
@@ -100,7 +100,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot be written"):
         write_jsonl([], tmp_path / "file" / "out.jsonl")
 
 

@@ -37,10 +37,12 @@ def translated(project: Project) -> Project:
 
 
 def filled_in(project: Project, path: Path, file_format: FileFormat, edits: Mapping[tuple[str, str], Edit]) -> None:
-    """Export all items, and write the file again as a person would have filled it in."""
+    """Export all items, and write the file again as a person would have filled it in; a decision in all its rows."""
     export_project(project, path, format=file_format, everything=True)
-    rows = FORMATS[file_format].read(path)
+    rows = FORMATS[file_format].read(path, language="es")
     edited = [edits.get((row.item, row.field), lambda row: row)(row) for row in rows]
+    decisions = {row.item: row.decision for row in edited if row.decision}
+    edited = [replace(row, decision=decisions.get(row.item, "")) for row in edited]
     if file_format != "xliff":
         FORMATS[file_format].write(edited, path, source="en", language="es")
         return
@@ -142,11 +144,15 @@ def test_rows_that_are_not_of_the_project(translated: Project, tmp_path: Path) -
     ]
     FORMATS["csv"].write(rows, path, source="en", language="es")
     conflicts = list(map(str, import_project(translated, path, format="csv", reviewer="Ana").conflicts))
+    missing = "target_term: its row of target_term is missing; a decision needs all rows of an item"
     assert conflicts == [
         "row 2, item i9: the project has no such item",
         "row 3, item i0, verse: it has no such text",
+        f"row 3, item i0, {missing}",
         "row 4, item i1, context: the decision 'maybe' is not accept or drop",
-        "row 4, item i1, context: its source was changed since the export",
+        "row 4, item i1, context: its source is 'The gardener was very BLANK today number1.': it was changed in the "
+        "file, or since the export",
+        f"row 4, item i1, {missing}",
     ]
 
 
@@ -160,11 +166,14 @@ def test_csv_as_spreadsheets_write_it(translated: Project, tmp_path: Path) -> No
     assert import_project(translated, path, format="csv", reviewer="Ana").conflicts == []
 
 
-@pytest.mark.parametrize("text", ["=1+1", "-5 grados", "'quoted'", "a\nb", 'say "x"', "a;b,c\td"])
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "-5 grados", "'quoted'", "a\nb", 'say "x"', "a;b,c\td", "ends in BLANK", "BLANK", "a BLANK b BLANK"],
+)
 def test_texts_survive_each_format(tmp_path: Path, file_format: FileFormat, text: str) -> None:
     path = tmp_path / f"x.{file_format}"
     FORMATS[file_format].write([TextRow("a", "context", "b", text, text)], path, source="en", language="es")
-    (row,) = FORMATS[file_format].read(path)
+    (row,) = FORMATS[file_format].read(path, language="es")
     assert (row.source, row.translation) == (text, text)
 
 
@@ -184,3 +193,52 @@ def test_the_format_is_that_of_the_suffix() -> None:
     assert format_of(Path("a.txt"), "csv") == "csv"
     with pytest.raises(UsageError, match=r"a\.txt is not one of the formats csv, xlsx, xliff"):
         format_of(Path("a.txt"))
+
+
+# What XLIFF 1.2 strict allows of what the export uses: children in their order, and attributes (required first).
+ALLOWED = {
+    "xliff": (["file"], ["version"], []),
+    "file": (["header", "body"], ["original", "source-language", "datatype"], ["target-language"]),
+    "body": (["group", "trans-unit"], [], []),
+    "group": (["trans-unit"], [], ["id", "resname"]),
+    "trans-unit": (["source", "target", "alt-trans", "note"], ["id"], ["resname", "space", "approved"]),
+    "source": (["x"], [], []),
+    "target": (["x"], [], ["state"]),
+    "alt-trans": (["source", "target"], [], ["alttranstype", "origin"]),
+    "x": ([], ["id"], ["equiv-text"]),
+    "note": ([], [], ["from"]),
+}
+VALUES = {
+    "state": {"translated", "needs-review-translation"},
+    "alttranstype": {"proposal", "previous-version"},
+    "datatype": {"plaintext"},
+    "space": {"preserve"},
+    "version": {"1.2"},
+}
+
+
+def test_xliff_has_only_what_its_schema_allows(translated: Project, tmp_path: Path) -> None:
+    path = tmp_path / "review.xlf"
+    export_project(translated, path, format="xliff", everything=True)
+
+    def local(name: str) -> str:
+        return name.rpartition("}")[2]
+
+    seen = set()
+    ids: dict[str, list[str]] = {"group": [], "trans-unit": []}
+    for element in ET.parse(path).iter():
+        name = local(element.tag)
+        seen.add(name)
+        children, required, optional = ALLOWED[name]
+        order = [children.index(local(child.tag)) for child in element]
+        assert order == sorted(order), name
+        attributes = {local(key): value for key, value in element.attrib.items()}
+        assert set(required) <= set(attributes) <= {*required, *optional}, name
+        for key, value in attributes.items():
+            assert value in VALUES.get(key, {value})
+        if name == "alt-trans":
+            assert [local(child.tag) for child in element] == ["target"]
+        if name in ids:
+            ids[name].append(attributes["id"])
+    assert {"x", "note", "alt-trans"} <= seen
+    assert all(len(own) == len(set(own)) for own in ids.values())

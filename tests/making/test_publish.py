@@ -11,9 +11,10 @@ from tiltmeter.datasets import load_spec, parse_spec
 from tiltmeter.datasets.by_name import examine_spec
 from tiltmeter.errors import UsageError
 from tiltmeter.making.licences import publishing_licence
-from tiltmeter.making.project import Project, open_project, write_settings
+from tiltmeter.making.project import Project, open_project
 from tiltmeter.making.publish import publish_project
 from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.settings import write_settings
 from tiltmeter.making.status import stage_figure, status_of
 from tiltmeter.making.translate import translate_project
 
@@ -180,7 +181,7 @@ def test_the_commands(
     assert "4 without a decision" in capsys.readouterr().out
     Path(review).write_text(text.replace("The cook", "A cook").replace(",,,\n", ",,accept,\n"), encoding="utf-8")
     assert command(monkeypatch, "make", "import", folder, review, "--by", "Ana") == 1
-    assert "conflict in row 3, item i0, context: its source was changed" in capsys.readouterr().out
+    assert "conflict in row 3, item i0, context: its source is 'The cook" in capsys.readouterr().out
     assert command(monkeypatch, "make", "publish", folder, "--out", out) == 2
     assert command(monkeypatch, "make", "publish", folder, "--out", out, "--licence", "MIT", "--open", "keep") == 0
     assert "6 items, 0 left out, MIT, edition 1" in capsys.readouterr().out

@@ -9,17 +9,18 @@ from tests.support.command import Run
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender, speaker_gender
-from tiltmeter.making.gender_sample import (
+from tiltmeter.making.rating.gender_evaluation import evaluate_samples
+from tiltmeter.making.rating.gender_sample import (
     GENDERS,
     draw,
-    evaluate_samples,
     gender_units,
     open_sample,
     pair_units,
     write_sample,
 )
-from tiltmeter.making.rating import Rating, RatingPlan, RatingTask, read_plan
-from tiltmeter.making.rating_tables import RatingStore, RatingUnit
+from tiltmeter.making.rating.rating import GivenRating, Rating
+from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask, read_plan
+from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
 
 FIVE = ("1", "2", "3", "4", "5")
 GENDER = RatingTask("gender", "Which?", FIVE, keep="label")
@@ -106,10 +107,17 @@ def test_ratings_of_changed_texts_do_not_count(tmp_path: Path) -> None:
         ("raters = 1", "nothing to rate"),
         ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c"]', "fewer than two steps"),
         ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\nkeep = [3]', "steps from 1 to 2"),
-        ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\nlevel = "ratio"', "choose nominal"),
+        (
+            '[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\nlevel = "ratio"',
+            "one of nominal, ordinal, interval",
+        ),
         ('agree = 2\n[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]', "2 of 1 raters"),
-        ("[[tasks", "cannot be read"),
-        ("verse = 1", "cannot be read"),
+        ("[[tasks", "is not TOML"),
+        ("verse = 1", "`verse` has no meaning here"),
+        ('second_decides = "yes"', "true or false, and is 'yes'"),
+        ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = "cd"', "a list of texts"),
+        ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\nkeep = "lable"', "`keep` .* and is 'lable'"),
+        (2 * '[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]\n', "two tasks called 'a'"),
     ],
 )
 def test_plans_that_cannot_be_read(tmp_path: Path, toml: str, message: str) -> None:
@@ -117,6 +125,67 @@ def test_plans_that_cannot_be_read(tmp_path: Path, toml: str, message: str) -> N
     path.write_text(toml, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         read_plan(path)
+
+
+# Slots: what a rater has in hand
+
+
+def test_two_raters_are_not_given_the_same_free_slot(tmp_path: Path) -> None:
+    now = [0.0]
+    first = rating(tmp_path, RatingPlan((GENDER, FIT)), units=2)
+    session = Rating(first.store, first.plan, clock=lambda: now[0])
+    asked = [session.next_question(name) for name in ("Ana", "Eva", "Ida")]
+    assert [question.unit if question else None for question in asked] == ["u1", "u2", None]
+    # The same question again, also under another spelling of the name.
+    again = session.next_question("ana ")
+    assert again is not None
+    assert again.unit == "u1"
+    now[0] = 3600.0
+    late = session.next_question("Ida")
+    assert late is not None
+    assert late.unit == "u1"
+
+
+def test_slots_count_beside_ratings(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,), raters=2, agree=1), units=1)
+    session.rate("Ana", "u1", "fit", 5)
+    assert session.next_question("Eva") is not None
+    assert session.next_question("Ida") is None
+    session.release("Eva")
+    assert session.next_question("Ida") is not None
+    session.rate("Ida", "u1", "fit", 4)
+    assert session.next_question("Eva") is None
+    assert session.store.rating_slots(0.0) == {}
+
+
+def test_the_second_who_decides_is_held_too(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,), second_decides=True), units=1)
+    session.rate("Ana", "u1", "fit", 1)
+    assert session.next_question("Eva") is not None
+    assert session.next_question("Ida") is None
+
+
+def test_sheets_share_what_there_is(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,)), units=5)
+    assert [question.unit for question in session.take_all("Ana", limit=2)] == ["u1", "u2"]
+    assert [question.unit for question in session.take_all("Eva")] == ["u3", "u4", "u5"]
+    assert session.take_all("Ida") == []
+
+
+def test_a_sheet_is_stored_as_a_whole(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,)), units=2)
+    good, bad = GivenRating("row 2", "u1", "fit", 5), GivenRating("row 3", "u2", "fit", 9)
+    with pytest.raises(DataError, match=r"row 3: fit has the steps 1 to 5, not 9\. Nothing of the file is stored"):
+        session.rate_all("Ana", [good, bad])
+    assert session.store.ratings() == []
+    assert session.rate_all("Ana", [good]) == 1
+    assert session.rate_all("ana", [good]) == 0
+
+
+def test_texts_of_a_sample_are_not_edited(tmp_path: Path) -> None:
+    session = rating(tmp_path, RatingPlan((FIT,)))
+    with pytest.raises(UsageError, match="texts of a sample are not edited"):
+        session.rate("Ana", "u1", "fit", 5, proposed={"sentence": "I look."})
 
 
 # Samples of what rules say
@@ -129,37 +198,6 @@ def test_a_sample_has_as_many_of_each_outcome() -> None:
     assert {label: sum(unit.label == label for unit in chosen) for label in GENDERS} == dict.fromkeys(GENDERS, 7)
     assert [unit.id for unit in draw(units, 7)] == [unit.id for unit in chosen]
     assert {unit.id for unit in draw(units, 7, seed=1)} != {unit.id for unit in chosen}
-
-
-def test_table_4_of_gest(tmp_path: Path) -> None:
-    """The counts of the published confusion matrix give its percentages, with exact intervals."""
-    published = {"masculine": (179, 0, 1), "feminine": (3, 177, 0), "none": (30, 10, 140)}
-    true: dict[str, int] = {}
-    results = []
-    for label, counts in published.items():
-        for step, count in enumerate(counts, start=1):
-            for number in range(count):
-                text = f"{label} {step} {number}"
-                true[text] = step
-                results.append((text, SpeakerGender(None if label == "none" else label)))  # type: ignore[arg-type]
-    write_sample(tmp_path / "sample", gender_units(results, "sk"), "gender")
-    session = open_sample(tmp_path / "sample")
-    with session.store, session.store.transaction():
-        for unit in session.store.units():
-            step = true[unit.texts["sentence"]]
-            session.store.add_rating(unit, "gender", "Ana", step, "")
-            if step not in unit.fitting:
-                session.store.add_rating(unit, "error", "Ana", 2 if unit.label == "none" else 5, "")
-    found = evaluate_samples([tmp_path / "sample"])
-    assert {row: tuple(found.counts[row, column] for column in found.columns) for row in found.rows} == published
-    assert found.shown_gender is not None
-    assert found.shown_gender.value == pytest.approx(100 * 356 / 360)
-    assert found.right["none"].value == pytest.approx(77.8, abs=0.05)
-    low, high = found.right["none"].interval
-    assert 71 < low < 72
-    assert 83 < high < 84
-    assert found.errors == {"a rule is missing": 40, "false positive": 4}
-    assert (found.undecided, found.unrated) == (0, 0)
 
 
 def test_raters_without_a_majority_are_not_counted(tmp_path: Path) -> None:
@@ -210,7 +248,7 @@ def test_sample_rate_and_evaluate_from_the_command_line(run: Run, tmp_path: Path
     lines = sheet.read_text(encoding="utf-8-sig").splitlines()
     assert len(lines) == 3
     assert not any(",masculine," in line or ",feminine," in line for line in lines)
-    sheet.write_text("\n".join([lines[0], *(line[:-1] + "3," for line in lines[1:])]) + "\n", encoding="utf-8")
+    sheet.write_text("\n".join([lines[0], *(line[:-2] + "3,," for line in lines[1:])]) + "\n", encoding="utf-8")
     assert run("make", "rate", out, "--by", "Ana", "--read", str(sheet)) == "2 ratings\n"
     assert run("make", "rate", out, "--by", "Ana", "--read", str(sheet)) == "0 ratings\n"
     assert "right where the rules show a gender" in run("gender", "evaluate", out)

@@ -11,11 +11,12 @@ from tests.support.command import Run
 from tiltmeter.errors import UsageError
 from tiltmeter.making.exchange import csv_table, export_rows, import_project
 from tiltmeter.making.problems import assemble
-from tiltmeter.making.project import Project, open_project, write_settings
+from tiltmeter.making.project import Project, open_project
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.making.review import Review
-from tiltmeter.making.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle
-from tiltmeter.making.review_status import agreement_of, summarise
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle
+from tiltmeter.making.review.review_status import agreement_of, summarise
+from tiltmeter.making.settings import write_settings
 from tiltmeter.making.translate import translate_project
 
 CONTEXT = "el cocinero era muy BLANK hoy number0."

@@ -52,7 +52,7 @@ def test_a_correction_undoes_the_translation(project: Project) -> None:
 
 
 def test_what_cannot_be_corrected(project: Project) -> None:
-    with pytest.raises(UsageError, match="would not be valid: context an intrasentence context needs BLANK"):
+    with pytest.raises(UsageError, match="would not be valid: context: an intrasentence context needs BLANK"):
         correct(project, "i0", {"context": "No hole."}, by="Ana", why="x")
     with pytest.raises(UsageError, match="has no text 'verse'"):
         correct(project, "i0", {"verse": "x"}, by="Ana", why="x")

@@ -216,13 +216,13 @@ def test_gendered_pairs(tmp_path: Path) -> None:
 def test_projects_are_refused(project: Project, tmp_path: Path) -> None:
     source = project.settings.source
     with pytest.raises(UsageError, match="is a project already"):
-        new_project(project.folder, source, language="es", system="x")
+        new_project(project.folder, source, language="es", system="deepl")
     with pytest.raises(UsageError, match="'Spanish' is not a language code"):
-        new_project(tmp_path / "a", source, language="Spanish", system="x")
+        new_project(tmp_path / "a", source, language="Spanish", system="deepl")
     with pytest.raises(UsageError, match="Gendered pairs are made of GEST sentences"):
-        new_project(tmp_path / "a", source, language="sk", system="x", pairs=True)
+        new_project(tmp_path / "a", source, language="sk", system="deepl", pairs=True)
     with pytest.raises(UsageError, match="has no English items"):
-        new_project(tmp_path / "a", "starter:de", language="es", system="x")
+        new_project(tmp_path / "a", "starter:de", language="es", system="deepl")
     with pytest.raises(UsageError, match="is not a project"):
         open_project(tmp_path / "a")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perf.making_items import blank_item
-from tests.support.command import Run
+from tests.support.command import Run, command
 from tiltmeter.datasets.readers.jsonl import parse
 from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError, UsageError
@@ -15,16 +15,15 @@ from tiltmeter.forms import form_of
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project
 from tiltmeter.making.publish import publish_project
-from tiltmeter.making.review import Review
-from tiltmeter.making.writing import (
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.writing.speaker_patterns import is_first_person, source_gender
+from tiltmeter.making.writing.writing import (
     add_written,
-    drop_rejected,
     new_written_project,
-    open_rating,
     plan_of,
     written_by,
 )
-from tiltmeter.making.writing_checks import is_first_person, source_gender
+from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
 
 GEST = """
 writers = ["Ana", "Eva"]
@@ -120,9 +119,14 @@ def test_what_cannot_be_written(written: Project) -> None:
         ('side = "feminine"', 'side = "masculine"', "one of GEST's, and feminine"),
         ('side = "feminine"', "", "should be feminine or masculine"),
         ("number = 17", "number = 4\n#", "side of|twice|one of GEST's"),
-        ("quota = 5", "quota = many", "cannot be read"),
-        ("number = 17", "number = 0", "should be from 1 to 9,999, and is 0"),
-        ("number = 17", "number = 10000", "should be from 1 to 9,999, and is 10000"),
+        ("number = 17", "number = 0", "a whole number from 1, and is 0"),
+        ("number = 17", "number = 10000", "a whole number from 1 to 9,999, and is 10000"),
+        ("quota = 5", "quota = many", "is not TOML"),
+        ("quota = 5", "quota = 0", "a whole number from 1, and is 0"),
+        ("quota = 5", 'quota = "5"', "`quota` in .* number 2 should be a whole number"),
+        ("quota = 2", "quotta = 2", "`quotta` has no meaning here; did you mean `quota`"),
+        ('["Ana", "Eva"]', '"Ana"', "`writers` should be a list of texts, and is 'Ana'"),
+        ('sub = ["clean", "keep order"]', 'sub = "clean"', "a list of texts"),
     ],
 )
 def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, message: str) -> None:
@@ -210,9 +214,113 @@ def test_writing_from_the_command_line(run: Run, tmp_path: Path) -> None:
         "about,sentence,translation\n4,I wiped it.,Utrela som to.\n9,I slept.,Spal som.\n", encoding="utf-8"
     )
     assert "row 3: '9' is not" in run("make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2)
-    assert "4\twomen are tidy\tAna 2 of 2, Eva 0 of 2" in run("make", "write", folder)
+    assert "4\twomen are tidy\tAna 1 of 2, Eva 0 of 2" in run("make", "write", folder)
     run("make", "rate", folder, "--by", "Ida", "--unit", "w-1", "--task", "gender", "--step", "2")
     assert "label: women are tidy" in run("make", "rate", folder, "--by", "Ida")
     assert run("make", "rate", folder, "--apply") == "0 items dropped\n"
     assert "--with" in run("make", "new", "gest", "--to", "sk", "--out", str(tmp_path / "x"), code=2)
     assert "--to" in run("make", "new", "gest", "--out", str(tmp_path / "x"), code=2)
+
+
+def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
+    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    better = "I swept the floor."
+    with open_rating(written.folder) as rating:
+        with pytest.raises(UsageError, match=r"(?i)ana wrote w-1, which others rate"):
+            rating.rate("ana", "w-1", "gender", 2)
+        assert rating.next_question("Ana") is None
+        with pytest.raises(UsageError, match="w-1 has no text 'verse', only sentence"):
+            rating.rate("Ida", "w-1", "gender", 2, proposed={"verse": better})
+        rating.rate("Ida", "w-1", "gender", 2, "fuller", proposed={"sentence": better})
+        rating.rate("Zoe", "w-1", "gender", 2, proposed={"sentence": "I swept."})  # as it is
+        assert rating.results().outcomes == {"w-1": "open"}
+    (problem,) = assemble(written).problems
+    assert (problem.reason, problem.kind, problem.proposals) == ("proposed-by-rater", "proposed", (better,))
+    assert problem.message == "Ida proposes another text: fuller"
+    review = Review(written)
+    review.add_reviewer("Eva")
+    shown = review.next_item("Eva")
+    assert shown is not None
+    assert shown.problems[0].proposals == (better,)
+    review.decide("Eva", "w-1", "edit", proposals={"sentence": 1})
+    assert assemble(written).problems == []
+    assert written.store.texts("text", "w-1")["w-1"]["sentence"] == better
+    # The text is another one now, so it is rated anew.
+    with open_rating(written.folder) as rating:
+        assert rating.next_question("Ida") is not None
+
+
+def test_a_proposal_goes_with_its_rating(written: Project) -> None:
+    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    with open_rating(written.folder) as rating:
+        rating.rate("Ida", "w-1", "gender", 2)
+        rating.rate("Ida", "w-1", "fit", 2, proposed={"sentence": "I dusted."})
+    assert [problem.proposals for problem in assemble(written).problems] == [("I dusted.",)]
+    with open_rating(written.folder) as rating:
+        rating.undo("Ida")
+    assert assemble(written).problems == []
+
+
+def test_files_of_written_items_are_stored_once_and_as_a_whole(written: Project, run: Run, tmp_path: Path) -> None:
+    folder, sheet = str(written.folder), tmp_path / "ana.csv"
+    sheet.write_text("about;sentence;translation\n4;I swept.;Pozametala som.\n", encoding="utf-8")
+    assert run("make", "write", folder, "--by", "Ana", "--read", str(sheet)) == "w-1\n"
+    assert run("make", "write", folder, "--by", "Ana", "--read", str(sheet)) == "w-1: it was there already\n"
+    sheet.write_text("about,sentence,tranlation\n4,I wiped.,Utrela som.\n", encoding="utf-8")
+    assert "row 2: An item of the form gest has no 'tranlation'" in run(
+        "make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2
+    )
+    lines = tmp_path / "ana.jsonl"
+    lines.write_bytes('{"about": 4, "sentence": "I wiped the café."}\n'.encode("latin-1"))
+    assert "ana.jsonl is not UTF-8" in run("make", "write", folder, "--by", "Ana", "--read", str(lines), code=2)
+    assert len(written.store.items()) == 1
+
+
+def test_steps_that_written_items_do_not_have(written: Project, run: Run) -> None:
+    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    folder = str(written.folder)
+    for step in ("translate", "repair"):
+        assert "are written by people, not translated" in run("make", step, folder, code=2)
+    assert "Written items need a licence" in run("make", "publish", folder, "--out", folder + "-out", code=2)
+    assert "leave out --with" in run(
+        "make", "new", "gest", "--from-scratch", "--to", "sk", "--with", "deepl", "--out", folder + "2", code=2
+    )
+    (written.folder / "writing.toml").write_text(GEST.replace("number = 4", "number = 44"), encoding="utf-8")
+    assert "no longer names the subject 4, which w-1 is about" in run("make", "rate", folder, code=2)
+
+
+def test_the_edition_has_the_translations(written: Project, run: Run, tmp_path: Path) -> None:
+    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    publish_project(written, tmp_path / "out", licence="CC-BY-4.0")
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "language: [en]" in card
+    assert "1 items of the form `gest` in `en`" in card
+    items, translations = str(tmp_path / "out" / "items.jsonl"), str(tmp_path / "out" / "translations.csv")
+    again = str(tmp_path / "sk-again")
+    run("make", "new", items, "--to", "sk", "--with", f"file:{translations}", "--out", again)
+    run("make", "translate", again)
+    assert "0 items, 0 of them" in run("make", "status", again)
+
+
+def test_a_target_without_rules_says_so(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "hu"
+    run("make", "new", "gest", "--from-scratch", "--to", "hu", "--source-language", "it", "--out", str(folder))
+    (folder / "writing.toml").write_text(GEST, encoding="utf-8")
+    code = command(
+        monkeypatch := pytest.MonkeyPatch(),
+        "make",
+        "write",
+        str(folder),
+        "--by",
+        "Ana",
+        "--about",
+        "4",
+        "--text",
+        "sentence=Ho dormito.",
+        "--text",
+        "translation=Aludtam.",
+    )
+    monkeypatch.undo()
+    captured = capsys.readouterr()
+    assert (code, captured.out) == (0, "w-1\n")
+    assert captured.err.count("Not checked: ") == 3

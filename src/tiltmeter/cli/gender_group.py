@@ -64,7 +64,7 @@ def sample(
 
     `tiltmeter gender evaluate sample-sk`
     """
-    from tiltmeter.making.gender_sample import draw, gender_units, pair_units, write_sample
+    from tiltmeter.making.rating.gender_sample import draw, frequencies, gender_units, pair_units, write_sample
 
     if pairs:
         from tiltmeter.datasets import load
@@ -78,7 +78,7 @@ def sample(
     else:
         units = gender_units(results(file, language, gender_from), language)
     chosen = draw(units, per_outcome, seed)
-    write_sample(out, chosen, "pairs" if pairs else "gender")
+    write_sample(out, chosen, "pairs" if pairs else "gender", frequencies(units))
     for label in sorted({unit.label for unit in units}):
         count = sum(unit.label == label for unit in chosen)
         typer.echo(f"{count:>6,} of {sum(unit.label == label for unit in units):,} {label}")
@@ -92,11 +92,15 @@ def evaluate(
 ) -> None:
     """Print the confusion matrix of rated samples with intervals, and the classes of errors.
 
+    The accuracy overall is weighted by how frequent each outcome is in the data. The gain is, of the rules, how
+    many more sentences would have a gender if none were missed; of the filter, how much it raises the share of right
+    pairs.
+
     **Example**
 
     `tiltmeter gender evaluate sample-sk sample-cs`
     """
-    from tiltmeter.making.gender_sample import evaluate_samples
+    from tiltmeter.making.rating.gender_evaluation import evaluate_samples
 
     found = evaluate_samples(folders)
     if found.unrated == sum(found.counts.values()) + found.undecided + found.unrated:
@@ -115,6 +119,17 @@ def evaluate(
         typer.echo(f"{row:<{width}}{cells}  {found.right.get(row, '')}")
     if found.shown_gender:
         typer.echo(f"right where the rules show a gender: {found.shown_gender}")
+    if found.overall:
+        typer.echo(f"right overall, weighted by how frequent each outcome is in the data: {found.overall}")
+    if found.gain and found.about == "pairs":
+        low, high = found.gain.interval
+        typer.echo(
+            f"the filter raises the share of right pairs by {found.gain.value:.1f} points [{low:.1f}, {high:.1f}]"
+        )
+    elif found.gain:
+        typer.echo(f"more sentences with a gender, if none were missed: {found.gain}")
+    if found.reason:
+        typer.echo(f"overall and gain: undefined, because {found.reason}")
     for error, count in found.errors.most_common():
         typer.echo(f"{count:>6,} errors: {error}")
     if found.agreement.items:

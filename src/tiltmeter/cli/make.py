@@ -43,7 +43,13 @@ def new(
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="People write the items; SOURCE is a form, such as gest.")
     ] = False,
-    quota: Annotated[int, typer.Option(min=1, help="With --from-scratch, items of each writer per subject.")] = 50,
+    quota: Annotated[
+        int | None, typer.Option(min=1, help="With --from-scratch, items of each writer per subject; otherwise 50.")
+    ] = None,
+    source_language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="With --from-scratch, the language of GEST sentences; otherwise en."),
+    ] = None,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Make gendered pairs of GEST sentences, by prompts for both genders.")
     ] = False,
@@ -67,15 +73,29 @@ def new(
     """
     from tiltmeter.making.item_makers import PROMPTS
     from tiltmeter.making.project import new_project
+    from tiltmeter.making.writing.writing_checks import unchecked
+    from tiltmeter.translators.base import SOURCE
 
     if to is None:
         raise UsageError("Into which language? Name it with --to, such as --to es.")
     if from_scratch:
-        from tiltmeter.making.writing import new_written_project
+        from tiltmeter.making.writing.writing import new_written_project
 
-        with new_written_project(out, source, language=to, quota=quota):
+        if system or pairs or he_said or she_said or limit:
+            raise UsageError(
+                "With --from-scratch nothing is translated: leave out --with, --pairs, prompts and --limit."
+            )
+        with new_written_project(
+            out, source, language=to, source_language=source_language or SOURCE, quota=quota or 50
+        ) as project:
             typer.echo(f"The project is in {out}; name writers and subjects in writing.toml, scales in rating.toml.")
+            for line in unchecked(project.settings):
+                print_note(line)
         return
+    if quota or source_language:
+        raise UsageError("--quota and --source-language are for items that people write: --from-scratch.")
+    if (he_said or she_said) and not pairs:
+        raise UsageError("--he-said and --she-said are the prompts of --pairs.")
     if system is None:
         raise UsageError("Which translation system? Name it with --with, or start with --from-scratch.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
@@ -155,12 +175,13 @@ def translate(
     `tiltmeter make translate my-es`
     """
     from tiltmeter.cli.progress import item_bar
-    from tiltmeter.making.project import open_project
+    from tiltmeter.making.project import check_translated, open_project
     from tiltmeter.making.translate import estimate, select, translate_project
     from tiltmeter.making.word_alignment import find_aligner
     from tiltmeter.translators import open_translator
 
     with open_project(folder) as project:
+        check_translated(project)
         translator = open_translator(project.settings.system, device=device)
         selected = select(project, part=part, limit=limit)
         expected = estimate(project, translator, selected)
@@ -242,7 +263,7 @@ def status(
     `tiltmeter make status my-es --figure figures --reason target-not-in-context`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.review_status import summarise
+    from tiltmeter.making.review.review_status import summarise
     from tiltmeter.making.status import stage_figure, status_of
 
     with open_project(folder) as project:
@@ -316,7 +337,7 @@ def import_(
         done = import_project(project, file, format=format_of(file, format), reviewer=by)
     typer.echo(
         f"{done.accepted:,} items accepted, {done.edited:,} edited ({done.texts:,} texts), {done.dropped:,} dropped, "
-        f"{done.undecided - len({conflict.item for conflict in done.conflicts}):,} without a decision"
+        f"{done.undecided:,} without a decision, {len({conflict.item for conflict in done.conflicts}):,} in conflict"
     )
     for conflict in done.conflicts:
         typer.echo(f"conflict in {conflict}")
@@ -381,9 +402,9 @@ def _print_status(state: "ProjectStatus") -> None:
         typer.echo("\ndecisions by reviewer")
         for reviewer, count in state.reviewers.items():
             typer.echo(f"{count:>7,} {reviewer}")
-    if len(state.stages) > 1:
+    keys = dict.fromkeys((part, reason) for stage in state.stages for part, reason, _ in sorted(stage.counts))
+    if keys and len(state.stages) > 1:
         typer.echo("\nopen items by stage")
-        keys = dict.fromkeys((part, reason) for stage in state.stages for part, reason, _ in sorted(stage.counts))
         typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in state.stages))
         for part, reason in keys:
             name = " · ".join(filter(None, (part, reason)))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.make_review import named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.making.rating import Rating, RatingQuestion
+    from tiltmeter.making.rating.rating import Rating, RatingQuestion
 
 
 def rate(
@@ -22,9 +23,19 @@ def rate(
     unit: Annotated[str | None, typer.Option("--unit", metavar="ID", help="What is rated.")] = None,
     task: Annotated[str | None, typer.Option(help="The task, such as `gender` or `fit`.")] = None,
     step: Annotated[int | None, typer.Option(min=1, help="The step of the scale, counted from 1.")] = None,
-    comment: Annotated[str, typer.Option(help="A comment, or an edit that you propose.")] = "",
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text", metavar="FIELD=TEXT", help="With --step, a better text, which is queued for the review."
+        ),
+    ] = None,
+    comment: Annotated[str, typer.Option(help="Why; kept with the rating.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last rating.")] = False,
-    sheet: Annotated[Path | None, typer.Option(help="Write all that can be rated now to this .csv file.")] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Write all that can be rated now to this .csv file; held for a week.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="With --sheet, at most this many.")] = None,
+    release: Annotated[bool, typer.Option("--release", help="Give back what is held for the rater.")] = False,
     read: Annotated[Path | None, typer.Option(help="Read the ratings in a .csv file that --sheet wrote.")] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Drop the items that raters are against.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -32,29 +43,35 @@ def rate(
     """Rate texts: print the results; with --by, the next question for a rater; with --step, answer it.
 
     A label, such as a stereotype, is hidden until the tasks without it are done. The scales and the rule
-    by which a text is kept are declared in `rating.toml`.
+    by which a text is kept are declared in `rating.toml`. A text that was shown is held for the rater for
+    half an hour; nobody rates what they have written.
 
     **Examples**
 
     `tiltmeter make rate my-sk --by Ana`
 
-    `tiltmeter make rate my-sk --by Ana --unit w-1 --task gender --step 2`
+    `tiltmeter make rate my-sk --by Ana --unit w-1 --task gender --step 2 --text "sentence=I swept the floor."`
     """
-    from tiltmeter.making.writing import drop_rejected, open_rating
+    from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
+
+    if by is None and apply:
+        typer.echo(f"{drop_rejected(folder):,} items dropped")
+        return
 
     with open_rating(folder) as rating:
         if by is None:
-            if undo or sheet or read or step:
+            if undo or sheet or read or step or release:
                 raise UsageError("Who rates? Give the rater's name with --by.")
-            if apply:
-                typer.echo(f"{drop_rejected(folder):,} items dropped")
-            else:
-                _print_results(rating, as_json=as_json)
+            _print_results(rating, as_json=as_json)
         elif undo:
             undone = rating.undo(by)
             typer.echo(f"{undone.unit}: the rating of {undone.task} is withdrawn")
+        elif release:
+            rating.release(by)
         elif sheet:
-            questions = rating.questions(by, task)
+            if sheet.exists():
+                raise UsageError(f"{sheet} already exists; choose another file.")
+            questions = rating.take_all(by, task=task, limit=limit)
             _write_sheet(sheet, questions)
             print_note(f"{len(questions):,} rows written to {sheet}")
         elif read:
@@ -62,7 +79,8 @@ def rate(
         elif step:
             if unit is None or task is None:
                 raise UsageError("A rating needs --unit and --task beside --step.")
-            rating.rate(by, unit, task, step, comment)
+            rating.rate(by, unit, task, step, comment, proposed=named_values(text, "--text"))
+            typer.echo(f"{unit}: {task} {step}")
         else:
             _print_question(rating.next_question(by, task=task), as_json=as_json)
 
@@ -99,7 +117,7 @@ def _print_results(rating: "Rating", *, as_json: bool) -> None:
         typer.echo(f"{task}: {found}")
 
 
-_COLUMNS = ("unit", "task", "text", "label", "question", "steps", "step", "comment")
+_COLUMNS = ("unit", "task", "text", "label", "question", "steps", "step", "proposed", "comment")
 
 
 def _write_sheet(path: Path, questions: "list[RatingQuestion]") -> None:
@@ -120,25 +138,35 @@ def _write_sheet(path: Path, questions: "list[RatingQuestion]") -> None:
 
 
 def _read_sheet(rating: "Rating", by: str, path: Path) -> int:
-    """Store the ratings of a sheet; an error names the row, and the rows before it are stored."""
+    """Store the ratings of a sheet, all of them or none; an error names the row."""
     from tiltmeter.making.exchange.csv_table import read_table
+    from tiltmeter.making.rating.rating import GivenRating
 
     columns, rows = read_table(path)
-    if missing := [name for name in ("unit", "task", "step") if name not in columns]:
+    if missing := [name for name in ("unit", "task", "step", "proposed", "comment") if name not in columns]:
         raise DataError(f"{path} has no column {missing[0]!r}; write it again with --sheet, and keep the columns.")
-    done = 0
+    texts = {unit.id: unit.texts for unit in rating.store.units()}
+    given = []
     for number, row in rows:
-        step = row["step"].strip()
+        step, place = row.get("step", "").strip(), f"{path}, row {number}"
         if not step:
+            if row.get("proposed", "").strip():
+                raise DataError(f"{place}: a proposed text comes with a rating; fill in `step`.")
             continue
         if not step.isdigit():
-            raise DataError(f"{path}, row {number}: {step!r} is not a step of the scale.")
-        already = rating.steps(row["task"]).get(row["unit"], {}).get(by)
-        if already == int(step):
-            continue  # an earlier import of the same file
-        try:
-            rating.rate(by, row["unit"], row["task"], int(step), row.get("comment", ""))
-        except UsageError as error:
-            raise DataError(f"{path}, row {number}: {error}") from error
-        done += 1
-    return done
+            raise DataError(f"{place}: {step!r} is not a step of the scale.")
+        proposed = _proposed(row.get("proposed", ""), texts.get(row["unit"], {}), place)
+        given.append(GivenRating(place, row["unit"], row["task"], int(step), row.get("comment", ""), proposed))
+    return rating.rate_all(by, given)
+
+
+def _proposed(cell: str, texts: dict[str, str], place: str) -> dict[str, str]:
+    """The text that is proposed in a cell: of units with several texts, as `FIELD=TEXT`."""
+    if not cell.strip():
+        return {}
+    field, equals, text = cell.partition("=")
+    if equals and field.strip() in texts:
+        return {field.strip(): text}
+    if len(texts) != 1:
+        raise DataError(f"{place}: a proposed text is written FIELD=TEXT; the fields are {', '.join(texts)}.")
+    return {next(iter(texts)): cell}

@@ -12,7 +12,8 @@ from tiltmeter.cli.output import choice_of, print_note
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.making.review import Review, ReviewItem
+    from tiltmeter.making.review.review import Review
+    from tiltmeter.making.review.review_views import ReviewItem
 
 VIA = "command line"
 
@@ -59,8 +60,8 @@ def review(
     `tiltmeter make review my-es --by Ana --item i1 --decision edit --proposal target_term=1`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.review import Review
-    from tiltmeter.making.review_rule import VERDICTS
+    from tiltmeter.making.review.review import Review
+    from tiltmeter.making.review.review_rule import VERDICTS
 
     verdict = choice_of(decision, VERDICTS, "--decision")
     with open_project(folder) as project:
@@ -116,8 +117,8 @@ def adjudicate(
     `tiltmeter make adjudicate my-es --by Ida --item i1 --take Ana --comment "the term of the dictionary"`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.review import Review
-    from tiltmeter.making.review_rule import VERDICTS
+    from tiltmeter.making.review.review import Review
+    from tiltmeter.making.review.review_rule import VERDICTS
 
     verdict = choice_of(decision, VERDICTS, "--decision")
     with open_project(folder) as project:

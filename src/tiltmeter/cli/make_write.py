@@ -1,12 +1,16 @@
 """`tiltmeter make write`: items written by people."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltmeter.cli.make_review import named_values
+from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.making.writing.writing import WrittenText
 
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="A project that was started with --from-scratch.")]
 
@@ -28,7 +32,8 @@ def write(
     """Add written items; without a name, print how many each writer has written for each subject.
 
     Each item is checked: a GEST sentence should be in the first person, neutral in the source language, and its
-    translation should show a gender. What is found is queued for the review.
+    translation should show a gender. What is found is queued for the review. A file is stored as a whole or not at
+    all, and what is there already is not stored again.
 
     **Examples**
 
@@ -37,11 +42,17 @@ def write(
     `tiltmeter make write my-sk --by Ana --read ana.csv`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.writing import add_written, plan_of, written_by
+    from tiltmeter.making.writing.writing import WrittenText, add_all_written, plan_of, written_by
+    from tiltmeter.making.writing.writing_checks import unchecked
 
     with open_project(folder) as project:
+        plan_of(project)
         if by is None:
+            if about or text or read:
+                raise UsageError("Who wrote it? Give the writer's name with --by.")
             counts, plan = written_by(project), plan_of(project)
+            if not plan.writers:
+                print_note(f"Nobody writes yet; name `writers` in {folder / 'writing.toml'}.")
             for subject in plan.subjects:
                 cells = [f"{name} {counts[name, subject.key]:,} of {subject.quota:,}" for name in plan.writers]
                 typer.echo(f"{subject.key}\t{subject.name}\t{', '.join(cells)}")
@@ -49,34 +60,38 @@ def write(
         if read is not None:
             rows = list(_rows(read))
         elif about is not None and text:
-            rows = [("", about, dict(named_values(text, "--text")))]
+            rows = [WrittenText("", about, dict(named_values(text, "--text")))]
         else:
             raise UsageError("Give --about and --text, or a file with --read.")
-        for place, subject_name, values in rows:
-            try:
-                written = add_written(project, by, subject_name, values)
-            except UsageError as error:
-                raise DataError(f"{read}, {place}: {error}" if place else str(error)) from error
+        for written in add_all_written(project, by, rows):
             found = "; ".join(finding.reason for finding in written.findings)
+            if not written.is_new:
+                found = "it was there already"
             typer.echo(f"{written.item}{f': {found}' if found else ''}")
+        for line in unchecked(project.settings):
+            print_note(line)
 
 
-def _rows(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
-    """The items in a file: their place, subject and values."""
+def _rows(path: Path) -> "list[WrittenText]":
+    """The items in a file."""
     import json
 
+    from tiltmeter.datasets.raw_records import BrokenFileError
     from tiltmeter.datasets.readers.file_text import read_text
     from tiltmeter.making.exchange.csv_table import read_table
+    from tiltmeter.making.writing.writing import WrittenText
 
     if path.suffix == ".jsonl":
-        if not path.is_file():
-            raise UsageError(f"There is no file {path}.")
+        try:
+            lines = read_text(path).splitlines()
+        except BrokenFileError as error:
+            raise DataError(f"{path} {error}.") from error
         rows = []
-        for number, line in enumerate(read_text(path).splitlines(), start=1):
+        for number, line in enumerate(lines, start=1):
             if line.strip():
                 try:
                     values = json.loads(line)
-                    rows.append((f"line {number}", str(values.pop("about")), values))
+                    rows.append(WrittenText(f"{path}, line {number}", str(values.pop("about")), values))
                 except (ValueError, KeyError, AttributeError) as error:
                     raise DataError(f"{path}, line {number}: not a JSON object with `about` ({error}).") from error
         return rows
@@ -84,6 +99,10 @@ def _rows(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
     if "about" not in columns:
         raise DataError(f"{path} has no column 'about', which names the stereotype or target.")
     return [
-        (f"row {number}", row["about"], {name: value for name, value in row.items() if name != "about" and value})
+        WrittenText(
+            f"{path}, row {number}",
+            row.get("about", ""),
+            {name: value for name, value in row.items() if name != "about" and value},
+        )
         for number, row in table
     ]

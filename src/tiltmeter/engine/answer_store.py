@@ -34,7 +34,8 @@ class AnswerStore(Database):
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy="delete it")
+        remedy = "delete it, or set TILTMETER_CACHE to another folder"
+        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of these questions (digests) that are stored."""

@@ -1,5 +1,6 @@
 """The data card and the changelog of a published edition."""
 
+import re
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +11,9 @@ from tiltmeter.making.draft import FindingKind
 from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.problems import Assembled
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_status import summarise
+from tiltmeter.making.review.review_status import summarise
 from tiltmeter.making.status import status_of
-from tiltmeter.making.writing_card import writing_section
+from tiltmeter.making.writing.writing_card import writing_section
 
 CARD = "README.md"
 CHANGELOG = "CHANGELOG.md"
@@ -21,11 +22,13 @@ CHANGELOG = "CHANGELOG.md"
 def make_card(project: Project, assembled: Assembled, items: Sequence[Item], facts: Mapping[str, Any]) -> str:
     """The data card: sources, licence, systems, reviewers, counts at every step, what was dropped, what is open."""
     settings = project.settings
-    title = settings.title or f"{settings.source} in {settings.language}"
+    is_written, language = settings.system == WRITTEN, facts["language"]
+    usual = f"{settings.makes} written by people" if is_written else f"{settings.source} in {language}"
+    title = settings.title or usual
     sections = [
-        _header(project, facts),
+        _header(facts),
         f"# {title}",
-        f"{len(items):,} items of the form `{settings.makes}` in `{settings.language}`, edition {facts['edition']}, "
+        f"{len(items):,} items of the form `{settings.makes}` in `{language}`, edition {facts['edition']}, "
         f"made with Tiltmeter {settings.tiltmeter}{_origin(project)}",
         f"**Content warning.** {settings.facts.warning}" if settings.facts.warning else "",
         "Keep this test set out of training data. Canary: "
@@ -44,7 +47,10 @@ def make_card(project: Project, assembled: Assembled, items: Sequence[Item], fac
 
 def _origin(project: Project) -> str:
     if project.settings.system == WRITTEN:
-        return ". The items were written by people for this set."
+        beside = ""
+        if project.settings.form == "gest":
+            beside = f" Translations into `{project.settings.language}`, in which they show a gender, are beside them."
+        return f". The items were written by people for this set.{beside}"
     return (
         f" from `{project.settings.source}`. The items keep the ids of their English sources, so that languages can be "
         "compared pair by pair."
@@ -70,13 +76,12 @@ def _detail(detail: str | Sequence[str]) -> str:
     return f": {text}" if text else ""
 
 
-def _header(project: Project, facts: Mapping[str, Any]) -> str:
+def _header(facts: Mapping[str, Any]) -> str:
     """The metadata block that the Hugging Face hub reads."""
-    settings = project.settings
     lines = [
         "---",
         f"license: {str(facts['licence']).lower()}",
-        f"language: [{settings.language}]",
+        f"language: [{facts['language']}]",
         "task_categories: [text-classification]",
         "tags: [bias, stereotypes, tiltmeter]",
         "---",
@@ -101,6 +106,8 @@ def _cell(value: object) -> str:
 
 def _source(project: Project, facts: Mapping[str, Any]) -> str:
     settings = project.settings
+    if settings.system == WRITTEN:
+        return f"- Licence of this edition: **{facts['licence']}**."
     stated = settings.facts.licence or "none stated"
     lines = [
         f"- Licence of this edition: **{facts['licence']}**. Licence of the source: {stated}.",
@@ -115,10 +122,11 @@ def _counts(project: Project, items: Sequence[Item], facts: Mapping[str, Any]) -
     entries = project.store.items(dropped=None)
     dropped = Counter(entry.dropped_in for entry in entries if entry.dropped is not None)
     corrected = sum(entry.source != entry.original for entry in entries)
-    rows: list[tuple[str, object]] = [("source items", len(entries))]
+    first = "written items" if project.settings.system == WRITTEN else "source items"
+    rows: list[tuple[str, object]] = [(first, len(entries))]
     if corrected:
         rows.append(("corrected before translation", corrected))
-    for step in ("source", "translate", "repair", "review", "import"):
+    for step in ("source", "rating", "translate", "repair", "review", "import"):
         if dropped[step]:
             rows.append((f"dropped in the step {step}", dropped[step]))
     rows += [("left out of this edition", len(facts["left_out"])), ("published", len(items))]
@@ -168,11 +176,14 @@ def _review(project: Project, assembled: Assembled) -> str:
     if assembled.accepted:
         rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
         parts += ["Findings that a reviewer accepted:", _table(("item", "finding", "accepted by", "reason"), rows)]
-    if project.settings.guidelines:
-        path = project.folder / project.settings.guidelines
-        if path.is_file():
-            parts += ["### Guidelines for reviewers", path.read_text(encoding="utf-8").strip()]
+    if guidelines := project.guidelines():
+        parts += ["### Guidelines for reviewers", _below(guidelines)]
     return "\n\n".join(parts)
+
+
+def _below(markdown: str) -> str:
+    """A text whose headings are below those of the card."""
+    return re.sub(r"(?m)^(#+) ", r"###\1 ", markdown)
 
 
 def _left_out(project: Project, facts: Mapping[str, Any]) -> str:

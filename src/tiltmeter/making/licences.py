@@ -5,40 +5,58 @@ from typing import Final
 
 from tiltmeter.errors import UsageError
 
-# Derived works keep this licence.
-SHARE_ALIKE: Final = ("CC-BY-NC-SA-4.0", "CC-BY-SA-4.0", "CC-BY-SA-3.0", "ODbL-1.0", "GPL-3.0")
 # Derived works may have another licence, as long as the source is named.
 PERMISSIVE: Final = ("Apache-2.0", "MIT", "CC-BY-4.0", "CC-BY-3.0", "CC0-1.0", "BSD-3-Clause", "ODC-BY-1.0")
-NON_COMMERCIAL: Final = ("CC-BY-NC-4.0",)
+# Derived works keep this licence.
+_SHARE_ALIKE: Final = re.compile(r"\bCC-BY(?:-NC)?-SA(?:-\d\.\d)?|\bODBL-1\.0|\bA?GPL-\d\.0")
+_NON_COMMERCIAL: Final = re.compile(r"\bCC-BY-NC-\d\.\d")
+_NO_DERIVATIVES: Final = re.compile(r"\bCC-BY(?:-NC)?-ND\b")
 
 
-def publishing_licence(source: str, wanted: str = "") -> str:
+def publishing_licence(source: str, wanted: str = "", *, is_written: bool = False) -> str:
     """The licence for items derived from a source with the licence `source`, a text that names it.
 
     `wanted` is the publisher's choice, empty for that of the source. A UsageError if the source does not allow it, or
-    states no licence and none is chosen.
+    states no licence and none is chosen. `is_written` says that people wrote the items, so that there is no source.
 
     >>> publishing_licence("not stated in the repository; derived from StereoSet, which is CC-BY-SA-4.0")
     'CC-BY-SA-4.0'
+    >>> publishing_licence("CC BY-SA 4.0")
+    'CC-BY-SA-4.0'
     """
-    if re.search(r"\bCC[- ]BY(-NC)?[- ]ND\b", source, re.IGNORECASE):
+    if is_written:
+        if not wanted:
+            raise UsageError(
+                "Written items need a licence to be published: name one with --licence, such as CC-BY-4.0, or as "
+                "`licence` in project.toml."
+            )
+        return wanted
+    stated = _normal(source)
+    if _NO_DERIVATIVES.search(stated):
         raise UsageError(f"The source is under {source!r}, which does not allow translations to be published.")
-    for licence in SHARE_ALIKE:
-        if licence in source:
-            if wanted and wanted != licence:
-                raise UsageError(
-                    f"The source is under {licence}, which its translations keep; they cannot be published under "
-                    f"{wanted}. Leave out the licence, or choose {licence}."
-                )
-            return licence
-    for licence in NON_COMMERCIAL:
-        if licence in source and wanted and "-NC" not in wanted:
-            raise UsageError(f"The source is under {licence}: choose a licence without commercial use, not {wanted}.")
-    named = next((licence for licence in (*NON_COMMERCIAL, *PERMISSIVE) if licence in source), "")
-    if not wanted and not named:
-        stated = f"states {source!r}, which is not known here" if source else "states no licence"
+    if kept := _SHARE_ALIKE.search(stated):
+        licence = kept[0].replace("ODBL", "ODbL")
+        if wanted and _normal(wanted) != _normal(licence):
+            raise UsageError(
+                f"The source is under {licence}, which its translations keep; they cannot be published under "
+                f"{wanted}. Leave out the licence, or choose {licence}."
+            )
+        return licence
+    non_commercial = _NON_COMMERCIAL.search(stated)
+    if non_commercial and wanted and "-NC" not in _normal(wanted):
         raise UsageError(
-            f"The source {stated}, so its translations are not published; if you have the right to, name a licence "
+            f"The source is under {non_commercial[0]}: choose a licence without commercial use, not {wanted}."
+        )
+    named = non_commercial[0] if non_commercial else next((name for name in PERMISSIVE if name.upper() in stated), "")
+    if not wanted and not named:
+        says = f"states {source!r}, which is not known here" if source else "states no licence"
+        raise UsageError(
+            f"The source {says}, so its translations are not published; if you have the right to, name a licence "
             "with --licence, or as `licence` in project.toml."
         )
     return wanted or named
+
+
+def _normal(licence: str) -> str:
+    """A text that names a licence, in capitals and with hyphens, as identifiers have them."""
+    return re.sub(r"(?<=\w)[ _-]+(?=\w)", "-", licence.strip()).upper()

@@ -88,12 +88,15 @@ def unlisted_names(one: str, other: str, language: str) -> list[str]:
     >>> unlisted_names("We saw Mary there.", "We saw Leslie there.", "en")
     ['Leslie']
     """
-    names = set(name_list(language).names)
+    listed = name_list(language)
+    names = set(listed.names)
     left, right = (re.findall(r"\w+", text) for text in (one, other))
     found: list[str] = []
     for tag, start, end, other_start, other_end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "replace" and end - start == other_end - other_start == 1:
             words = (left[start], right[other_start])
+            if _gendered(words[0].lower(), words[1].lower(), listed):
+                continue
             # Both are capitalised, and not only because they begin the sentence.
             if all(word[0].isupper() for word in words) and (start > 0 or any(word in names for word in words)):
                 found += [word for word in words if word not in names]

@@ -11,8 +11,8 @@ from tiltmeter.datasets.validate import examine
 from tiltmeter.forms import Item, form_of
 from tiltmeter.making.item_makers import Rejected
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_outcomes import outcome_of
-from tiltmeter.making.review_rule import ReviewDecision
+from tiltmeter.making.review.review_outcomes import outcome_of
+from tiltmeter.making.review.review_rule import ReviewDecision
 from tiltmeter.making.store import ProjectItem
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]

@@ -1,21 +1,20 @@
 """A project: a folder with a readable `project.toml` and one SQLite file."""
 
 import json
-import tomllib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import tiltmeter
 from tiltmeter.datasets.by_name import dataset, load_spec
 from tiltmeter.datasets.hashing import sha256_of
-from tiltmeter.datasets.raw_records import build
+from tiltmeter.datasets.raw_records import BrokenFileError, build
+from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.datasets.readers.jsonl import to_line
 from tiltmeter.datasets.spec import Spec, parse_spec
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import write_text
+from tiltmeter.files import make_folder, write_text
 from tiltmeter.forms import Item, form_by_keys, form_named, form_of
 from tiltmeter.forms.fields import is_language
 from tiltmeter.making.draft import Draft
@@ -28,51 +27,13 @@ from tiltmeter.making.item_makers import (
     TranslatingMaker,
     WrittenMaker,
 )
+from tiltmeter.making.lock import step_lock
+from tiltmeter.making.settings import SETTINGS, Settings, SourceFacts, check_unchanged, read_settings, write_settings
 from tiltmeter.making.store import ProjectItem, ProjectStore, now
+from tiltmeter.translators import check_system
 from tiltmeter.translators.base import SOURCE
 
-SETTINGS = "project.toml"
 DATABASE = "project.sqlite"
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFacts:
-    """Where the source items come from: licence, citation, content warning, and the files with their SHA-256."""
-
-    licence: str = ""
-    citation: str = ""
-    warning: str = ""
-    files: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The contents of `project.toml`.
-
-    `form` is that of the source items, `makes` that of the items made; `filled` says whether the contexts with a word
-    filled in are translated too, `names` whether only listed names may occur; `placeholders` overrides the order of the
-    translation system; `prompts` are the English prompts of gendered pairs.
-    """
-
-    source: str
-    source_language: str
-    language: str
-    form: str
-    makes: str
-    system: str
-    created: str
-    tiltmeter: str
-    facts: SourceFacts = field(default_factory=SourceFacts)
-    filled: bool = True
-    names: bool = False
-    placeholders: tuple[str, ...] = ()
-    prompts: dict[str, str] = field(default_factory=lambda: dict(PROMPTS))
-    title: str = ""
-    licence: str = ""
-    guidelines: str = ""
-    review: str = "open"
-    reviewers_per_item: int = 1
-    agreeing: int = 1
 
 
 class Project:
@@ -115,6 +76,19 @@ class Project:
             for entry in items
         ]
 
+    def guidelines(self) -> str:
+        """The text of the guidelines for reviewers; empty if there are none."""
+        name = self.settings.guidelines
+        if not name:
+            return ""
+        path = self.folder / name
+        if not path.is_file():
+            raise UsageError(f"There is no file {path}, which {SETTINGS} names as the guidelines.")
+        try:
+            return read_text(path).strip()
+        except BrokenFileError as error:
+            raise DataError(f"{path} {error}.") from error
+
     def close(self) -> None:
         """Close the database."""
         self.store.close()
@@ -141,12 +115,10 @@ def new_project(
     The settings are written last: a folder with `project.toml` is a complete project.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; choose another folder.")
-    if (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} is a project already; choose another folder, or go on with it.")
+    check_new(folder)
     if not is_language(language):
         raise UsageError(f"{language!r} is not a language code such as de or pt-BR.")
+    check_system(system)
     spec = parse_spec(source)
     items = [item for item in load_spec(spec) if item.language == SOURCE][:limit]
     if not items:
@@ -170,23 +142,56 @@ def new_project(
         facts=_facts(spec),
         prompts=dict(prompts or PROMPTS) if pairs else {},
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(f"{DATABASE}*"):  # of a start that was interrupted
-        leftover.unlink()
-    store = ProjectStore(folder / DATABASE)
-    with store.transaction():
-        store.add_items(_entry(item) for item in items)
-    write_settings(folder, settings)
+    return start_project(folder, settings, map(_entry, items))
+
+
+def check_new(folder: Path) -> None:
+    """A UsageError unless a project can be started in a folder."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; choose another folder.")
+    if (folder / SETTINGS).exists():
+        raise UsageError(f"{folder} is a project already; choose another folder, or go on with it.")
+
+
+def start_project(
+    folder: Path, settings: Settings, items: Iterable[ProjectItem], files: Mapping[str, str] | None = None
+) -> Project:
+    """Write the files of a new project, the settings last; `files` are others with their content."""
+    make_folder(folder)
+    with step_lock(folder):
+        check_new(folder)
+        for leftover in folder.glob(f"{DATABASE}*"):  # of a start that was interrupted
+            leftover.unlink()
+        store = ProjectStore(folder / DATABASE)
+        with store.transaction():
+            store.add_items(items)
+            store.remember(settings.fixed)
+        for name, content in (files or {}).items():
+            write_text(folder / name, content)
+        write_settings(folder, settings)
     return Project(folder, settings, store)
 
 
 def open_project(folder: Path | str) -> Project:
     """Open the project in a folder."""
     folder = Path(folder)
-    path = folder / SETTINGS
-    if not path.is_file():
+    if not (folder / SETTINGS).is_file():
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}. `tiltmeter make new` starts one.")
-    return Project(folder, _read_settings(path), ProjectStore(folder / DATABASE))
+    settings = read_settings(folder)
+    if not (folder / DATABASE).is_file():
+        raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; restore it from a backup.")
+    store = ProjectStore(folder / DATABASE)
+    check_unchanged(folder / SETTINGS, settings, store.remembered())
+    return Project(folder, settings, store)
+
+
+def check_translated(project: Project) -> None:
+    """A UsageError if the items of a project are written by people, so that there is nothing to translate or repair."""
+    if project.settings.system == WRITTEN:
+        raise UsageError(
+            f"The items of {project.folder} are written by people, not translated: `tiltmeter make write` adds and "
+            "checks them, `tiltmeter make rate` and `tiltmeter make review` are next."
+        )
 
 
 def read_line(line: str) -> Item:
@@ -217,56 +222,3 @@ def _facts(spec: Spec) -> SourceFacts:
         for file, path in zip(source.files, source.paths(), strict=True)
     }
     return SourceFacts(data.licence, data.citation, data.warning, files)
-
-
-# project.toml
-
-_COMMENTS = {
-    "system": "The translation system, as `tiltmeter make translate` opens it.",
-    "filled": "Whether contexts with a word filled in are translated too: better words, about twice the characters.",
-    "names": "Whether only names of the lists may occur in translations; `tiltmeter make source --names` sets it.",
-    "placeholders": "What to send in place of BLANK, in this order; empty: the order for the system.",
-    "title": "For the data card: a title, a licence where the source has none, and the reviewers' guidelines (a file).",
-    "review": "Which items people review: those with something `open`, or `all`; how many people decide on each, and "
-    "how many of these have to agree.",
-}
-
-
-def write_settings(folder: Path, settings: Settings) -> None:
-    """Write `project.toml`."""
-    values = asdict(settings)
-    facts, prompts = values.pop("facts"), values.pop("prompts")
-    files = facts.pop("files")
-    lines = ["# A Tiltmeter project: a test set on its way into another language.", ""]
-    for key, value in values.items():
-        if key in _COMMENTS:
-            lines += ["", f"# {_COMMENTS[key]}"]
-        lines.append(f"{key} = {_toml(value)}")
-    lines += ["", "[facts]", *(f"{key} = {_toml(value)}" for key, value in facts.items())]
-    lines += ["", "[facts.files]", *(f"{_toml(key)} = {_toml(value)}" for key, value in files.items())]
-    if prompts:
-        lines += ["", "[prompts]", *(f"{key} = {_toml(value)}" for key, value in prompts.items())]
-    write_text(folder / SETTINGS, "\n".join(lines) + "\n")
-
-
-def _read_settings(path: Path) -> Settings:
-    try:
-        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        known = {entry.name for entry in fields(Settings)}
-        if unknown := [key for key in values if key not in known]:
-            raise DataError(f"{path}: {unknown[0]!r} has no meaning here.")
-        values["facts"] = SourceFacts(**values.get("facts", {}))
-        values["placeholders"] = tuple(values.get("placeholders", ()))
-        values.setdefault("prompts", {})
-        return Settings(**values)
-    except (tomllib.TOMLDecodeError, TypeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.") from error
-
-
-def _toml(value: object) -> str:
-    """A value as TOML, whose strings, lists and booleans are written as in JSON.
-
-    >>> _toml(("plain", 'a "quoted" word'))
-    '["plain", "a \\\\"quoted\\\\" word"]'
-    """
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

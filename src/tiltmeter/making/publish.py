@@ -19,12 +19,17 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import atomic_write, write_text
 from tiltmeter.forms import Item
 from tiltmeter.making.card import CARD, CHANGELOG, make_card, make_changelog
+from tiltmeter.making.exchange.csv_table import write_table
+from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
 from tiltmeter.making.licences import publishing_licence
+from tiltmeter.making.lock import step_lock
 from tiltmeter.making.problems import Assembled, assemble
 from tiltmeter.making.project import Project
+from tiltmeter.making.review.review_outcomes import follow_rule
 from tiltmeter.making.store import now
 
 EDITION = "edition.json"
+TRANSLATIONS = "translations.csv"
 _EDITIONS = "editions"
 
 # What to do with items about which something is open: refuse to publish, publish them too, or leave them out.
@@ -47,17 +52,21 @@ def publish_project(
 ) -> Edition:
     """Make a new edition, unless nothing has changed since the last one, and copy it to the folder `out`."""
     settings = project.settings
-    allowed = publishing_licence(settings.facts.licence, licence or settings.licence)
-    assembled = assemble(project)
-    items, left_out = _chosen(project, assembled, open_items)
-    last = last_edition(project)
-    lines = "".join(to_line(item) + "\n" for item in items)
-    edition = last
-    if last is None or not last.is_same(lines, allowed):
-        edition = _new_edition(project, assembled, items, lines, left_out, allowed, last, open_items)
-    assert edition is not None
-    _copy(edition.folder, Path(out))
-    return Edition(edition.number, Path(out), edition.facts, is_new=edition is not last)
+    is_written = settings.system == WRITTEN
+    allowed = publishing_licence(settings.facts.licence, licence or settings.licence, is_written=is_written)
+    with step_lock(project.folder):
+        follow_rule(project)
+        assembled = assemble(project)
+        items, left_out = _chosen(project, assembled, open_items)
+        last = last_edition(project)
+        lines = "".join(to_line(item) + "\n" for item in items)
+        if last is not None and last.is_same(lines, allowed):
+            edition = _refreshed(project, assembled, items, left_out, last, open_items)
+        else:
+            edition = _new_edition(project, assembled, items, lines, left_out, allowed, last, open_items)
+        _copy(edition.folder, Path(out))
+    is_new = last is None or edition.number != last.number
+    return Edition(edition.number, Path(out), edition.facts, is_new=is_new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +124,27 @@ def _new_edition(
     editions.mkdir(exist_ok=True)
     for leftover in editions.glob(".part-*"):  # of a publication that was interrupted
         shutil.rmtree(leftover, ignore_errors=True)
-    number = last.number + 1 if last else 1
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=editions))
+    try:
+        return _write_edition(project, assembled, items, lines, left_out, licence, last, open_items, part)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _write_edition(
+    project: Project,
+    assembled: Assembled,
+    items: Sequence[Item],
+    lines: str,
+    left_out: Mapping[str, str],
+    licence: str,
+    last: _Last | None,
+    open_items: OpenItems,
+    part: Path,
+) -> _Last:
+    """Write the files of an edition to a folder of its own, which then appears at once."""
+    editions = part.parent
+    number = last.number + 1 if last else 1
     write_text(part / PUBLISHED_ITEMS, lines)
     found = examine(PUBLISHED_ITEMS, parse(part / PUBLISHED_ITEMS))
     if found.errors:
@@ -124,7 +152,7 @@ def _new_edition(
     facts = {
         "edition": number,
         "published": now(),
-        "language": project.settings.language,
+        "language": items[0].language,
         "form": project.settings.makes,
         "source": project.settings.source,
         "system": project.settings.system,
@@ -137,12 +165,40 @@ def _new_edition(
     }
     write_text(part / EDITION, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     write_text(part / CARD, make_card(project, assembled, items, facts))
+    if translations := _translations(project, items):
+        write_table(part / TRANSLATIONS, ("from", "to"), translations)
     earlier = [json.loads(path.read_text(encoding="utf-8")) for path in editions.glob(f"[0-9]*/{EDITION}")]
     write_text(part / CHANGELOG, make_changelog([*earlier, facts]))
     part.chmod(0o755)
     folder = editions / str(number)
     part.rename(folder)
     return _Last(number, folder, facts)
+
+
+def _refreshed(
+    project: Project,
+    assembled: Assembled,
+    items: Sequence[Item],
+    left_out: Mapping[str, str],
+    last: _Last,
+    open_items: OpenItems,
+) -> _Last:
+    """The last edition, whose items are the same, with a card that says what was decided and left out since."""
+    facts = {**last.facts, "open_items": open_items, "left_out": dict(left_out)}
+    card = make_card(project, assembled, items, facts)
+    if facts != last.facts or card != (last.folder / CARD).read_text(encoding="utf-8"):
+        write_text(last.folder / CARD, card)
+        write_text(last.folder / EDITION, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    return _Last(last.number, last.folder, facts)
+
+
+def _translations(project: Project, items: Sequence[Item]) -> list[dict[str, str]]:
+    """The translations that were written beside GEST sentences, as a file of translations has them."""
+    if project.settings.system != WRITTEN or project.settings.form != "gest":
+        return []
+    texts = project.store.texts("text")
+    pairs = [(texts[item.id]["sentence"], texts[item.id].get(TRANSLATION, "")) for item in items]
+    return [{"from": sentence, "to": translation} for sentence, translation in pairs if translation]
 
 
 def _reasons(project: Project, left_out: Mapping[str, str]) -> dict[str, str]:
@@ -175,12 +231,10 @@ def _by_id(lines: str) -> dict[str, dict[str, Any]]:
 
 def _copy(source: Path, out: Path) -> None:
     """Copy an edition to a folder, each file at once, the description of the edition last."""
-    try:
-        for name in (PUBLISHED_ITEMS, CARD, CHANGELOG, EDITION):
+    for name in (PUBLISHED_ITEMS, TRANSLATIONS, CARD, CHANGELOG, EDITION):
+        if (source / name).exists():
             with atomic_write(out / name) as part:
                 shutil.copyfile(source / name, part)
-    except OSError as error:
-        raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
 
 
 def _sha256(text: str) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import Draft, FindingKind, RepairFinding, counts
 from tiltmeter.making.item_makers import GENDERED_PAIRS
+from tiltmeter.making.lock import step_lock
 from tiltmeter.making.name_lists import name_findings
 from tiltmeter.making.problems import assemble, count_open
-from tiltmeter.making.project import Project
+from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.repair import STEPS, repair
 from tiltmeter.making.store import ProjectItem
 from tiltmeter.making.word_alignment import Eflomal
@@ -35,6 +36,12 @@ def repair_project(
     project: Project, *, steps: Sequence[str] = tuple(STEPS), aligner: Eflomal | None = None
 ) -> RepairSummary:
     """Repair all translated items that nobody has reviewed; those of gendered pairs are filtered instead."""
+    check_translated(project)
+    with step_lock(project.folder):
+        return _run(project, steps, aligner)
+
+
+def _run(project: Project, steps: Sequence[str], aligner: Eflomal | None) -> RepairSummary:
     began = time.monotonic()
     decided = project.store.decided_items()
     entries = [entry for entry in project.store.items() if entry.stage in ("translated", "repaired")]
@@ -71,10 +78,13 @@ def _repair(
     for finding in findings:
         by_item[finding.item].append(finding)
     items = list(by_item.items())
+    versions = {entry.id: entry.version for entry in entries}
     for start in range(0, len(items), _BATCH):
         with project.store.transaction():
             for item, own in items[start : start + _BATCH]:
-                _write(project, item, own)
+                # What people decided on or changed meanwhile is left as it is.
+                if project.store.item(item).version == versions[item] and not any(project.store.decisions(item)):
+                    _write(project, item, own)
     return RepairSummary(
         len(drafts),
         counts(findings),
@@ -107,6 +117,8 @@ def _filter_pairs(project: Project, entries: Sequence[ProjectItem], began: float
     for start in range(0, len(entries), _BATCH):
         with project.store.transaction():
             for entry in entries[start : start + _BATCH]:
+                if project.store.item(entry.id).version != entry.version or any(project.store.decisions(entry.id)):
+                    continue
                 if entry.id in reasons:
                     project.store.drop(entry.id, step="repair", by="the filters of GEST", why=reasons[entry.id])
                 else:

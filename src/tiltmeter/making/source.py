@@ -4,21 +4,20 @@ Blodgett et al. (2021) found that many items of published test sets do not test 
 can see of it is listed here; the rest is for people, whose corrections come in a CSV file. Reasons are kept.
 """
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tiltmeter.datasets.build_pairs import read_csv_rows
 from tiltmeter.datasets.readers.jsonl import to_line
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import write_text
 from tiltmeter.forms import form_of
 from tiltmeter.forms.pairs import PairItem
+from tiltmeter.making.exchange.csv_table import read_table, write_table
+from tiltmeter.making.lock import step_lock
 from tiltmeter.making.name_lists import name_list, unlisted_names, with_names
 from tiltmeter.making.problems import examine_items
-from tiltmeter.making.project import Project, write_settings
+from tiltmeter.making.project import Project
+from tiltmeter.making.settings import write_settings
 from tiltmeter.making.store import ProjectItem
 
 PRONOUNS, UNLISTED = "told-by-pronoun", "unlisted-name"
@@ -64,6 +63,12 @@ def check_source(project: Project) -> list[SourceProblem]:
 
 def correct(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> None:
     """Replace texts of a source item; translations made of it are removed. The reason is required."""
+    with project.store.transaction():
+        _correct(project, item, texts, by=by, why=why)
+
+
+def _correct(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> bool:
+    """Correct texts inside the caller's transaction; whether anything changed."""
     _need(why, item)
     entry = project.store.item(item)
     source = project.source_item(entry)
@@ -75,26 +80,36 @@ def correct(project: Project, item: str, texts: Mapping[str, str], *, by: str, w
     changed = form.with_texts(source, source.language, {**known, **texts})
     errors = [finding for finding in examine_items([changed]) if finding.severity == "error"]
     if errors:
-        raise UsageError(f"The item {item!r} would not be valid: {errors[0].field} {errors[0].message}.")
+        raise UsageError(f"The item {item!r} would not be valid: {errors[0].field}: {errors[0].message}.")
     if changed != source:
-        with project.store.transaction():
-            project.store.set_source(entry, to_line(changed), field=", ".join(texts), by=by, why=why)
+        project.store.set_source(entry, to_line(changed), field=", ".join(texts), by=by, why=why)
+    return bool(changed != source)
 
 
 def drop(project: Project, item: str, *, by: str, why: str) -> None:
     """Drop a source item. The reason is required."""
+    with project.store.transaction():
+        _drop(project, item, by=by, why=why)
+
+
+def _drop(project: Project, item: str, *, by: str, why: str) -> bool:
     _need(why, item)
-    if project.store.item(item).dropped is None:
-        with project.store.transaction():
-            project.store.drop(item, step="source", by=by, why=why)
+    if is_kept := project.store.item(item).dropped is None:
+        project.store.drop(item, step="source", by=by, why=why)
+    return is_kept
 
 
 def restore(project: Project, item: str, *, by: str, why: str) -> None:
     """Take back that an item was dropped. The reason is required."""
+    with project.store.transaction():
+        _restore(project, item, by=by, why=why)
+
+
+def _restore(project: Project, item: str, *, by: str, why: str) -> bool:
     _need(why, item)
-    if project.store.item(item).dropped is not None:
-        with project.store.transaction():
-            project.store.restore(item, step="source", by=by, why=why)
+    if is_dropped := project.store.item(item).dropped is not None:
+        project.store.restore(item, step="source", by=by, why=why)
+    return is_dropped
 
 
 def _need(why: str, item: str) -> None:
@@ -109,40 +124,48 @@ def write_problems(project: Project, path: Path) -> int:
     for entry in project.store.items():
         source = project.source_item(entry)
         texts[entry.id] = form_of(source).translatable(source)
-    table = io.StringIO()
-    writer = csv.DictWriter(table, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows: dict[tuple[str, str, str], dict[str, str]] = {}
     for problem in problems:
         field = problem.field if problem.field in texts[problem.item] else ""
         shown = texts[problem.item].get(field) or " / ".join(texts[problem.item].values())
         message = f"{problem.code}: {problem.message}"
-        writer.writerow({"item": problem.item, "field": field, "problem": message, "source": shown})
-    write_text(path, table.getvalue())
+        row = {"item": problem.item, "field": field, "problem": message, "source": shown}
+        rows[problem.item, field, message] = row
+    write_table(path, _COLUMNS, rows.values())
     return len(problems)
 
 
 def apply_corrections(project: Project, path: Path, *, by: str) -> Corrections:
-    """Apply a filled-in CSV file; a row that cannot be applied is an error that names it."""
+    """Apply a filled-in CSV file, all of it or nothing: a row that cannot be applied is an error that names it."""
+    columns, rows = read_table(path)
+    if missing := [name for name in ("item", "action", "reason") if name not in columns]:
+        raise DataError(f"{path} has no column {missing[0]!r}; write it again with --out, and keep the columns.")
     counts = dict.fromkeys(ACTIONS, 0)
-    for number, row in enumerate(read_csv_rows(path, ("item", "action", "reason")), start=2):
-        action = (row.get("action") or "").strip().lower()
-        if not action:
-            continue
-        item, why = row["item"], row.get("reason") or ""
-        try:
-            if action == "correct":
-                correct(project, item, {row.get("field") or "": row.get("text") or ""}, by=by, why=why)
-            elif action == "drop":
-                drop(project, item, by=by, why=why)
-            elif action == "restore":
-                restore(project, item, by=by, why=why)
-            else:
-                raise UsageError(f"The action {action!r} is not {' or '.join(ACTIONS)}.")
-        except UsageError as error:
-            raise DataError(f"{path}, row {number}: {error} The rows before it are applied.") from error
-        counts[action] += 1
-    record_source_step(project)
+    with step_lock(project.folder):
+        with project.store.transaction():
+            for number, row in rows:
+                action = row.get("action", "").strip().lower()
+                if not action:
+                    continue
+                try:
+                    is_changed = _apply(project, action, row, by)
+                except UsageError as error:
+                    raise DataError(f"{path}, row {number}: {error} Nothing of the file is applied.") from error
+                counts[action] += is_changed
+        record_source_step(project)
     return Corrections(counts["correct"], counts["drop"], counts["restore"])
+
+
+def _apply(project: Project, action: str, row: Mapping[str, str], by: str) -> bool:
+    """Apply a row of corrections; whether anything changed."""
+    item, why = row.get("item", "").strip(), row.get("reason", "")
+    if action == "correct":
+        return _correct(project, item, {row.get("field", "").strip(): row.get("text", "")}, by=by, why=why)
+    if action == "drop":
+        return _drop(project, item, by=by, why=why)
+    if action == "restore":
+        return _restore(project, item, by=by, why=why)
+    raise UsageError(f"The action {action!r} is not {' or '.join(ACTIONS)}.")
 
 
 def use_names(project: Project, *, by: str) -> int:

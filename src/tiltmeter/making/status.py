@@ -8,8 +8,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from tiltmeter.errors import UsageError
 from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_items
 from tiltmeter.making.project import Project
+from tiltmeter.making.review.review_outcomes import follow_rule
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
@@ -93,6 +95,7 @@ class ProjectStatus:
 
 def status_of(project: Project, assembled: Assembled | None = None) -> ProjectStatus:
     """The state of a project."""
+    follow_rule(project)
     assembled = assembled or assemble(project)
     entries = project.store.items(dropped=None)
     items = Counter("dropped" if entry.dropped is not None else str(entry.stage) for entry in entries)
@@ -121,6 +124,10 @@ def stage_figure(stages: Sequence[StageCounts], reason: str | None = None) -> Fi
         for (part, why, subject), items in stage.counts.items()
         if reason in (None, why)
     ]
+    if not rows:
+        reasons = sorted({why for stage in stages for _, why, _ in stage.counts})
+        about = f" for the reason {reason!r}" if reason else ""
+        raise UsageError(f"Nothing was open{about}, so there is no figure; reasons are {', '.join(reasons) or 'none'}.")
     frame = pd.DataFrame(rows, columns=["stage", "part", "subject", "items"])
     names = [stage.name for stage in stages]
     parts = sorted(frame["part"].unique()) or [""]

@@ -10,15 +10,19 @@ from typing import Any, Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
-from tiltmeter.making.rating_tables import RATING_SCHEMA, RatingTables
-from tiltmeter.making.review_tables import REVIEW_SCHEMA, ReviewTables
+from tiltmeter.making.rating.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
+from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
 # text: the current translation; alone, filled: of a word, its translation by itself and that of the filled context.
 TextRole = Literal["text", "alone", "filled"]
-Step = Literal["source", "translate", "repair", "review", "import"]
+Step = Literal["source", "translate", "repair", "review", "import", "rating"]
 
 _SCHEMA = """
+CREATE TABLE IF NOT EXISTS remembered (  -- settings that what is stored depends on
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS items (
     id TEXT PRIMARY KEY,
     position INTEGER NOT NULL,
@@ -175,8 +179,16 @@ class ProjectStore(ReviewTables, RatingTables):
             _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
             synchronous="FULL",
             contents="a project",
-            remedy="restore it",
+            remedy=REMEDY,
         )
+
+    def remember(self, settings: Mapping[str, str]) -> None:
+        """Record settings that what is stored depends on."""
+        self._db.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?)", list(settings.items()))
+
+    def remembered(self) -> dict[str, str]:
+        """The settings that what is stored depends on."""
+        return dict(self._db.execute("SELECT name, value FROM remembered"))
 
     # Items
 
@@ -310,15 +322,28 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.execute(
             "DELETE FROM findings WHERE item = ? AND step = ? AND kind != 'changed' AND closed_at IS NULL", [item, step]
         )
-        rows = [
-            (item, step, found.field, found.rule, found.kind, found.reason, found.before, _list(found.proposals), now())
-            for found in findings
-        ]
-        self._db.executemany(
+        for finding in findings:
+            self.add_finding(finding, step)
+
+    def add_finding(self, finding: RepairFinding, step: Step) -> int:
+        """Store a finding beside those that are there; its number."""
+        cursor = self._db.execute(
             "INSERT INTO findings (item, step, field, rule, kind, reason, before, proposals, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
+            [
+                finding.item,
+                step,
+                finding.field,
+                finding.rule,
+                finding.kind,
+                finding.reason,
+                finding.before,
+                _list(finding.proposals),
+                now(),
+            ],
         )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
 
     def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
         """The findings of one item or of all, of these kinds (empty: all)."""

@@ -16,9 +16,10 @@ from tiltmeter.forms import form_named
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import Wanted
+from tiltmeter.making.lock import step_lock
 from tiltmeter.making.placeholders import SURE, USABLE, Found, Placeholder, placeholders_for
 from tiltmeter.making.problems import count_open
-from tiltmeter.making.project import Project
+from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.restore import aligned_locate, restore_blank
 from tiltmeter.making.store import ProjectItem
 from tiltmeter.making.word_alignment import Eflomal
@@ -111,6 +112,20 @@ def translate_project(
     Blanks that are lost with every placeholder are restored from the filled contexts: where these differ, and if that
     does not tell, by word alignment with their sources, if there is an aligner.
     """
+    check_translated(project)
+    with step_lock(project.folder):
+        return _translate(project, translator, part, limit, yes, aligner, report)
+
+
+def _translate(
+    project: Project,
+    translator: Translator,
+    part: str | None,
+    limit: int | None,
+    yes: bool,
+    aligner: Eflomal | None,
+    report: Report,
+) -> TranslateSummary:
     began = time.monotonic()
     language = project.settings.language
     translator.check(language)
@@ -193,7 +208,9 @@ def _translate_batch(
     blanked = _with_blanks(project, translator, list(contexts), cache)
     with project.store.transaction():
         for entry in batch:
-            _write(project, translator.name, entry, wanted[entry.id], translations, blanked, summary)
+            # What was corrected or dropped meanwhile is left as it is.
+            if project.store.item(entry.id).version == entry.version:
+                _write(project, translator.name, entry, wanted[entry.id], translations, blanked, summary)
 
 
 def _with_blanks(

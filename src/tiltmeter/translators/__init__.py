@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tiltmeter.errors import UsageError
 from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, Translator
 
-__all__ = ["NAMES", "PartialTranslator", "ProtectingTranslator", "Translator", "open_translator"]
+__all__ = ["NAMES", "PartialTranslator", "ProtectingTranslator", "Translator", "check_system", "open_translator"]
 
 NAMES = (
     "nllb:MODEL",
@@ -82,9 +82,16 @@ def open_translator(
         "libretranslate": libretranslate,
         "file": file,
     }
+    check_system(name)
     system, _, argument = name.partition(":")
-    if system in services and not argument:
-        return services[system]()
-    if system in with_argument and argument:
-        return with_argument[system](argument)
+    return with_argument[system](argument) if argument else services[system]()
+
+
+def check_system(name: str) -> None:
+    """A UsageError unless `name` is written like the name of a translation system (see `NAMES`)."""
+    system, _, argument = name.partition(":")
+    for known in NAMES:
+        known_system, _, known_argument = known.partition(":")
+        if system == known_system and bool(argument) == bool(known_argument):
+            return
     raise UsageError(f"{name!r} is not a translation system; choose {', '.join(NAMES)}.")

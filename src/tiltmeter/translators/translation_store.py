@@ -30,7 +30,8 @@ class TranslationStore(Database):
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         # FULL: translations may have been paid for, so every commit is synced to disk.
-        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy="move it away")
+        remedy = "move it away, or set TILTMETER_CACHE to another folder"
+        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy)
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored translations of these sentences, keyed by sentence."""

@@ -4,6 +4,7 @@ A row is one text of one item. What comes back is compared with what went out, r
 the project since the export is a conflict, and is named, not overwritten.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,11 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange import csv_table, xliff, xlsx
 from tiltmeter.making.exchange.text_rows import DECISIONS, TextRow
+from tiltmeter.making.lock import step_lock
 from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open, examine_texts
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_outcomes import record, rule_of, shown_id, texts_before
-from tiltmeter.making.review_rule import ReviewDecision, ReviewVerdict
+from tiltmeter.making.review.review_outcomes import follow_rule, record, reviewer_name, rule_of, shown_id, texts_before
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.store import ProjectItem
 
 FileFormat = Literal["csv", "xlsx", "xliff"]
@@ -35,7 +37,7 @@ class Conflict:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.row}, item {self.item}{f', {self.field}' if self.field else ''}: {self.reason}"
+        return f"{', '.join(filter(None, (self.row, self.item and f'item {self.item}', self.field)))}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ def export_project(project: Project, path: Path, *, format: FileFormat, everythi
 
 def export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
     """The texts of the items with something open, or of all translated items."""
+    follow_rule(project)
     problems = _by_item(assemble(project))
     texts = project.store.texts("text")
     is_alone = rule_of(project).reviewers == 1
@@ -104,20 +107,29 @@ def import_project(project: Project, path: Path, *, format: FileFormat, reviewer
         raise UsageError("An import needs the reviewer's name; give it with --by.")
     if not path.is_file():
         raise UsageError(f"There is no file {path}.")
-    rows = FORMATS[format].read(path)
+    rows: list[TextRow] = FORMATS[format].read(path, language=project.settings.language)
+    with step_lock(project.folder):
+        return _import(project, rows, reviewer_name(project, reviewer), path)
+
+
+def _import(project: Project, rows: Sequence[TextRow], reviewer: str, path: Path) -> Imported:
+    follow_rule(project)
     by_item: dict[str, list[TextRow]] = {}
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
     verdicts = {"accept": 0, "edit": 0, "drop": 0, "": 0}
     changed = 0
-    conflicts: list[Conflict] = []
+    conflicts = [
+        Conflict(row.place, "", row.field, "it has no item id; were cells merged? Each row needs its id")
+        for row in by_item.pop("", ())
+    ]
     problems = _by_item(assemble(project))
     entries = {entry.id: entry for entry in project.store.items(dropped=None)}
     for item, own in by_item.items():
         found = _import_item(project, entries.get(item), own, problems.get(item, ()), reviewer, path.name)
         conflicts += found.conflicts
         changed += found.texts
-        verdicts[found.verdict] += 1
+        verdicts[found.verdict] += not found.conflicts
     if any(verdicts[verdict] for verdict in ("accept", "edit", "drop")):
         facts = {"file": path.name, "reviewer": reviewer, **{key: value for key, value in verdicts.items() if key}}
         counts = count_open(project)
@@ -143,11 +155,14 @@ def _import_item(
 ) -> _Result:
     """Decide on one item in one transaction, so that a killed import leaves no item half changed."""
     if entry is None:
-        return _Result("", 0, [Conflict(rows[0].place, rows[0].item, "", "the project has no such item")])
+        row, is_number = rows[0], re.fullmatch(r"[\d.,]+(E\+?\d+)?", rows[0].item)
+        hint = "; spreadsheets change ids that look like numbers in CSV, not in XLSX" if is_number else ""
+        return _Result("", 0, [Conflict(row.place, row.item, "", f"the project has no such item{hint}")])
     decided = [row for row in rows if row.decision]
     edits = [row for row in rows if row.corrected and row.corrected != row.translation]
-    if not decided and not edits:
-        return _Result("", 0, [])
+    faults = [Conflict(row.place, entry.id, row.field, row.fault) for row in rows if row.fault]
+    if faults or (not decided and not edits):
+        return _Result("", 0, faults)
     comment = " ".join(filter(None, (row.comment for row in rows)))
     with project.store.transaction():
         # Several reviewers decide independently, each on the texts before the review.
@@ -162,6 +177,14 @@ def _import_item(
         if entry.dropped_in == "review" and not is_alone:
             entry = replace(entry, dropped=None)
         conflicts = list(_conflicts(project, entry, rows, decided, edits, current))
+        if not decided and not is_alone:
+            reason = "a correction needs a decision, since several people decide on an item"
+            conflicts.append(Conflict(edits[0].place, entry.id, edits[0].field, reason))
+        texts = {**current, **{row.field: row.corrected for row in edits}}
+        is_kept = bool(decided) and not any(row.decision == "drop" for row in decided)
+        found = examine_texts(project, entry, texts) if is_kept and not conflicts else []
+        if errors := [finding.message for finding in found if finding.severity == "error"]:
+            conflicts.append(Conflict(rows[0].place, entry.id, "", f"it cannot be kept like this: {errors[0]}"))
         if conflicts:
             return _Result("", 0, conflicts)
         store = project.store
@@ -174,7 +197,6 @@ def _import_item(
         changes = {row.field: row.corrected for row in edits if current.get(row.field) != row.corrected}
         verdict: ReviewVerdict = "edit" if changes else "accept"
         if decided or store.applied(entry.id):
-            texts = {**current, **changes}
             codes = [problem.reason for problem in problems if problem.kind == "warning"]
             codes += [finding.code for finding in examine_texts(project, entry, texts) if finding.severity == "warning"]
             accepted = dict.fromkeys(codes, comment or "accepted with the item")
@@ -204,19 +226,34 @@ def _conflicts(
     if entry.dropped is not None:
         yield Conflict(rows[0].place, entry.id, "", f"it was dropped since the export: {entry.dropped}")
     source = {text.field: text for text in project.maker.wanted(project.source_item(entry)) if text.role != "filled"}
+    places: dict[str, str] = {}
     for row in rows:
+        if row.field in places:
+            yield Conflict(row.place, entry.id, row.field, f"it is in {places[row.field]} already")
+        places.setdefault(row.field, row.place)
         if row.field not in source:
             yield Conflict(row.place, entry.id, row.field, "it has no such text")
         elif source[row.field].text != row.source:
-            yield Conflict(row.place, entry.id, row.field, "its source was changed since the export")
-        elif current.get(row.field, "") not in (row.translation, row.corrected):
-            reason = f"it was changed since the export, to {current.get(row.field, '')!r}"
+            reason = f"its source is {source[row.field].text!r}: it was changed in the file, or since the export"
             yield Conflict(row.place, entry.id, row.field, reason)
+        elif current.get(row.field, "") not in (row.translation, row.corrected):
+            yield Conflict(row.place, entry.id, row.field, _changed(project, row, current.get(row.field, "")))
+    if missing := [field for field in source if field not in places]:
+        reason = f"its row of {missing[0]} is missing; a decision needs all rows of an item"
+        yield Conflict(rows[0].place, entry.id, missing[0], reason)
     for row in edits:
         blanks = source[row.field].text.count(BLANK) if row.field in source else 0
         if row.corrected.count(BLANK) != blanks and (blanks or BLANK in row.corrected):
             reason = f"the corrected text has {BLANK} {row.corrected.count(BLANK)} times, and its source {blanks} times"
             yield Conflict(row.place, entry.id, row.field, reason)
+
+
+def _changed(project: Project, row: TextRow, current: str) -> str:
+    """Why a translation in a file is not that of the project."""
+    history = project.store.history(row.item)
+    if any(row.translation in (change.before, change.after) for change in history if change.field == row.field):
+        return f"it was changed since the export, to {current!r}"
+    return f"its `translation` was changed in the file, from {current!r}; a correction goes into `corrected`"
 
 
 def _by_item(assembled: Assembled) -> dict[str, list[OpenProblem]]:

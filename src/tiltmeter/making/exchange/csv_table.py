@@ -10,7 +10,7 @@ from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
 from tiltmeter.files import write_text
-from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, check_columns, row_of
+from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, check_columns, columns_of, rows_of
 
 _MARK = "\ufeff"
 # A cell that begins like this is a formula to a spreadsheet; an apostrophe keeps it a text.
@@ -22,11 +22,11 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
     write_table(path, COLUMNS, (asdict(row) for row in rows))
 
 
-def read(path: Path) -> list[TextRow]:
+def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
     """The rows of a file, also of one that a spreadsheet wrote with semicolons or tabs."""
     columns, rows = read_table(path)
     check_columns(columns, path)
-    return [row_of(values, f"row {number}") for number, values in rows]
+    return rows_of(path, rows)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
@@ -39,21 +39,25 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
 
 
 def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns and the rows of a table with their numbers, also of one with semicolons or tabs."""
+    """The columns and the rows of a table with their numbers, also of one with semicolons or tabs.
+
+    Columns are in lower case. Cells that go beyond the columns are an error, since texts would be in the wrong ones.
+    """
     try:
         text = read_text(path).removeprefix(_MARK)
-    except (BrokenFileError, OSError) as error:
-        raise DataError(f"{path} {error}.") from error
+    except BrokenFileError as error:
+        raise DataError(f"{path} {error}; spreadsheets call it “CSV UTF-8”.") from error
     delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        columns = list(reader.fieldnames or ())
-        rows = [
-            (number, {key: _unguarded(value) for key, value in values.items() if isinstance(value, str)})
-            for number, values in enumerate(reader, start=2)
-        ]
+        header, *table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as error:
         raise DataError(f"{path} is not CSV: {error}.") from error
+    columns = columns_of(header)
+    rows = []
+    for number, values in enumerate(table, start=2):
+        if any(values[len(columns) :]):
+            raise DataError(f"{path}, row {number} has more cells than there are columns; was a text with a comma cut?")
+        rows.append((number, {key: _unguarded(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows
 
 

@@ -1,12 +1,13 @@
 """XLIFF 1.2, which translation programs read: BLANK is an inline code, so that they protect it.
 
-A unit's `state` carries the decision: `final` or `signed-off` accepts the item. A note of the reviewer is a comment; a
-note that begins with `drop` drops the item.
+A unit's `state` carries the decision: an item is accepted if all its units are `final`, `signed-off` or `approved`. A
+note of the reviewer is a comment; a note that begins with `drop` drops the item.
 """
 
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.errors import DataError
@@ -18,6 +19,7 @@ _SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 _TAG = f"{{{_SPACE}}}"
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _ACCEPTED = ("final", "signed-off")
+_EMPTY = "its target is empty; write a text, or a note that begins with `drop`"
 _BEFORE, _DROP = "translation before the review", "drop"
 # Characters that XML 1.0 cannot hold.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -34,9 +36,19 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         if row.item not in groups:
             groups[row.item] = ET.SubElement(body, f"{_TAG}group", id=row.item, resname=_clean(row.about))
         _add_unit(groups[row.item], row)
-    ET.indent(root)
+    _indent(root)
     with atomic_write(path) as part:
         ET.ElementTree(root).write(part, encoding="utf-8", xml_declaration=True)
+
+
+def _indent(element: ET.Element, level: int = 0) -> None:
+    """Put elements on lines of their own, but not inside a text, where spaces would be part of it."""
+    if len(element) and element.tag not in (f"{_TAG}source", f"{_TAG}target"):
+        element.text = "\n" + "  " * (level + 1)
+        for child in element:
+            _indent(child, level + 1)
+            child.tail = "\n" + "  " * (level + 1)
+        element[-1].tail = "\n" + "  " * level
 
 
 def _add_unit(group: ET.Element, row: TextRow) -> None:
@@ -57,15 +69,28 @@ def _add_unit(group: ET.Element, row: TextRow) -> None:
         note.text = _clean(row.problem)
 
 
-def read(path: Path) -> list[TextRow]:
+def read(path: Path, *, language: str) -> list[TextRow]:
     """The units of a file as rows; a target that differs from the one that went out is a correction."""
     try:
         root = ET.parse(path).getroot()
     except ET.ParseError as error:
         raise DataError(f"{path} is not XML: {error}.") from error
     if root.tag != f"{_TAG}xliff":
-        raise DataError(f"{path} is not an XLIFF 1.2 file.")
-    return [_row(unit, path) for unit in root.iter(f"{_TAG}trans-unit")]
+        raise DataError(f"{path} is not an XLIFF 1.2 file; save it in that format.")
+    for file in root.iter(f"{_TAG}file"):
+        if (target := file.get("target-language", language)).lower() != language.lower():
+            raise DataError(f"{path} is a translation into {target!r}, and the project is in {language!r}.")
+    rows = [_row(unit, path) for unit in root.iter(f"{_TAG}trans-unit")]
+    if not rows:
+        raise DataError(f"{path} has no trans-unit; export it again.")
+    by_item: dict[str, set[str]] = {}
+    for row in rows:
+        by_item.setdefault(row.item, set()).add(row.decision)
+    # Programs set the state of each unit: an item is accepted with its last unit, and dropped by one note.
+    decisions = {
+        item: "drop" if "drop" in own else "accept" if own == {"accept"} else "" for item, own in by_item.items()
+    }
+    return [replace(row, decision=decisions[row.item]) for row in rows]
 
 
 def _row(unit: ET.Element, path: Path) -> TextRow:
@@ -77,8 +102,9 @@ def _row(unit: ET.Element, path: Path) -> TextRow:
     notes = [note.text or "" for note in unit.findall(f"{_TAG}note") if note.get("from") != "tiltmeter"]
     comment = " ".join(note.strip() for note in notes)
     is_dropped = comment.lower().startswith(_DROP)
-    is_accepted = target is not None and target.get("state") in _ACCEPTED
+    is_accepted = unit.get("approved") == "yes" or (target is not None and target.get("state") in _ACCEPTED)
     translation, corrected = _text(before), "" if target is None else _text(target)
+    is_lost = bool(translation) and not corrected.strip()
     return TextRow(
         item=item,
         field=field,
@@ -89,6 +115,7 @@ def _row(unit: ET.Element, path: Path) -> TextRow:
         decision="drop" if is_dropped else "accept" if is_accepted else "",
         comment=comment[len(_DROP) :].strip(" :") if is_dropped else comment,
         place=f"unit {unit.get('id')}",
+        fault=_EMPTY if is_lost and not is_dropped else "",
     )
 
 

@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 from tiltmeter.errors import DataError
 from tiltmeter.files import atomic_write
-from tiltmeter.making.exchange.text_rows import COLUMNS, DECISIONS, TextRow, check_columns, row_of
+from tiltmeter.making.exchange.text_rows import COLUMNS, DECISIONS, NEEDED, TextRow, check_columns, columns_of, rows_of
 from tiltmeter.translators.base import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
@@ -47,29 +47,29 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         book.save(part)
 
 
-def read(path: Path) -> list[TextRow]:
-    """The rows of the first sheet."""
+def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
+    """The rows of the first sheet that has the columns; a formula is an error, since its text is not in the file."""
     openpyxl = _openpyxl()
     errors = import_extra("openpyxl.utils.exceptions", "xlsx", "Excel files")
     try:
         with path.open("rb") as file:  # by file, since openpyxl refuses other suffixes
-            sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
-            table = [["" if value is None else str(value) for value in values] for values in _values(sheet)]
+            sheets = [list(sheet.iter_rows()) for sheet in openpyxl.load_workbook(file, read_only=True).worksheets]
     except (BadZipFile, KeyError, OSError, errors.InvalidFileException) as error:
         raise DataError(f"{path} is not an Excel file: {error}.") from error
-    if not table:
-        raise DataError(f"{path} is empty.")
-    columns, *rows = table
-    check_columns(columns, path)
-    return [
-        row_of(dict(zip(columns, values, strict=False)), f"row {number}")
-        for number, values in enumerate(rows, start=2)
-        if any(values)
-    ]
+    headers = [columns_of(map(_text, sheet[0])) if sheet else [] for sheet in sheets]
+    chosen = next((number for number, columns in enumerate(headers) if set(NEEDED) <= set(columns)), 0)
+    check_columns(headers[chosen], path)
+    columns, rows = headers[chosen], []
+    for number, cells in enumerate(sheets[chosen][1:], start=2):
+        for column, cell in zip(columns, cells, strict=False):
+            if column in NEEDED and cell.data_type == "f":
+                raise DataError(f"{path}, row {number}: `{column}` is a formula; put its value in its place.")
+        rows.append((number, dict(zip(columns, map(_text, cells), strict=False))))
+    return rows_of(path, rows)
 
 
-def _values(sheet: Any) -> Any:
-    return sheet.iter_rows(values_only=True)
+def _text(cell: Any) -> str:
+    return "" if cell.value is None else str(cell.value)
 
 
 def _openpyxl() -> Any:

@@ -7,88 +7,31 @@ transaction, which also applies its outcome; if two people decide at once, both 
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from itertools import count
 
 from tiltmeter.errors import UsageError
-from tiltmeter.forms.blank import BLANK
-from tiltmeter.making.problems import OpenProblem, assemble, examine_texts
+from tiltmeter.making.problems import OpenProblem, assemble
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_outcomes import (
+from tiltmeter.making.review.review_deciding import make_decision, shown_item
+from tiltmeter.making.review.review_outcomes import (
     apply_outcome,
     current_decisions,
+    follow_rule,
     outcome_of,
     record,
     rule_of,
-    shown_id,
-    texts_before,
 )
-from tiltmeter.making.review_rule import VERDICTS, ReviewDecision, ReviewOutcome, ReviewState, ReviewVerdict
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewState, ReviewVerdict
+from tiltmeter.making.review.review_views import (
+    QueueEntry,
+    ReviewConflict,
+    ReviewItem,
+    ReviewProgress,
+)
 from tiltmeter.making.store import ProjectItem
 
 # Seconds for which an item stays with the reviewer who was shown it.
 HELD = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewProblem:
-    """What a reviewer should look at: the finding's name, a sentence, the field, and proposals, best first.
-
-    A `warning` stays with the text, and has to be accepted by name if the text is kept as it is.
-    """
-
-    reason: str
-    kind: str
-    field: str
-    message: str
-    proposals: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewItem:
-    """An item as a reviewer is shown it: source and translation of each text, and its problems.
-
-    `shown` goes back with the decision, so that nobody decides on a text that was changed meanwhile; `decided` is the
-    reviewer's own decision that stands.
-    """
-
-    item: str
-    part: str
-    subject: str
-    source: dict[str, str]
-    texts: dict[str, str]
-    problems: tuple[ReviewProblem, ...]
-    shown: str
-    decided: ReviewDecision | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueEntry:
-    """An item in the queue: its state, why it is there, how many people decided, and how many have it in hand."""
-
-    item: str
-    part: str
-    subject: str
-    state: ReviewState
-    reasons: tuple[str, ...]
-    decisions: int
-    in_hand: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewConflict:
-    """An item on which reviewers do not agree, with all their decisions."""
-
-    item: ReviewItem
-    decisions: tuple[ReviewDecision, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewProgress:
-    """Items of the queue by state, and for each reviewer the items decided and those still to decide."""
-
-    states: dict[ReviewState, int]
-    reviewers: dict[str, tuple[int, int]]
 
 
 class Review:
@@ -101,6 +44,7 @@ class Review:
         self._held = held
         self._clock = clock
         self._reasons: tuple[object, dict[str, list[OpenProblem]]] | None = None
+        follow_rule(project)
 
     # Reviewers and guidelines
 
@@ -113,13 +57,7 @@ class Review:
 
     def guidelines(self) -> str:
         """The text of the guidelines, which reviewers are shown and the data card has; empty if there are none."""
-        name = self.project.settings.guidelines
-        if not name:
-            return ""
-        path = self.project.folder / name
-        if not path.is_file():
-            raise UsageError(f"There is no file {path}, which project.toml names as the guidelines.")
-        return path.read_text(encoding="utf-8").strip()
+        return self.project.guidelines()
 
     # The queue
 
@@ -279,9 +217,7 @@ class Review:
             for decision in current_decisions(self.project, entry, decisions.get(entry.id, ())):
                 decided[decision.reviewer].add(entry.id)
         wanting = {
-            entry.item
-            for entry in queue
-            if entry.state in ("open", "agreed") and waiting.decisions < self.rule.reviewers
+            entry.item for entry in queue if entry.state in ("open", "agreed") and entry.decisions < self.rule.reviewers
         }
         return ReviewProgress(states, {name: (len(own), len(wanting - own)) for name, own in decided.items()})
 
@@ -325,52 +261,7 @@ class Review:
         return self._reasons[1]
 
     def _shown(self, entry: ProjectItem, reviewer: str) -> ReviewItem:
-        texts = texts_before(self.project, entry.id)
-        wanted = self.project.maker.wanted(self.project.source_item(entry))
-        source = {text.field: text.text for text in wanted if text.role != "filled"}
-        own = [decision for decision in self._store.decisions(entry.id) if decision.reviewer == reviewer]
-        return ReviewItem(
-            item=entry.id,
-            part=entry.part,
-            subject=entry.subject,
-            source=source,
-            texts={field: texts.get(field, "") for field in source},
-            problems=tuple(self._shown_problems(entry, texts)),
-            shown=shown_id(entry, texts),
-            decided=own[-1] if own else None,
-        )
-
-    def _shown_problems(self, entry: ProjectItem, texts: dict[str, str]) -> list[ReviewProblem]:
-        """The problems of an item before the review; that others settled them is not shown."""
-        applied = self._store.applied(entry.id)
-        settled = set(applied.findings) if applied else set()
-        problems = []
-        for stored in self._store.findings(entry.id, ("proposed", "open")):
-            if stored.closed_by is None or stored.number in settled:
-                found = stored.finding
-                problems.append(ReviewProblem(found.rule, found.kind, found.field, found.reason, found.proposals))
-        known = {problem.reason for problem in problems}
-        by_others = {code for item, code in self._store.accepted_problems() if item == entry.id}
-        by_others -= set(applied.accepted) if applied else set()
-        for problem in (*self._validation(entry, texts), *self._repetitions(entry)):
-            if problem.reason not in known | by_others:
-                problems.append(problem)
-        return problems
-
-    def _validation(self, entry: ProjectItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """What validation finds in an item with these texts."""
-        return [
-            ReviewProblem(finding.code, finding.severity, finding.field, finding.message)
-            for finding in examine_texts(self.project, entry, texts)
-        ]
-
-    def _repetitions(self, entry: ProjectItem) -> list[ReviewProblem]:
-        """Validation findings that concern several items."""
-        return [
-            ReviewProblem(problem.reason, problem.kind, problem.field, problem.message)
-            for problem in self._problems().get(entry.id, ())
-            if problem.step == "validate" and problem.reason.startswith("duplicate")
-        ]
+        return shown_item(self.project, entry, reviewer, self._problems().get(entry.id, ()))
 
     def _decision(
         self,
@@ -382,61 +273,10 @@ class Review:
         accepted: Mapping[str, str],
         shown: str | None,
     ) -> ReviewDecision:
-        """The decision, if it can be made."""
-        if verdict not in VERDICTS:
-            raise UsageError(f"{verdict!r} is not a verdict; choose {', '.join(VERDICTS)}.")
-        view = self._shown(self._entry(item), reviewer)
-        if shown is not None and shown != view.shown:
-            raise UsageError(f"{item} was changed since it was shown; look at it again.")
-        if verdict == "drop":
-            return ReviewDecision(item, reviewer, "drop", shown=view.shown)
-        changes = {**texts, **{field: _proposal(view, field, number) for field, number in proposals.items()}}
-        if verdict == "accept" and any(view.texts.get(field) != text for field, text in changes.items()):
-            raise UsageError(f"New texts of {item} come with the verdict edit, not with accept.")
-        _check_texts(view, changes)
-        result = {**view.texts, **changes}
-        self._check_valid(view, result, accepted)
-        final: ReviewVerdict = "accept" if result == view.texts else "edit"
-        return ReviewDecision(item, reviewer, final, result, dict(accepted), shown=view.shown)
-
-    def _check_valid(self, view: ReviewItem, texts: dict[str, str], accepted: Mapping[str, str]) -> None:
-        """Refuse to keep an invalid item, or one with warnings that are not accepted with a reason."""
-        entry = self._store.item(view.item)
-        found = self._validation(entry, texts)
-        if texts == view.texts:
-            found += self._repetitions(entry)
-        if errors := [problem for problem in found if problem.kind == "error"]:
-            raise UsageError(f"{view.item} cannot be kept like this: {errors[0].message}. Edit or drop it.")
-        settled = {code for item, code in self._store.accepted_problems() if item == view.item}
-        left = [problem for problem in found if problem.reason not in settled | set(accepted)]
-        if left:
-            raise UsageError(
-                f"{view.item} would have the warning {left[0].reason} ({left[0].message}): edit or drop it, or accept "
-                f"the finding {left[0].reason} with a reason."
-            )
-        if unreasoned := [code for code, why in accepted.items() if not why.strip()]:
-            raise UsageError(f"The finding {unreasoned[0]} of {view.item} is accepted with a reason only.")
-
-
-def _proposal(view: ReviewItem, field: str, number: int) -> str:
-    proposals = [text for problem in view.problems if problem.field == field for text in problem.proposals]
-    proposals = list(dict.fromkeys(proposals))
-    if not 1 <= number <= len(proposals):
-        raise UsageError(f"{view.item} has {len(proposals)} proposals for {field}; there is no number {number}.")
-    return proposals[number - 1]
-
-
-def _check_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
-    for field, text in changes.items():
-        if field not in view.source:
-            raise UsageError(f"{view.item} has no text {field!r}, only {', '.join(view.source)}.")
-        if not text.strip():
-            raise UsageError(f"The text {field} of {view.item} would be empty.")
-        blanks = view.source[field].count(BLANK)
-        if text.count(BLANK) != blanks:
-            raise UsageError(
-                f"The text {field} of {view.item} has {BLANK} {text.count(BLANK)} times, and its source {blanks} times."
-            )
+        problems = self._problems().get(item, ())
+        return make_decision(
+            self.project, self._entry(item), reviewer, verdict, texts, proposals, accepted, shown, problems
+        )
 
 
 def _with(decision: ReviewDecision, comment: str, via: str, *, adjudicates: bool) -> ReviewDecision:

@@ -9,16 +9,35 @@ import json
 from collections.abc import Iterable, Iterator
 
 from tiltmeter.making.project import Project
-from tiltmeter.making.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
-from tiltmeter.making.review_tables import AppliedOutcome
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
+from tiltmeter.making.review.review_tables import AppliedOutcome
 from tiltmeter.making.store import ProjectItem
 
 REVIEW = "the review"
+# The rule by which the outcomes that items have were reached, as the project remembers it.
+_RULE = "review rule"
 
 
 def rule_of(project: Project) -> ReviewRule:
     """The rule of a project: how many of how many reviewers have to agree."""
     return ReviewRule(project.settings.agreeing, project.settings.reviewers_per_item)
+
+
+def reviewer_name(project: Project, name: str) -> str:
+    """The name of a reviewer as it was first given; upper and lower case are the same."""
+    known = {known.casefold(): known for known in project.store.reviewer_names()}
+    return known.get(name.strip().casefold(), name.strip())
+
+
+def follow_rule(project: Project) -> None:
+    """Bring all items in line with the rule, if it was changed in `project.toml` since decisions were made."""
+    rule = str(rule_of(project))
+    if project.store.remembered().get(_RULE) == rule:
+        return
+    with project.store.transaction():
+        for item in project.store.decided_items():
+            apply_outcome(project, item)
+        project.store.remember({_RULE: rule})
 
 
 def texts_before(project: Project, item: str) -> dict[str, str]:

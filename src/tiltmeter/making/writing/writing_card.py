@@ -4,8 +4,9 @@ from collections import Counter
 
 from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.project import Project
-from tiltmeter.making.rating import RATING_FILE, Rating, read_plan
-from tiltmeter.making.writing import plan_of, rating_units, written_by
+from tiltmeter.making.writing.writing import plan_of, written_by
+from tiltmeter.making.writing.writing_checks import unchecked
+from tiltmeter.making.writing.written_rating import rating_of
 
 
 def writing_section(project: Project) -> str:
@@ -23,13 +24,12 @@ def writing_section(project: Project) -> str:
     for entry in plan.subjects:
         name = entry.name if entry.key == entry.name else f"{entry.key} {entry.name}"
         lines.append(f"| {name} | {entry.side} | {by_subject[entry.key]:,} | {', '.join(entry.sub)} |")
+    lines += ["", *(f"- {line}" for line in unchecked(project.settings))]
     return "\n".join([*lines, *_ratings(project)])
 
 
 def _ratings(project: Project) -> list[str]:
-    rating = Rating(project.store, read_plan(project.folder / RATING_FILE))
-    with project.store.transaction():
-        project.store.set_units(rating_units(project))
+    rating = rating_of(project)
     results = rating.results()
     if not results.raters:
         return []

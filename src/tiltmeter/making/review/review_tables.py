@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tiltmeter.database import Database
-from tiltmeter.making.review_rule import ReviewDecision
+from tiltmeter.making.review.review_rule import ReviewDecision
 
 REVIEW_SCHEMA = """
 CREATE TABLE IF NOT EXISTS reviewers (

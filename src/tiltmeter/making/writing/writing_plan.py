@@ -1,17 +1,17 @@
 """`writing.toml`: who writes, how many items, and about what: stereotypes with their side and sub-stereotypes."""
 
 import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import write_text
 from tiltmeter.forms.gest import HIGHEST, STEREOTYPES, gest_side
+from tiltmeter.making.toml_values import TomlTable, read_toml
 
 WRITING_FILE = "writing.toml"
 Side = Literal["", "feminine", "masculine"]
+_SIDES: tuple[Side, ...] = ("feminine", "masculine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,13 @@ class WritingPlan:
 
 def read_writing_plan(path: Path, form: str) -> WritingPlan:
     """The plan in a file."""
-    try:
-        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        quota = int(values.get("quota", 50))
-        subjects = tuple(_subject(path, entry, quota, form) for entry in values.get("subjects", ()))
-        plan = WritingPlan(tuple(map(str, values.get("writers", ()))), subjects)
-    except FileNotFoundError as error:
-        raise UsageError(f"{path.parent} is not a project of written items: it has no {path.name}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {error}.") from error
+    if not path.is_file():
+        raise UsageError(f"{path.parent} is not a project of written items: it has no {path.name}.")
+    table = read_toml(path)
+    table.check_keys(("writers", "quota", "subjects"))
+    quota = table.integer("quota", 50, least=1)
+    subjects = tuple(_subject(entry, quota, form) for entry in table.tables("subjects"))
+    plan = WritingPlan(table.texts("writers"), subjects)
     if not plan.subjects:
         raise DataError(f"{path} has no [[subjects]] to write about.")
     keys = [subject.key for subject in plan.subjects]
@@ -70,24 +68,27 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
     return plan
 
 
-def _subject(path: Path, values: dict[str, Any], quota: int, form: str) -> WritingSubject:
-    name, side = str(values["name"]), values.get("side", "")
+def _subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
+    name, quota, sub = table.text("name"), table.integer("quota", quota, least=1), table.texts("sub")
     if form not in ("gest", "gendered-pairs"):
-        return WritingSubject(name, name, int(values.get("quota", quota)), sub=tuple(values.get("sub", ())))
-    number = int(values["number"])
-    if not 1 <= number <= HIGHEST:
-        raise DataError(f"{path}: the number of a stereotype should be from 1 to {HIGHEST:,}, and is {number}.")
-    if side not in ("feminine", "masculine"):
-        raise DataError(f"{path}: the side of stereotype {number} should be feminine or masculine, and is {side!r}.")
+        table.check_keys(("name", "quota", "sub"))
+        return WritingSubject(name, name, quota, sub=sub)
+    table.check_keys(("number", "name", "side", "quota", "sub"))
+    number, named = table.integer("number", least=1), table.text("side", "")
+    if number > HIGHEST:
+        raise table.error("number", f"a whole number from 1 to {HIGHEST:,}")
+    side = next((side for side in _SIDES if side == named), None)
+    if side is None:
+        raise table.error("side", "feminine or masculine")
     if number in STEREOTYPES and side != (known := gest_side(number)):
         raise DataError(
-            f"{path}: stereotype {number} is one of GEST's, and {known}; give one of your own a number from 17."
+            f"{table.path}: stereotype {number} is one of GEST's, and {known}; give one of your own a number from 17."
         )
-    return WritingSubject(str(number), name, int(values.get("quota", quota)), side, tuple(values.get("sub", ())))
+    return WritingSubject(str(number), name, quota, side, sub)
 
 
-def write_default_plan(path: Path, form: str, quota: int) -> None:
-    """Write a plan to be edited: of GEST forms with the sixteen stereotypes, of others with one subject."""
+def default_plan(form: str, quota: int) -> str:
+    """A plan to be edited: of GEST forms with the sixteen stereotypes, of others with one subject."""
     lines = [
         "# Who writes, how many items each of them for each subject, and about what.",
         "writers = []",
@@ -100,4 +101,4 @@ def write_default_plan(path: Path, form: str, quota: int) -> None:
             lines += [f'side = "{gest_side(number)}"', "sub = []"]
     else:
         lines += ["", "# The targets to write about; `quota` may be set for each.", "[[subjects]]", 'name = "cook"']
-    write_text(path, "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"

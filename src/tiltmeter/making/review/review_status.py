@@ -8,8 +8,9 @@ from typing import Any
 
 from tiltmeter.making.project import Project
 from tiltmeter.making.reliability import Agreement, cohen_kappa, krippendorff_alpha
-from tiltmeter.making.review import Review, ReviewProgress
-from tiltmeter.making.review_rule import ReviewDecision, ReviewRule
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule
+from tiltmeter.making.review.review_views import ReviewProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,26 @@
+"""One step at a time: a lock on a project's folder, which the system takes back when a process ends or is killed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from tiltmeter.errors import UsageError
+
+_LOCK = ".lock"
+
+
+@contextmanager
+def step_lock(folder: Path) -> Iterator[None]:
+    """Hold a project for one step; a UsageError if another process has it.
+
+    Decisions, ratings and written items are single transactions, and do not need it.
+    """
+    try:
+        with FileLock(folder / _LOCK, timeout=0):
+            yield
+    except Timeout as error:
+        raise UsageError(
+            f"Another command is at work on {folder}; wait until it has ended, and run this one again."
+        ) from error

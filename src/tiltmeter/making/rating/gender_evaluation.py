@@ -1,0 +1,256 @@
+"""How accurate the rules of the speaker's gender and the filter of gendered pairs are, by rated samples.
+
+A sample has as many of each outcome, so that shares within an outcome are those of its units. The accuracy overall is
+their mean weighted by how frequent each outcome is in the data (a stratified estimate); several samples, such as those
+of several languages, are strata of their own. Intervals of weighted sums are those of `Rates`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.errors import UsageError
+from tiltmeter.making.rating.gender_sample import FILTERED, GENDERS, open_sample
+from tiltmeter.making.rating.rating_plan import RatingPlan
+from tiltmeter.making.rating.rating_tables import RatingUnit
+from tiltmeter.making.reliability import Agreement, krippendorff_alpha
+from tiltmeter.measures.estimates import Rates, Share
+from tiltmeter.measures.intervals import Interval
+
+NO_POPULATION = "it is not known how frequent each outcome is in the data: rating.toml has no [population]"
+NONE_FOUND = "nothing in the data has an outcome that it could be compared with"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareEstimate:
+    """A share in percent with its 95% interval, of n."""
+
+    value: float
+    interval: Interval
+    n: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The estimate as JSON values."""
+        return {"percent": self.value, "interval": list(self.interval), "n": self.n}
+
+    def __str__(self) -> str:
+        return f"{self.value:.1f}% [{self.interval[0]:.1f}, {self.interval[1]:.1f}] of {self.n:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A confusion matrix: counts by outcome (rows) and what raters said (columns).
+
+    `right` is the share of each outcome that is right; `overall` that of the data, weighted by how frequent outcomes
+    are. `gain` is, of the rules, how many more sentences would have a gender if none were missed, in percent of those
+    that have one; of the filter, by how many points it raises the share of pairs that are right. Where the last two
+    are None, `reason` says why. `errors` counts the classes of errors; `undecided` units have no majority of raters,
+    `unrated` ones no rating.
+    """
+
+    about: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: dict[tuple[str, str], int]
+    right: dict[str, ShareEstimate]
+    shown_gender: ShareEstimate | None
+    overall: ShareEstimate | None
+    gain: ShareEstimate | None
+    reason: str
+    errors: Counter[str]
+    agreement: Agreement
+    undecided: int
+    unrated: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The evaluation as JSON values."""
+        shares = {**self.right, **({"any gender": self.shown_gender} if self.shown_gender else {})}
+        return {
+            "counts": {row: {column: self.counts[row, column] for column in self.columns} for row in self.rows},
+            "right": {row: share.as_json() for row, share in shares.items()},
+            "overall": self.overall.as_json() if self.overall else None,
+            "gain": self.gain.as_json() if self.gain else None,
+            "reason": self.reason,
+            "errors": dict(self.errors),
+            "agreement": self.agreement.as_json(),
+            "undecided": self.undecided,
+            "unrated": self.unrated,
+        }
+
+
+@dataclass(slots=True)
+class Stratum:
+    """An outcome in one sample: how frequent it is in the data, how many were rated, how many of these are right."""
+
+    outcome: str
+    population: int
+    rated: int = 0
+    right: int = 0
+
+    @property
+    def missed(self) -> int:
+        """The rated units that are not right: of sentences without a gender by the rules, those that have one."""
+        return self.rated - self.right
+
+
+def evaluate_samples(folders: Sequence[Path]) -> Evaluation:
+    """Compare what raters said with the outcomes, of one sample or of several of the same kind together."""
+    samples: list[_Sample] = []
+    for folder in folders:
+        sample = open_sample(folder)
+        with sample.store:
+            main, errors = sample.steps(sample.plan.tasks[0].name), sample.steps("error")
+            own = sample.store.units()
+            units = [(unit, main.get(unit.id, {}), errors.get(unit.id, {})) for unit in own]
+            names = sorted({name for given in main.values() for name in given})
+            rows = [[main.get(unit.id, {}).get(name) for name in names] for unit in own]
+            samples.append(_Sample(sample.plan, units, rows))
+    if len({sample.plan.about for sample in samples}) > 1:
+        raise UsageError("The samples are of different kinds; evaluate those of genders and those of pairs apart.")
+    return _evaluate(samples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    plan: RatingPlan
+    units: Sequence[tuple[RatingUnit, Mapping[str, int], Mapping[str, int]]]
+    rows: list[list[int | None]]
+
+
+def _evaluate(samples: Sequence[_Sample]) -> Evaluation:
+    plan = samples[0].plan
+    labels = tuple(FILTERED) if plan.about == "pairs" else GENDERS
+    columns = plan.tasks[0].steps
+    counts = {(row, column): 0 for row in labels for column in columns}
+    classes: Counter[str] = Counter()
+    strata: list[Stratum] = []
+    undecided = unrated = 0
+    for sample in samples:
+        own = {label: Stratum(label, sample.plan.population.get(label, 0)) for label in labels}
+        strata += own.values()
+        for unit, given, errors in sample.units:
+            step = majority(list(given.values()))
+            if step is None:
+                undecided += bool(given)
+                unrated += not given
+                continue
+            counts[unit.label, columns[step - 1]] += 1
+            own[unit.label].rated += 1
+            own[unit.label].right += step in unit.fitting
+            if step not in unit.fitting:
+                chosen = majority(list(errors.values()))
+                classes[plan.tasks[1].steps[chosen - 1] if chosen else "not classified"] += 1
+    right = {label: _share(stratum for stratum in strata if stratum.outcome == label) for label in labels}
+    is_known = all(sample.plan.population for sample in samples)
+    reason = _unknown(strata) if is_known else NO_POPULATION
+    gain = (filter_gain if plan.about == "pairs" else rules_gain)(strata) if not reason else None
+    return Evaluation(
+        about=plan.about,
+        rows=labels,
+        columns=columns,
+        counts=counts,
+        right={row: share for row, share in right.items() if share},
+        shown_gender=_share(stratum for stratum in strata if stratum.outcome in ("masculine", "feminine")),
+        overall=None if reason else overall_accuracy(strata),
+        gain=gain,
+        reason=reason or ("" if gain else NONE_FOUND),
+        errors=classes,
+        agreement=krippendorff_alpha([row for sample in samples for row in sample.rows], "nominal"),
+        undecided=undecided,
+        unrated=unrated,
+    )
+
+
+def _unknown(strata: Sequence[Stratum]) -> str:
+    """Why weighted shares cannot be told; empty if they can."""
+    lacking = [stratum for stratum in strata if stratum.population and not stratum.rated]
+    if lacking:
+        return f"none of the outcome {lacking[0].outcome!r} is rated, of {lacking[0].population:,} in the data"
+    return "" if any(stratum.population for stratum in strata) else NO_POPULATION
+
+
+def overall_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
+    """The share of the data whose outcome is right: that of each stratum, weighted by how frequent it is.
+
+    >>> strata = [Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]
+    >>> print(overall_accuracy(strata))
+    95.2% [91.2, 97.4] of 200
+    """
+    known = [stratum for stratum in strata if stratum.population]
+    total = sum(stratum.population for stratum in known)
+    return _weighted([(stratum, stratum.population / total, stratum.right) for stratum in known])
+
+
+def rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
+    """How many more sentences would have a gender if the rules missed none, in percent of those that have one.
+
+    >>> print(rules_gain([Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]))
+    5.0% [3.0, 7.2] of 100
+    """
+    found = sum(stratum.population for stratum in strata if stratum.outcome != "none")
+    missing = [stratum for stratum in strata if stratum.outcome == "none" and stratum.population]
+    if not found:
+        return None
+    return _weighted([(stratum, stratum.population / found, stratum.missed) for stratum in missing])
+
+
+def filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
+    """By how many points the filter raises the share of pairs that are right, compared with taking all pairs.
+
+    >>> print(filter_gain([Stratum("accepted", 750, 80, 79), Stratum("rejected", 250, 80, 80)]))
+    24.7% [22.9, 25.0] of 160
+    """
+    total = sum(stratum.population for stratum in strata)
+    accepted = sum(stratum.population for stratum in strata if stratum.outcome == "accepted")
+    if not accepted:
+        return None
+    parts = []
+    for stratum in strata:
+        if not stratum.population:
+            continue
+        share = stratum.population / total
+        if stratum.outcome == "accepted":
+            parts.append((stratum, stratum.population / accepted - share, stratum.right))
+        else:
+            parts.append((stratum, -share, stratum.missed))
+    return _weighted(parts)
+
+
+def _weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
+    """A weighted sum of shares of strata, in percent; without strata it is 0."""
+    if not parts:
+        return ShareEstimate(0.0, (0.0, 0.0), 0)
+    weights = np.array([weight for _, weight, _ in parts])
+    counts = np.array([count for _, _, count in parts], dtype=np.float64)
+    sizes = np.array([stratum.rated for stratum, _, _ in parts], dtype=np.float64)
+    rates = Rates(weights, counts, sizes)
+    lowest, highest = float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
+    low, high = rates.interval()
+    interval = (100 * max(low, lowest), 100 * min(high, highest))
+    return ShareEstimate(100 * rates.value, interval, int(sizes.sum()))
+
+
+def majority(steps: Sequence[int]) -> int | None:
+    """The step that more than half of the raters chose; None if there is none.
+
+    >>> majority([1, 1, 2]), majority([1, 2])
+    (1, None)
+    """
+    if not steps:
+        return None
+    step, count = Counter(steps).most_common(1)[0]
+    return step if 2 * count > len(steps) else None
+
+
+def _share(strata: Iterable[Stratum]) -> ShareEstimate | None:
+    """The share of rated units that are right; None if none is rated."""
+    own = list(strata)
+    rated, right = sum(stratum.rated for stratum in own), sum(stratum.right for stratum in own)
+    if not rated:
+        return None
+    share = Share.from_values(100.0 * np.array([1] * right + [0] * (rated - right), dtype=np.float64))
+    return ShareEstimate(share.value, share.interval(), rated)

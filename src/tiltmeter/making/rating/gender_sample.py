@@ -1,0 +1,147 @@
+"""Samples of what the rules of the speaker's gender and the filter of gendered pairs say, for people to rate.
+
+GEST's authors sampled as many sentences of each outcome and had native speakers rate them (Pikuliak et al. 2024, Tables
+4 and 5). How frequent each outcome is in the data is kept with the sample.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from tiltmeter.datasets.build_pairs import prompted_pairs
+from tiltmeter.errors import UsageError
+from tiltmeter.files import make_folder, write_text
+from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, rejection_reason
+from tiltmeter.forms.gest import GestItem
+from tiltmeter.gender import SpeakerGender
+from tiltmeter.making.rating.rating import Rating
+from tiltmeter.making.rating.rating_plan import RATING_FILE, read_plan
+from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
+from tiltmeter.measures.intervals import generator
+
+RATINGS = "rating.sqlite"
+SampleKind = Literal["gender", "pairs"]
+
+GENDERS = ("masculine", "feminine", "none")
+CASES = ("not gendered", "gendered, not equivalent", "gendered and equivalent")
+# The outcomes of the filter, with the cases that go with each.
+FILTERED = {"accepted": (3,), "rejected": (1, 2)}
+
+_GENDER_PLAN = """\
+# What raters are asked about each sentence; the outcome of the rules is hidden until the error is classified.
+about = "gender"
+
+[[tasks]]
+name = "gender"
+question = "Which gender of the speaker does the sentence mark?"
+steps = ["masculine", "feminine", "none"]
+level = "nominal"
+
+[[tasks]]
+name = "error"
+question = "The rules say otherwise. Why are they wrong?"
+steps = [
+    "complex syntax", "generic masculine noun", "a rule is missing", "faulty analysis", "faulty translation",
+    "false positive", "other",
+]
+level = "nominal"
+label_shown = true
+only_wrong = true
+"""
+_PAIR_PLAN = """\
+# What raters are asked about each pair; the outcome of the filter is hidden until the error is classified.
+about = "pairs"
+
+[[tasks]]
+name = "case"
+question = "Do the two sentences show a man and a woman speaking, and do they otherwise say the same?"
+steps = ["not gendered", "gendered, not equivalent", "gendered and equivalent"]
+level = "nominal"
+
+[[tasks]]
+name = "error"
+question = "The filter says otherwise. Why is it wrong?"
+steps = ["another word with the same first letter", "forms with different first letters", "other"]
+level = "nominal"
+label_shown = true
+only_wrong = true
+"""
+_PLANS: dict[SampleKind, str] = {"gender": _GENDER_PLAN, "pairs": _PAIR_PLAN}
+
+
+def gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
+    """Sentences with what the rules say about the gender of the speaker; each sentence once."""
+    unique = {text: found for text, found in results if text.strip()}
+    return [
+        RatingUnit(
+            f"{language}-{number}",
+            {"sentence": text},
+            found.gender or "none",
+            (GENDERS.index(found.gender or "none") + 1,),
+            language,
+            {"rule": found.rule or "", "cue": " ".join(found.cue)},
+        )
+        for number, (text, found) in enumerate(unique.items(), start=1)
+    ]
+
+
+def pair_units(
+    translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
+) -> list[RatingUnit]:
+    """Pairs of translations that differ in one word, with what the filter by first letters says about them."""
+    found: dict[tuple[str, str], str] = {}
+    for male, female in prompted_pairs(translations, sentences, language):
+        reason = rejection_reason(male, female)
+        if reason != NOT_ONE_WORD:
+            found.setdefault((male, female), "accepted" if reason is None else "rejected")
+    return [
+        RatingUnit(f"{language}-{number}", {"male": male, "female": female}, outcome, FILTERED[outcome], language)
+        for number, ((male, female), outcome) in enumerate(found.items(), start=1)
+    ]
+
+
+def draw(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[RatingUnit]:
+    """As many units of each outcome, at random and in a random order; all of an outcome that has fewer."""
+    random = generator("gender sample", str(seed), str(per_outcome))
+    chosen: list[RatingUnit] = []
+    for label in sorted({unit.label for unit in units}):
+        own = [unit for unit in units if unit.label == label]
+        chosen += [own[index] for index in sorted(random.permutation(len(own))[:per_outcome])]
+    return [chosen[index] for index in random.permutation(len(chosen))]
+
+
+def frequencies(units: Iterable[RatingUnit]) -> dict[str, int]:
+    """How frequent each outcome is."""
+    return dict(Counter(unit.label for unit in units))
+
+
+def write_sample(
+    folder: Path, units: Sequence[RatingUnit], kind: SampleKind, population: Mapping[str, int] | None = None
+) -> None:
+    """Write a folder with a sample to rate; its plan last, so that a folder with a plan is complete.
+
+    `population` says how frequent each outcome is in the data that the sample was drawn from.
+    """
+    if (folder / RATING_FILE).exists():
+        raise UsageError(f"{folder} has a sample already; choose another folder.")
+    if not units:
+        raise UsageError("There is nothing to sample; check the file and the language.")
+    make_folder(folder)
+    for leftover in folder.glob(f"{RATINGS}*"):  # of a start that was interrupted
+        leftover.unlink()
+    with RatingStore(folder / RATINGS) as store, store.transaction():
+        store.set_units(units)
+    lines = [f"{name} = {count}" for name, count in (population or {}).items()]
+    known = ["", "# How frequent each outcome is in the data.", "[population]", *lines, ""] if lines else []
+    write_text(folder / RATING_FILE, _PLANS[kind] + "\n".join(known))
+
+
+def open_sample(folder: Path) -> Rating:
+    """The rating of a sample."""
+    plan = read_plan(folder / RATING_FILE)
+    if not (folder / RATINGS).is_file():
+        raise UsageError(
+            f"{folder} has no {RATINGS}, which holds the sample and its ratings; restore it from a backup."
+        )
+    return Rating(RatingStore(folder / RATINGS), plan)

@@ -1,0 +1,102 @@
+"""`rating.toml`: what raters are asked, on which scales, and when a text is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Literal
+
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.making.reliability import LEVELS, Level
+from tiltmeter.making.toml_values import TomlTable, read_toml
+
+RATING_FILE = "rating.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class RatingTask:
+    """A question with a scale.
+
+    `label_shown` says whether the rater sees the label. `keep` are the steps for which a unit is kept: numbers from 1,
+    `label` for those that go with the unit's label, empty for all. With `only_wrong` the question is asked only if the
+    rating in the first task does not go with the label.
+    """
+
+    name: str
+    question: str
+    steps: tuple[str, ...]
+    level: Level = "ordinal"
+    label_shown: bool = False
+    keep: tuple[int, ...] | Literal["label"] = ()
+    only_wrong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RatingPlan:
+    """The tasks of a rating in their order, and the rule: `agree` of `raters` have to be for keeping a unit.
+
+    With `second_decides`, one rater is asked, and where they are against it, a second one, who decides. `population`
+    says of a sample how frequent each label is in the data.
+    """
+
+    tasks: tuple[RatingTask, ...]
+    raters: int = 1
+    agree: int = 1
+    second_decides: bool = False
+    about: str = ""
+    population: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_plan(path: Path) -> RatingPlan:
+    """The plan in a TOML file."""
+    if not path.is_file():
+        raise UsageError(
+            f"{path.parent} has no {path.name}, which declares what is rated: rated are projects that were started "
+            "with --from-scratch, and samples of `tiltmeter gender sample`."
+        )
+    table = read_toml(path)
+    table.check_keys(entry.name for entry in fields(RatingPlan))
+    tasks, population = tuple(map(_task, table.tables("tasks"))), table.table("population")
+    plan = RatingPlan(
+        tasks,
+        raters=table.integer("raters", 1, least=1),
+        agree=table.integer("agree", 1, least=1),
+        second_decides=table.flag("second_decides", default=False),
+        about=table.text("about", ""),
+        population={name: population.integer(name, least=0) for name in population.values},
+    )
+    if not tasks:
+        raise DataError(f"{path} has no [[tasks]], so there is nothing to rate.")
+    names = [task.name for task in tasks]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise DataError(f"{path} has two tasks called {repeated[0]!r}; give each its own name.")
+    if plan.agree > plan.raters:
+        raise DataError(f"{path}: {plan.agree} of {plan.raters} raters cannot agree.")
+    if plan.second_decides and plan.raters > 1:
+        raise DataError(
+            f"{path}: with `second_decides`, one rater is asked at first; leave out `raters` or set it to 1."
+        )
+    return plan
+
+
+def _task(table: TomlTable) -> RatingTask:
+    table.check_keys(entry.name for entry in fields(RatingTask))
+    steps = table.texts("steps")
+    if len(steps) < 2:
+        raise DataError(f"{table.path}: the scale `steps` in {table.where} has fewer than two steps.")
+    named = table.text("level", "ordinal")
+    level = next((level for level in LEVELS if level == named), None)
+    if level is None:
+        raise table.error("level", f"one of {', '.join(LEVELS)}")
+    keep = table.values.get("keep", [])
+    is_steps = isinstance(keep, list) and all(type(step) is int and 1 <= step <= len(steps) for step in keep)
+    if keep != "label" and not is_steps:
+        raise table.error("keep", f'"label", or a list of steps from 1 to {len(steps)}')
+    return RatingTask(
+        table.text("name"),
+        table.text("question"),
+        steps,
+        level,
+        table.flag("label_shown", default=False),
+        "label" if keep == "label" else tuple(keep),
+        table.flag("only_wrong", default=False),
+    )

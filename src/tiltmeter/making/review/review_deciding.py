@@ -1,0 +1,120 @@
+"""An item as a reviewer is shown it, and the decision on it, if it can be made."""
+
+from collections.abc import Mapping, Sequence
+
+from tiltmeter.errors import UsageError
+from tiltmeter.making.problems import OpenProblem, examine_texts
+from tiltmeter.making.project import Project
+from tiltmeter.making.review.review_outcomes import shown_id, texts_before
+from tiltmeter.making.review.review_rule import VERDICTS, ReviewDecision, ReviewVerdict
+from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem, check_texts, proposal_text
+from tiltmeter.making.store import ProjectItem
+
+
+def shown_item(project: Project, entry: ProjectItem, reviewer: str, problems: Sequence[OpenProblem] = ()) -> ReviewItem:
+    """An item as a reviewer is shown it; `problems` are those found in all items together."""
+    texts = texts_before(project, entry.id)
+    wanted = project.maker.wanted(project.source_item(entry))
+    source = {text.field: text.text for text in wanted if text.role != "filled"}
+    own = [decision for decision in project.store.decisions(entry.id) if decision.reviewer == reviewer]
+    return ReviewItem(
+        item=entry.id,
+        part=entry.part,
+        subject=entry.subject,
+        source=source,
+        texts={field: texts.get(field, "") for field in source},
+        problems=tuple(_shown_problems(project, entry, texts, problems)),
+        shown=shown_id(entry, texts),
+        decided=own[-1] if own else None,
+    )
+
+
+def _shown_problems(
+    project: Project, entry: ProjectItem, texts: dict[str, str], found_in_all: Sequence[OpenProblem]
+) -> list[ReviewProblem]:
+    """The problems of an item before the review; that others settled them is not shown."""
+    applied = project.store.applied(entry.id)
+    settled = set(applied.findings) if applied else set()
+    problems = []
+    for stored in project.store.findings(entry.id, ("proposed", "open")):
+        if stored.closed_by is None or stored.number in settled:
+            found = stored.finding
+            problems.append(ReviewProblem(found.rule, found.kind, found.field, found.reason, found.proposals))
+    known = {problem.reason for problem in problems}
+    by_others = {code for item, code in project.store.accepted_problems() if item == entry.id}
+    by_others -= set(applied.accepted) if applied else set()
+    for problem in (*_validation(project, entry, texts), *_repetitions(found_in_all)):
+        if problem.reason not in known | by_others:
+            problems.append(problem)
+    return problems
+
+
+def _validation(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
+    """What validation finds in an item with these texts."""
+    return [
+        ReviewProblem(finding.code, finding.severity, finding.field, finding.message)
+        for finding in examine_texts(project, entry, texts)
+    ]
+
+
+def _repetitions(problems: Sequence[OpenProblem]) -> list[ReviewProblem]:
+    """Validation findings that concern several items."""
+    return [
+        ReviewProblem(problem.reason, problem.kind, problem.field, problem.message)
+        for problem in problems
+        if problem.step == "validate" and problem.reason.startswith("duplicate")
+    ]
+
+
+def make_decision(
+    project: Project,
+    entry: ProjectItem,
+    reviewer: str,
+    verdict: ReviewVerdict,
+    texts: Mapping[str, str],
+    proposals: Mapping[str, int],
+    accepted: Mapping[str, str],
+    shown: str | None,
+    problems: Sequence[OpenProblem] = (),
+) -> ReviewDecision:
+    """The decision, if it can be made."""
+    if verdict not in VERDICTS:
+        raise UsageError(f"{verdict!r} is not a verdict; choose {', '.join(VERDICTS)}.")
+    item, view = entry.id, shown_item(project, entry, reviewer, problems)
+    if shown is not None and shown != view.shown:
+        raise UsageError(f"{item} was changed since it was shown; look at it again.")
+    if verdict == "drop":
+        return ReviewDecision(item, reviewer, "drop", shown=view.shown)
+    changes = {**texts, **{field: proposal_text(view, field, number) for field, number in proposals.items()}}
+    if verdict == "accept" and any(view.texts.get(field) != text for field, text in changes.items()):
+        raise UsageError(f"New texts of {item} come with the verdict edit, not with accept.")
+    check_texts(view, changes)
+    result = {**view.texts, **changes}
+    _check_valid(project, view, result, accepted, problems)
+    final: ReviewVerdict = "accept" if result == view.texts else "edit"
+    return ReviewDecision(item, reviewer, final, result, dict(accepted), shown=view.shown)
+
+
+def _check_valid(
+    project: Project,
+    view: ReviewItem,
+    texts: dict[str, str],
+    accepted: Mapping[str, str],
+    problems: Sequence[OpenProblem],
+) -> None:
+    """Refuse to keep an invalid item, or one with warnings that are not accepted with a reason."""
+    entry = project.store.item(view.item)
+    found = _validation(project, entry, texts)
+    if texts == view.texts:
+        found += _repetitions(problems)
+    if errors := [problem for problem in found if problem.kind == "error"]:
+        raise UsageError(f"{view.item} cannot be kept like this: {errors[0].message}. Edit or drop it.")
+    settled = {code for item, code in project.store.accepted_problems() if item == view.item}
+    left = [problem for problem in found if problem.reason not in settled | set(accepted)]
+    if left:
+        raise UsageError(
+            f"{view.item} would have the warning {left[0].reason} ({left[0].message}): edit or drop it, or accept "
+            f"the finding {left[0].reason} with a reason."
+        )
+    if unreasoned := [code for code, why in accepted.items() if not why.strip()]:
+        raise UsageError(f"The finding {unreasoned[0]} of {view.item} is accepted with a reason only.")

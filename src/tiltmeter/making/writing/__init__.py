@@ -1,0 +1,1 @@
+"""Items that people write: plans and quotas, checks, and their ratings."""

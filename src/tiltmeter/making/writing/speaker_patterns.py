@@ -1,0 +1,72 @@
+"""Whether a source sentence is in the first person, and whether it shows the gender of its speaker.
+
+The patterns are data, `speakers/xx.toml`. They find the common ways, not all; what they find is queued for people. A
+language without a file is not checked, which is said. Languages with rules of the speaker's gender use these.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+
+from tiltmeter.gender import LANGUAGES, speaker_gender
+from tiltmeter.making.toml_values import read_toml
+
+_KEYS = ("first_person", "openings", "articles", "article_optional", "nouns", "patterns")
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerPatterns:
+    """The patterns of a language: of the first person, and of a speaker whose gender is shown."""
+
+    first_person: tuple[re.Pattern[str], ...]
+    gendered: tuple[re.Pattern[str], ...]
+
+
+@cache
+def speaker_patterns(language: str) -> SpeakerPatterns | None:
+    """The patterns of a language; None if there is no file."""
+    resource = files("tiltmeter.making.writing").joinpath("speakers", f"{language.split('-')[0].lower()}.toml")
+    if not resource.is_file():
+        return None
+    with as_file(resource) as path:
+        table = read_toml(path)
+    table.check_keys(_KEYS)
+    article = f"(?:{_any(table.texts('articles'))}) "
+    if table.flag("article_optional", default=False):
+        article = f"(?:{article})?"
+    said = rf"\b(?:{_any(table.texts('openings'))}) ?{article}(?:[\w-]+ ){{0,2}}(?:{_any(table.texts('nouns'))})\b"
+    return SpeakerPatterns(
+        tuple(map(re.compile, table.texts("first_person"))),
+        (re.compile(said, re.IGNORECASE), *map(re.compile, table.texts("patterns"))),
+    )
+
+
+def _any(words: tuple[str, ...]) -> str:
+    return "|".join(map(re.escape, words))
+
+
+def is_first_person(sentence: str, language: str) -> bool | None:
+    """Whether a sentence is in the first person singular; None if there are no patterns for the language.
+
+    >>> is_first_person("I cooked dinner.", "en"), is_first_person("They cooked dinner.", "en")
+    (True, False)
+    >>> is_first_person("Főztem.", "hu") is None
+    True
+    """
+    patterns = speaker_patterns(language)
+    return None if patterns is None else any(pattern.search(sentence) for pattern in patterns.first_person)
+
+
+def source_gender(sentence: str, language: str) -> str | None:
+    """The words by which a sentence shows the gender of its speaker; empty if it is neutral, None if nothing can tell.
+
+    >>> source_gender("As a young woman, I was shy.", "en"), source_gender("I called a woman.", "en")
+    ('As a young woman', '')
+    """
+    if language in LANGUAGES:
+        return " ".join(speaker_gender(sentence, language, explain=True).cue)
+    patterns = speaker_patterns(language)
+    if patterns is None:
+        return None
+    return next((found[0] for pattern in patterns.gendered if (found := pattern.search(sentence))), "")

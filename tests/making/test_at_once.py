@@ -1,0 +1,110 @@
+"""Two commands or two people at once, and settings that change on the way."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perf.breaking_engine import BreakingEngine
+from tiltmeter.errors import UsageError
+from tiltmeter.making import repair_step
+from tiltmeter.making.exchange import export_rows
+from tiltmeter.making.lock import step_lock
+from tiltmeter.making.problems import assemble
+from tiltmeter.making.project import Project, new_project, open_project
+from tiltmeter.making.publish import publish_project
+from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.source import apply_corrections, correct
+from tiltmeter.making.status import status_of
+from tiltmeter.making.translate import translate_project
+
+
+@pytest.fixture
+def translated(project: Project) -> Project:
+    translate_project(project, BreakingEngine(way="dropped"))
+    return project
+
+
+def test_steps_wait_for_each_other(translated: Project, tmp_path: Path) -> None:
+    corrections = tmp_path / "c.csv"
+    corrections.write_text("item,action,field,text,reason\n", encoding="utf-8")
+    with step_lock(translated.folder):
+        for step in (
+            lambda: translate_project(translated, BreakingEngine()),
+            lambda: repair_project(translated),
+            lambda: publish_project(translated, tmp_path / "out", open_items="keep", licence="MIT"),
+            lambda: apply_corrections(translated, corrections, by="Ana"),
+        ):
+            with pytest.raises(UsageError, match="Another command is at work on"):
+                step()
+    assert not (tmp_path / "out").exists()
+    repair_project(translated)
+
+
+def test_a_project_is_started_once(tmp_path: Path, project: Project) -> None:
+    (tmp_path / "new").mkdir()
+    with step_lock(tmp_path / "new"), pytest.raises(UsageError, match="Another command is at work"):
+        new_project(tmp_path / "new", project.settings.source, language="es", system="deepl")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [".lock"]
+
+
+def test_repair_leaves_what_people_decide_meanwhile(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    review = Review(translated)
+    review.add_reviewer("Ana")
+    repair = repair_step.repair
+
+    def slow_repair(*args: object, **options: object) -> object:
+        review.decide("Ana", "i0", "edit", texts={"context": "Cocinero era BLANK aquel día."})
+        correct(translated, "i1", {"target_term": "florist"}, by="Eva", why="clearer")
+        return repair(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(repair_step, "repair", slow_repair)
+    repair_project(translated)
+    assert translated.store.texts("text", "i0")["i0"]["context"] == "Cocinero era BLANK aquel día."
+    assert translated.store.item("i0").stage == "reviewed"
+    assert translated.store.item("i1").stage == "source"
+    assert translated.store.texts("text", "i1") == {}
+
+
+def test_a_rule_that_is_changed_on_the_way(translated: Project) -> None:
+    review = Review(translated)
+    review.add_reviewer("Ana")
+    review.decide("Ana", "i0", "accept")
+    assert translated.store.item("i0").stage == "reviewed"
+    translated.settings = replace(translated.settings, reviewers_per_item=2, agreeing=2)
+    assert "i0" in {problem.item for problem in status_of(translated).open}
+    assert translated.store.item("i0").stage == "translated"
+    assert Review(translated).progress().reviewers == {"Ana": (1, 3)}
+    assert {row.item for row in export_rows(translated)} == {"i0", "i1", "i2", "i3"}
+    translated.settings = replace(translated.settings, reviewers_per_item=1, agreeing=1)
+    assert "i0" not in {problem.item for problem in status_of(translated).open}
+    assert translated.store.item("i0").stage == "reviewed"
+
+
+def test_progress_counts_what_each_reviewer_has_left(translated: Project) -> None:
+    translated.settings = replace(translated.settings, reviewers_per_item=2, agreeing=1)
+    review = Review(translated)
+    for name in ("Ana", "Eva", "Ida"):
+        review.add_reviewer(name)
+    for name in ("Ana", "Eva"):
+        review.decide(name, "i3", "accept")
+    review.decide("Ana", "i0", "accept")
+    # i3 has its two decisions; i0 wants one more, of somebody else; i1 and i2 want two.
+    assert review.progress().reviewers == {"Ana": (2, 2), "Eva": (1, 3), "Ida": (0, 3)}
+
+
+def test_the_card_says_what_was_decided_since(translated: Project, tmp_path: Path) -> None:
+    first = publish_project(translated, tmp_path / "out", open_items="keep", licence="MIT")
+    assert "problems that nobody has settled" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    review = Review(translated)
+    review.add_reviewer("Ana")
+    for item in ("i0", "i1", "i2", "i3"):
+        review.decide("Ana", item, "accept")
+    assert assemble(translated).problems == []
+    with open_project(translated.folder) as project:
+        again = publish_project(project, tmp_path / "out", licence="MIT")
+    assert (again.number, again.is_new) == (first.number, False)
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "Ana: 4 decisions" in card
+    assert "nobody has settled" not in card
