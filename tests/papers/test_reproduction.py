@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from transformers import T5ForConditionalGeneration
 
 from tiltmeter.errors import DownloadError, UsageError
 from tiltmeter.papers import reproduction
 from tiltmeter.papers.printed import paper
 from tiltmeter.papers.reproduction import Status, count, reproduce
+from tiltmeter.training.convert import convert_released
 
 AVAILABLE = {
     # paper: numbers that agree, numbers that differ for a known reason
@@ -207,7 +210,26 @@ def test_models_can_be_run_instead(command: Any, fixtures_dir: Path) -> None:
     assert result.exit_code == 1
 
 
+@pytest.mark.slow
+def test_a_next_sentence_head_can_be_given(command: Any, fixtures_dir: Path, tmp_path: Path) -> None:
+    base = str(fixtures_dir / "t5-tiny")
+    state = {
+        f"module.core_model.{n}": v for n, v in T5ForConditionalGeneration.from_pretrained(base).state_dict().items()
+    }
+    torch.save({"model_state_dict": state}, tmp_path / "t5.pth")
+    convert_released(tmp_path / "t5.pth", base, tmp_path / "head")
+    result = command(
+        "oeztuerk2023",
+        *("--table", "3", "--model", "T5", "--language", "en", "--from-models"),
+        *("--head-path", f"t5-base={tmp_path / 'head'}", "--device", "cpu", "--json"),
+    )
+    numbers = json.loads(result.stdout)["numbers"]
+    assert {entry["source"] for entry in numbers} == {"t5-base on stereoset/intersentence:en"}
+    assert {entry["status"] for entry in numbers} == {"differs"}
+    assert result.exit_code == 1
+
+
 def test_a_head_that_was_not_released_cannot_be_run() -> None:
     result = reproduction.reproduce("oeztuerk2023", table="3", model="T5", language="en", from_models=True)
     assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
-    assert "fine-tuned" in result.outcomes[0].note
+    assert "--head-path t5-base=FOLDER" in result.outcomes[0].note

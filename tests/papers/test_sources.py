@@ -107,8 +107,7 @@ def test_every_number_can_be_had_from_a_model_or_says_why_not() -> None:
         source = find(number, from_models=True)
         if source.recipe is None:
             lacking[source.lacking] += 1
-    assert len(lacking) == 2
-    assert any("fine-tuned" in reason for reason in lacking)
+    assert len(lacking) == 1
     assert any("Translation systems" in reason for reason in lacking)
 
 

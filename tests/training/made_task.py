@@ -15,7 +15,6 @@ from transformers import PreTrainedTokenizerFast
 TOPICS = {
     "garden": ["rose", "tulip", "hedge", "lawn", "spade"],
     "kitchen": ["bread", "oven", "spoon", "soup", "plate"],
-    "harbour": ["boat", "sail", "anchor", "wave", "rope"],
 }
 FILLERS = ["the", "a", "is", "near", "with", "old"]
 WORDS = [word for words in TOPICS.values() for word in words]
@@ -112,7 +111,6 @@ MODELS: dict[str, tuple[str, Any]] = {
             t.GPT2Config(
                 vocab_size=len(VOCABULARY),
                 n_embd=32,
-                initializer_range=0.1,
                 n_layer=2,
                 n_head=2,
                 n_positions=64,

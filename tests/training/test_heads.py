@@ -21,13 +21,14 @@ from tiltmeter.training.evaluate_head import evaluate_head
 from tiltmeter.training.next_sentence import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-QUICK = TrainingRecipe(batch=32, core_rate=3e-3, head_rate=3e-3, passes=3)
-PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a boat with a sail .", "the soup is near the oven .")]
+# In the made task articles have no topic, so that a sentence of another article may well follow.
+QUICK = TrainingRecipe(batch=32, core_rate=3e-3, head_rate=3e-3, passes=3, fresh_negatives=False)
+PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_pairs(tmp_path_factory.mktemp("pairs"), 3_000)
+    return make_pairs(tmp_path_factory.mktemp("pairs"), 2_000)
 
 
 def trained(model: str, pairs: Path, out: Path, recipe: TrainingRecipe = QUICK, **options: Any) -> TrainedHead:

@@ -27,6 +27,12 @@ def reproduce(
         list[str] | None,
         typer.Option("--model-path", metavar="NAME=FOLDER", help="Load the model with this hub id from a folder."),
     ] = None,
+    head_path: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--head-path", metavar="NAME=FOLDER", help="The next-sentence head for the model with this hub id."
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="With --from-models: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page with all tables.")] = None,
@@ -47,12 +53,19 @@ def reproduce(
     `tiltmeter reproduce gest2024 --table 8 --model DeepL --language sk`
 
     `tiltmeter reproduce steinborn2022 --from-models --html steinborn.html`
+
+    `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.papers.reproduction import reproduce
     from tiltmeter.papers.sources.desk import Desk
 
-    desk = Desk(dict(map(_model_path, model_path or [])), device=device, watch=answering_bar)
+    desk = Desk(
+        dict(_path("--model-path", text) for text in model_path or []),
+        head_paths=dict(_path("--head-path", text) for text in head_path or []),
+        device=device,
+        watch=answering_bar,
+    )
     reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
     for file, write in ((html, _html), (latex, _latex), (markdown, _markdown)):
         if file is not None:
@@ -69,10 +82,10 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _model_path(text: str) -> tuple[str, str]:
+def _path(option: str, text: str) -> tuple[str, str]:
     name, equals, folder = text.partition("=")
     if not (name and equals and folder):
-        raise UsageError(f"--model-path {text} should be NAME=FOLDER, as in --model-path gpt2=models/gpt2.")
+        raise UsageError(f"{option} {text} should be NAME=FOLDER, as in {option} gpt2=models/gpt2.")
     return name, folder
 
 

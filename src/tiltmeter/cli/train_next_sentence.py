@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tiltmeter.cli.output import print_note
+from tiltmeter.cli.train_pairs import write_pairs
+from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from tiltmeter.training.accuracy import Accuracy
@@ -26,7 +28,17 @@ def next_sentence(
         str, typer.Argument(metavar="MODEL", help="A hub id (`id@revision`), a folder, a .gguf file or `embedded`.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the head; the same command resumes in it.")],
-    pairs: Annotated[Path, typer.Option(metavar="FOLDER", help="Sentence pairs of `tiltmeter train pairs`.")],
+    articles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--articles",
+            metavar="LANGUAGE=SOURCE",
+            help="Make pairs of articles first, in OUT/pairs; sources as in `tiltmeter train pairs`, repeat for more.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Sentence pairs of `tiltmeter train pairs`.")
+    ] = None,
     head: Annotated[
         str, typer.Option(help="`recommended`, or `published`: the head of the paper's released code.")
     ] = "recommended",
@@ -74,9 +86,9 @@ def next_sentence(
 
     **Examples**
 
-    `tiltmeter train pairs --articles en=articles/en --articles de=articles/de --out pairs`
+    `tiltmeter train next-sentence gpt2 --articles en=articles/en --articles de=articles/de --out heads/gpt2`
 
-    `tiltmeter train next-sentence gpt2 --pairs pairs --out heads/gpt2`
+    `tiltmeter train next-sentence t5-base --pairs pairs --recipe published --head published --out heads/t5`
 
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
@@ -84,7 +96,10 @@ def next_sentence(
     from tiltmeter.models.loading import open_model
     from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
     from tiltmeter.training.training_recipe import find_recipe
+    from tiltmeter.training.workspace import OWN_PAIRS
 
+    if (pairs is None) == (not articles):
+        raise UsageError("Give articles with --articles, or the folder of pairs that were made of them with --pairs.")
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
     chosen = find_recipe(recipe, opened.kind, opened.config.model_type).changed(
         batch=batch,
@@ -108,6 +123,10 @@ def next_sentence(
         trackers=tuple(log_to or ()),
         trust_remote_code=trust_remote_code,
     )
+    if pairs is None:
+        pairs = out / OWN_PAIRS
+        if not pairs.is_dir():  # of an interrupted training
+            write_pairs(articles or [], pairs, seed=seed)
     with _training_bar() as report:
         trained = train_next_sentence(
             model,

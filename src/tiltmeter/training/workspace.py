@@ -14,6 +14,8 @@ from tiltmeter.models.checkpoint import CONFIG
 
 # Inside the folder of the head, until it is finished.
 _UNFINISHED = ".training"
+# The pairs that were made for this training.
+OWN_PAIRS = "pairs"
 _SETTINGS = "settings.json"
 
 
@@ -50,7 +52,11 @@ class Workspace:
             (self.out / CONFIG).unlink(missing_ok=True)
         elif self.finished:
             raise UsageError(f"{self.out} holds a finished model; name another folder, or pass --force to replace it.")
-        elif self.out.is_dir() and any(path.name != _UNFINISHED for path in self.out.iterdir()) and not self._started:
+        elif (
+            self.out.is_dir()
+            and any(path.name not in (_UNFINISHED, OWN_PAIRS) for path in self.out.iterdir())
+            and not self._started
+        ):
             raise UsageError(f"{self.out} holds other files; name a new folder for the head with --out.")
         wanted = json.dumps(settings, indent=2, sort_keys=True, default=str)
         path = self.folder / _SETTINGS
@@ -68,6 +74,11 @@ class Workspace:
     def clear(self) -> None:
         """Remove the token ids and checkpoints of a finished training."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def _holds_other_files(self) -> bool:
+        own = (_UNFINISHED, OWN_PAIRS)
+        return self.out.is_dir() and any(path.name not in own for path in self.out.iterdir())
 
     @property
     def _started(self) -> bool:

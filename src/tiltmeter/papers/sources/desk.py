@@ -19,16 +19,21 @@ Watch = Callable[[str], AbstractContextManager[Any]]
 
 
 class Desk:
-    """The state shared by the recipes of one reproduction. `model_paths` maps hub ids to local folders."""
+    """The state shared by the recipes of one reproduction.
+
+    `model_paths` maps hub ids to local folders; `head_paths` to those of next-sentence heads for these models.
+    """
 
     def __init__(
         self,
         model_paths: Mapping[str, str] | None = None,
         *,
+        head_paths: Mapping[str, str] | None = None,
         device: str = "auto",
         watch: Watch = lambda _label: nullcontext(lambda _progress: None),
     ) -> None:
         self.model_paths = dict(model_paths or {})
+        self.head_paths = dict(head_paths or {})
         self.device = device
         self.watch = watch
         # The files used, and whether their hash was checked.
@@ -78,11 +83,21 @@ class Desk:
         """The path or hub id to load a model from."""
         return self.model_paths.get(hub, hub)
 
-    def run(self, hub: str, on: str, **options: Any) -> list["Record"]:
-        """Run a model and return its records."""
+    def head(self, hub: str) -> str:
+        """The path of a next-sentence head for the model with this hub id, `BASE+HEAD` if that has a folder, too."""
+        if hub not in self.head_paths:
+            raise NotAvailable(
+                f"The next-sentence head that was fine-tuned for {hub} is not on the hub; if you have its .pth file or "
+                f"trained one, convert it with `tiltmeter train convert` and give it with --head-path {hub}=FOLDER."
+            )
+        head = self.head_paths[hub]
+        return f"{self.model_paths[hub]}+{head}" if hub in self.model_paths else head
+
+    def run(self, model: str, on: str, **options: Any) -> list["Record"]:
+        """Run a model, by its path or hub id, and return its records."""
         from tiltmeter.runs import evaluate
 
         try:
-            return evaluate(self.model(hub), on, device=self.device, watch=self.watch, **options).records
+            return evaluate(model, on, device=self.device, watch=self.watch, **options).records
         except ModelError as error:
             raise NotAvailable(str(error)) from error

@@ -87,7 +87,7 @@ class GestRun:
 
     def numbers(self, desk: Desk) -> Numbers:
         """The measures of the run."""
-        return _numbers(desk.run(self.hub, f"gest-1.0/{self.part}:en"), self.part)
+        return _numbers(desk.run(desk.model(self.hub), f"gest-1.0/{self.part}:en"), self.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class RunOnPairs:
 
     def numbers(self, desk: Desk) -> Numbers:
         """The measures of the run."""
-        return _numbers(desk.run(self.hub, f"gest-pairs:{self.language}"), "all")
+        return _numbers(desk.run(desk.model(self.hub), f"gest-pairs:{self.language}"), "all")
 
 
 @dataclass(frozen=True, slots=True)

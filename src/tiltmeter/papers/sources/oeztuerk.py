@@ -81,7 +81,8 @@ def find(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
     key: Key = (cell["test"], _VIEWS[cell["view"]], "all", _MEASURES.get(metric, metric))
     if from_models:
         if row.intersentence == FINE_TUNED and cell["test"] != "intrasentence":
-            return NumberSource(key, lacking="The next-sentence head that was fine-tuned for it has not been released.")
+            part = "intersentence" if cell["test"] == "intersentence" else ""
+            return NumberSource(key, StereosetRun(row.hub, row.language, part, "", head=True))
         part = "intrasentence" if row.intersentence == FINE_TUNED else ""
         return NumberSource(key, StereosetRun(row.hub, row.language, part, row.case))
     if row.intrasentence == UNRELEASED:
@@ -113,12 +114,13 @@ class ReleasedPredictions:
 
 @dataclass(frozen=True, slots=True)
 class StereosetRun:
-    """A run of a model by the published protocol."""
+    """A run of a model by the published protocol; with `head`, of the next-sentence head that was fine-tuned for it."""
 
     hub: str
     language: str
     part: str
     case: str
+    head: bool = False
 
     @property
     def name(self) -> str:
@@ -133,7 +135,8 @@ class StereosetRun:
     def numbers(self, desk: Desk) -> Numbers:
         """The measures of the run."""
         protocol = f"published/{self.case}" if self.case else "published"
-        return _numbers(desk.run(self.hub, self.on, protocol=protocol))
+        model = desk.head(self.hub) if self.head else desk.model(self.hub)
+        return _numbers(desk.run(model, self.on, protocol=protocol))
 
 
 def _numbers(records: Iterable[Record]) -> Numbers:

@@ -49,7 +49,7 @@ class PairsRun:
     def numbers(self, desk: Desk) -> Numbers:
         """The measures over all pairs, with their standard errors."""
         numbers: dict[Key, float] = {}
-        for record in desk.run(self.hub, self.on, perturb=self.perturb or None):
+        for record in desk.run(desk.model(self.hub), self.on, perturb=self.perturb or None):
             if record.view == "all":
                 # "CPS as published" comes after CPS and replaces it: the paper counts a tie against the stereotype.
                 name = record.measure.removesuffix(f" {AS_PUBLISHED}")

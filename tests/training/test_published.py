@@ -1,0 +1,218 @@
+"""The published head and recipe: re-derived from the released code's formulas, at batch one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as t
+from torch import nn
+
+from tests.training.made_task import VOCABULARY, make_model, make_pairs, tokenizer
+from tiltmeter.errors import UsageError
+from tiltmeter.models.head_text import HeadText
+from tiltmeter.models.loading import open_model
+from tiltmeter.models.named import open_by_name
+from tiltmeter.models.with_head import load_core, make_module
+from tiltmeter.training.convert import convert_released
+from tiltmeter.training.evaluate_head import evaluate_head
+from tiltmeter.training.head_design import design_head
+from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.training_recipe import PUBLISHED, TrainingRecipe, find_recipe
+
+PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
+
+
+def test_the_recipes_have_the_numbers_of_paper_and_thesis() -> None:
+    gpt2, t5, mt5 = PUBLISHED["gpt2"], PUBLISHED["t5"], PUBLISHED["mt5"]
+    assert [(r.batch, r.accumulation) for r in (gpt2, t5, mt5)] == [(4, 16), (24, 3), (8, 8)]
+    assert [r.batch * r.accumulation for r in (gpt2, t5, mt5)] == [64, 72, 64]
+    assert [r.core_rate for r in (gpt2, t5, mt5)] == [5e-6, 5e-6, 1e-4]
+    assert gpt2.head_rate == 1e-3
+    assert [r.precision for r in (gpt2, t5, mt5)] == ["float16", "float32", "float32"]
+    for recipe in (gpt2, t5, mt5):
+        assert (recipe.clip, recipe.max_length, recipe.passes, recipe.weight_decay) == (1.0, 256, 1, 0.0)
+        assert (recipe.schedule, recipe.by_length, recipe.fresh_negatives) == ("cosine_with_restarts", False, False)
+        for steps in (1, 99, 100, 15_625):
+            assert recipe.warm_up_steps(steps) == steps // 100 + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "model_type", "expected"),
+    [("causal", "gpt2", "gpt2"), ("causal", "llama", "gpt2"), ("seq2seq", "t5", "t5"), ("seq2seq", "mt5", "mt5")],
+)
+def test_the_published_recipe_is_chosen_by_kind_and_type(kind: Any, model_type: str, expected: str) -> None:
+    assert find_recipe("published", kind, model_type) is PUBLISHED[expected]
+
+
+def test_there_is_no_published_recipe_for_masked_models() -> None:
+    with pytest.raises(UsageError, match="no published recipe for masked"):
+        find_recipe("published", "masked", "roberta")
+    with pytest.raises(UsageError, match="no recipe; choose default or published"):
+        find_recipe("newest", "causal", "gpt2")
+
+
+def published(name: str, folder: Path) -> tuple[Any, Any, Any]:
+    """A base model, its published head's config, and the module with random layers."""
+    base = open_model(make_model(name, folder), device="cpu")
+    head = design_head(base, "published", name=name, languages=("en", "de", "tr"), max_length=256)
+    torch.manual_seed(3)
+    return base, head, make_module(load_core(base, head), base.tokenizer, head).eval()
+
+
+def test_the_published_head_of_a_causal_model_is_linear_on_the_mean_of_all_states(tmp_path: Path) -> None:
+    base, head, module = published("gpt2", tmp_path)
+    assert [type(layer) for layer in module.head] == [nn.Linear] * 3
+    assert [layer.out_features for layer in module.head] == [300, 300, 2]
+    encoded = HeadText(base.tokenizer, base.config, head).encode_pairs(PAIRS)
+    for (first, second), pair in zip(PAIRS, encoded, strict=True):
+        # The tokenizer's own pair: GPT-2's puts nothing between the sentences.
+        assert list(pair.ids) == base.tokenizer(first, second)["input_ids"]
+        ids = torch.tensor([pair.ids])
+        with torch.inference_mode():
+            state = module.core(ids)[0].mean(dim=1)
+            for layer in module.head:
+                state = state @ layer.weight.T + layer.bias
+            found = module(ids, torch.tensor([len(pair.ids)]))["logits"]
+        torch.testing.assert_close(found, state)
+
+
+def test_the_published_head_of_an_encoder_decoder_reads_the_second_generated_step(tmp_path: Path) -> None:
+    base, head, module = published("t5", tmp_path)
+    assert (head.step, head.prefix) == (1, "binary classification: ")
+    assert head.prefixes == {"en": "binary classification: ", "de": "binäre Klassifikation: ", "tr": ""}
+    zero, one = (base.tokenizer.convert_tokens_to_ids(label) for label in "01")
+    assert head.labels == (zero, one)
+    for pair in HeadText(base.tokenizer, base.config, head).encode_pairs(PAIRS):
+        ids = torch.tensor([pair.ids])
+        # Written at least as long as it is read: the released code fails where the first token ends the output.
+        output = module.core.generate(
+            input_ids=ids,
+            min_new_tokens=0,
+            max_length=3,
+            output_scores=True,
+            return_dict_in_generate=True,
+            eos_token_id=len(VOCABULARY) + 5,
+        )
+        expected = output.scores[1][:, [zero, one]]
+        with torch.inference_mode():
+            found = module(ids, torch.tensor([len(pair.ids)]))["logits"]
+        torch.testing.assert_close(found, expected)
+
+
+def test_the_published_loss_of_an_encoder_decoder_is_that_of_the_label_token(tmp_path: Path) -> None:
+    base, head, module = published("mt5", tmp_path)
+    assert (head.prefix, dict(head.prefixes)) == ("", {})
+    pair = HeadText(base.tokenizer, base.config, head).encode_pairs(PAIRS)[0]
+    ids = torch.tensor([pair.ids])
+    expected = module.core(input_ids=ids, labels=torch.tensor([[head.labels[1]]])).loss
+    found = module(ids, torch.tensor([len(pair.ids)]), labels=torch.tensor([1]))["loss"]
+    torch.testing.assert_close(found, expected)
+
+
+class Released(nn.Module):
+    """A module with the names of the released code's."""
+
+    def __init__(self, core: nn.Module, width: int) -> None:
+        super().__init__()
+        self.core_model = core
+        self.nsp_head = nn.Sequential(nn.Linear(width, 300), nn.Linear(300, 300), nn.Linear(300, 2))
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_a_released_file_of_a_causal_model_is_converted(nested: bool, tmp_path: Path) -> None:
+    base = make_model("gpt2", tmp_path / "base")
+    torch.manual_seed(8)
+    core: Any = t.GPT2Model.from_pretrained(base)
+    core.resize_token_embeddings(len(VOCABULARY) + 1)  # for <PAD>
+    with torch.no_grad():
+        for parameter in core.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.05)
+    released = Released(core, 32)
+    state = {f"module.{name}": tensor for name, tensor in released.state_dict().items()}
+    state["module.core_model.h.0.attn.masked_bias"] = torch.tensor(-1e4)
+    torch.save({"model_state_dict": state, "epoch": 0} if nested else state, tmp_path / "gpt2_FINAL.pth")
+    convert_released(tmp_path / "gpt2_FINAL.pth", base, tmp_path / "head")
+    model: Any = open_by_name(str(tmp_path / "head"), device="cpu")
+    module = model.answerer("next-sentence").model
+    for (first, second), pair in zip(PAIRS, model.text.encode_pairs(PAIRS), strict=True):
+        ids = torch.tensor([tokenizer("causal")(first, second)["input_ids"]])
+        with torch.inference_mode():
+            expected = released.nsp_head(core(ids)[0].mean(dim=1))
+            found = module(torch.tensor([pair.ids]), torch.tensor([len(pair.ids)]))["logits"]
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    assert model.fingerprint("causal") == open_model(base, device="cpu").fingerprint("causal")
+
+
+def test_a_released_file_of_an_encoder_decoder_is_converted(tmp_path: Path) -> None:
+    base = make_model("t5", tmp_path / "base")
+    core: Any = t.T5ForConditionalGeneration.from_pretrained(base)
+    with torch.no_grad():
+        core.shared.weight.mul_(1.5)
+    state = {f"module.{name}": tensor for name, tensor in Released(core, 32).state_dict().items()}
+    torch.save({"model_state_dict": state}, tmp_path / "t5.pth")
+    convert_released(tmp_path / "t5.pth", base, tmp_path / "head")
+    model: Any = open_by_name(str(tmp_path / "head"), device="cpu")
+    weight = model.answerer("next-sentence").model.core.shared.weight
+    torch.testing.assert_close(weight, core.shared.weight, check_device=False)
+
+
+class Evil:
+    """Would create a file if it were unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, Any]:
+        return (Path.touch, (self.path,))
+
+
+def test_files_that_are_no_released_head_are_refused_and_not_run(tmp_path: Path) -> None:
+    base = make_model("gpt2", tmp_path / "base")
+    trap = tmp_path / "ran"
+    torch.save({"model_state_dict": {"module.core_model.x": Evil(trap)}}, tmp_path / "evil.pth")
+    (tmp_path / "text.pth").write_text("no tensors")
+    torch.save({"other": torch.zeros(1)}, tmp_path / "other.pth")
+    state = {f"module.{n}": v for n, v in Released(t.GPT2Model.from_pretrained(base), 32).state_dict().items()}
+    torch.save({**state, "module.core_model.extra": torch.zeros(1)}, tmp_path / "extra.pth")
+    torch.save({k: v for k, v in state.items() if not k.endswith("ln_f.bias")}, tmp_path / "lacks.pth")
+    for name, said in (
+        ("evil", "without running code"),
+        ("text", "without running code"),
+        ("other", "no tensors named core_model"),
+        ("extra", "beyond the model's, 1 tensors, core.extra"),
+        ("lacks", "lacks 1 tensors, core.ln_f.bias"),
+    ):
+        with pytest.raises(Exception, match=said):
+            convert_released(tmp_path / f"{name}.pth", base, tmp_path / f"head-{name}")
+        assert not (tmp_path / f"head-{name}" / "config.json").exists()
+    assert not trap.exists()
+
+
+def test_the_published_head_and_recipe_train(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 300)
+    told: list[str] = []
+    head = train_next_sentence(
+        make_model("gpt2", tmp_path / "base"),
+        pairs,
+        tmp_path / "head",
+        recipe="published",
+        options=TrainingOptions(design="published", checkpoints=1),
+        cpu=True,
+        tell=told.append,
+    )
+    assert head is not None
+    assert told == ["The recipe's float16 is for GPUs; training in float32."]
+    # 300 pairs, a fifth held out, a hundredth set aside; 64 a time, and the last few too.
+    assert head.record["updates"] == 4
+    assert evaluate_head(str(tmp_path / "head"), pairs, device="cpu") == list(head.accuracy)
+
+
+def test_recipes_that_cannot_be(tmp_path: Path) -> None:
+    for changes, said in (
+        ({"batch": 0}, "batch must be more than 0"),
+        ({"max_length": 4}, "hold no two sentences"),
+        ({"precision": "int8"}, "no precision"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            TrainingRecipe().changed(**changes)

@@ -1,0 +1,86 @@
+"""A training that is interrupted goes on to the same weights and the same curve, bit for bit on a CPU."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.training.made_task import make_model, make_pairs
+from tiltmeter.errors import UsageError
+from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.trainer import TrainingProgress, last_checkpoint
+from tiltmeter.training.training_recipe import TrainingRecipe
+from tiltmeter.training.workspace import Workspace
+
+RECIPE = TrainingRecipe(batch=16, accumulation=2, core_rate=1e-3, passes=2)
+
+
+class Killed(BaseException):
+    pass
+
+
+def train(base: str, pairs: Path, out: Path, kill_at: int | None = None, **options: Any) -> Any:
+    def report(progress: TrainingProgress) -> None:
+        if progress.step == kill_at:
+            raise Killed
+
+    chosen = TrainingOptions(**{"checkpoints": 6, "seed": 4, **options})
+    return train_next_sentence(base, pairs, out, recipe=RECIPE, options=chosen, cpu=True, report=report)
+
+
+def outcome(folder: Path) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:
+    tensors = {**load_file(folder / "model.safetensors"), **load_file(folder / "head.safetensors")}
+    log = json.loads((folder / "training.json").read_text())["log"]
+    return tensors, [{key: value for key, value in entry.items() if "per_second" not in key} for entry in log]
+
+
+def test_an_interrupted_training_ends_with_the_same_weights_and_curve(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 600)
+    # With dropout, whose random numbers must go on, too.
+    base = make_model("distilbert", tmp_path / "base")
+    steps = train(base, pairs, tmp_path / "whole").record["updates"]
+    assert steps == 30
+    for at in (3, 11, 22):
+        with pytest.raises(Killed):
+            train(base, pairs, tmp_path / "interrupted", kill_at=at)
+        assert not (tmp_path / "interrupted" / "config.json").exists()
+    # As if killed while a checkpoint was written.
+    checkpoints = Workspace(tmp_path / "interrupted").checkpoints
+    newest = last_checkpoint(checkpoints)
+    assert newest is not None
+    assert newest.name == "checkpoint-20"
+    (checkpoints / "checkpoint-25").mkdir()
+    train(base, pairs, tmp_path / "interrupted")
+    weights, log = outcome(tmp_path / "interrupted")
+    expected, expected_log = outcome(tmp_path / "whole")
+    assert log == expected_log
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert not (tmp_path / "interrupted" / ".training").exists()
+
+
+def test_other_settings_do_not_resume(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 200)
+    base = make_model("llama", tmp_path / "base")
+    with pytest.raises(Killed):
+        train(base, pairs, tmp_path / "head", kill_at=1)
+    with pytest.raises(UsageError, match=r"unfinished training with other settings \(options\)"):
+        train(base, pairs, tmp_path / "head", seed=5)
+    head = train(base, pairs, tmp_path / "head")
+    with pytest.raises(UsageError, match="finished model"):
+        train(base, pairs, head.out)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("keep me")
+    with pytest.raises(UsageError, match="holds other files"):
+        train(base, pairs, tmp_path / "mine")
+
+
+def test_early_stopping_keeps_the_best_weights(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 2_000)
+    head = train(make_model("llama", tmp_path / "base"), pairs, tmp_path / "head", early_stop=2, checkpoints=10)
+    losses = {entry["step"]: entry["eval_loss"] for entry in head.record["log"] if "eval_loss" in entry}
+    assert losses
+    assert head.accuracy[0].value > 60

@@ -1,0 +1,79 @@
+"""`tiltmeter run` of a trained head: it answers between sentences, its base within them."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import tiltmeter
+from tests.training.made_task import make_model, make_pairs
+from tiltmeter.models.named import open_by_name
+from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.training_recipe import TrainingRecipe
+
+BETWEEN = "the rose is old ."
+CANDIDATES = {
+    "stereotype": "a tulip near the lawn .",
+    "anti-stereotype": "the hedge is with a spade .",
+    "unrelated": "the soup is near the oven .",
+}
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("head")
+    pairs = make_pairs(folder / "pairs", 800)
+    recipe = TrainingRecipe(batch=32, core_rate=3e-3, passes=2, fresh_negatives=False)
+    options = TrainingOptions(checkpoints=1)
+    base = make_model("llama", folder / "base")
+    train_next_sentence(base, pairs, folder / "head", recipe=recipe, options=options, cpu=True)
+    return folder / "head"
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> Path:
+    common = {"language": "en", "bias_type": "gender", "target": "rose", "target_term": "rose"}
+    within = dict(zip(CANDIDATES, ["old", "near", "soup"], strict=True))
+    rows = [
+        {"id": "a", "part": "intersentence", **common, "context": BETWEEN, "candidates": CANDIDATES},
+        {"id": "b", "part": "intrasentence", **common, "context": "the rose is BLANK .", "candidates": within},
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path, items: Path) -> None:
+    result = tiltmeter.evaluate(str(head), str(items), device="cpu")
+    alone = tiltmeter.evaluate(str(head.parent / "base"), str(items), device="cpu")
+    scores = result.scores.set_index(["item", "role"])["score"]
+    model: Any = open_by_name(str(head), device="cpu")
+    module = model.answerer("next-sentence").model
+    for role, text in CANDIDATES.items():
+        ids = torch.tensor([model.tokenizer(f"{BETWEEN} {text}")["input_ids"]])
+        with torch.inference_mode():
+            logits = module(ids, torch.tensor([ids.shape[1]]))["logits"][0]
+        assert scores["a", role] == pytest.approx(
+            math.exp(logits[1]) / sum(math.exp(value) for value in logits), rel=1e-4
+        )
+    expected = alone.scores.set_index(["item", "role"])["score"]
+    for role in CANDIDATES:
+        assert scores["b", role] == expected["b", role]
+        assert scores["a", role] != expected["a", role]
+    (entry,) = result.manifest["models"]
+    assert entry["base"] == "../base"
+    assert entry["head"]["design"] == "recommended"
+    (base_entry,) = alone.manifest["models"]
+    assert entry["answers"]["causal"] == base_entry["answers"]["causal"]
+    assert set(entry["answers"]) == {"causal", "next-sentence"}
+    kinds = {record.part: record for record in result.records}
+    assert {"intrasentence", "intersentence"} <= set(kinds)
+
+
+def test_two_devices_answer_as_one(head: Path, items: Path) -> None:
+    one = tiltmeter.evaluate(str(head), str(items), device="cpu").scores["score"]
+    two = tiltmeter.evaluate(str(head), str(items), devices=("cpu", "cpu")).scores["score"]
+    assert two.tolist() == pytest.approx(one.tolist(), rel=1e-5)

@@ -1,0 +1,101 @@
+"""`tiltmeter train next-sentence`, `evaluate` and `convert` by the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.support.command import command
+from tests.training.made_task import TOPICS, make_model, make_pairs, sentence
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_model("llama", tmp_path_factory.mktemp("base"))
+
+
+def test_articles_become_a_head(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = np.random.default_rng(0)
+    (tmp_path / "en").mkdir()
+    for index in range(40):
+        topic = list(TOPICS)[index % len(TOPICS)]
+        text = " ".join(sentence(topic, random).replace(" .", ".").capitalize() for _ in range(8))
+        (tmp_path / "en" / f"{index}.txt").write_text(text)
+    out = tmp_path / "head"
+    words = ("train", "next-sentence", base, "--articles", f"en={tmp_path / 'en'}", "--out", str(out))
+    assert command(monkeypatch, *words, "--passes", "1", "--cpu") == 0
+    printed = capsys.readouterr()
+    assert "training pairs" in printed.out
+    assert "accuracy" in printed.out
+    assert f"tiltmeter run {out} --on stereoset/intersentence" in printed.err
+    assert (out / "curves.svg").read_text().startswith("<svg")
+    assert command(monkeypatch, "train", "evaluate", str(out), "--pairs", str(out / "pairs"), "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["language"] == "en"
+    assert 0 <= row["low"] <= row["value"] <= row["high"] <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--out", "h"], "Give articles with --articles"),
+        (["--out", "h", "--pairs", "nowhere"], "make pairs with `tiltmeter train pairs`"),
+        (["--out", "h", "--articles", "en=nowhere"], "nowhere"),
+        (["--out", "h", "--pairs", "pairs", "--head", "best"], "no design of a head; choose recommended or published"),
+        (["--out", "h", "--pairs", "pairs", "--recipe", "best"], "no recipe; choose default or published"),
+        (["--out", "h", "--pairs", "pairs", "--precision", "float16", "--cpu"], "float16 needs a GPU"),
+        (["--out", "h", "--pairs", "pairs", "--passes", "0"], "passes must be more than 0"),
+        (["--out", "h", "--pairs", "pairs", "--early-stop", "0"], "at least 1, not 0"),
+        (["--out", "h", "--pairs", "pairs", "--log-to", "paper"], "no tracker; choose tensorboard or trackio"),
+        (["--out", "file", "--pairs", "pairs"], "is a file; name a folder"),
+    ],
+)
+def test_what_cannot_be_trained(
+    words: list[str],
+    said: str,
+    base: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_pairs(tmp_path / "pairs", 100)
+    (tmp_path / "file").write_text("")
+    assert command(monkeypatch, "train", "next-sentence", base, *words) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "h").exists() or not list((tmp_path / "h").glob("*.safetensors"))
+
+
+def test_what_is_no_head_is_not_evaluated(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 100)
+    assert command(monkeypatch, "train", "evaluate", base, "--pairs", str(pairs)) == 2
+    assert "is no next-sentence head" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_head(base: str, tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 600)
+    train = ["-m", "tiltmeter", "train", "next-sentence", base, "--pairs", str(pairs), "--passes", "1", "--cpu"]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    together = [*launch, *train, "--batch", "16", "--out", str(tmp_path / "two")]
+    subprocess.run(together, check=True, env=environment, capture_output=True, timeout=300)
+    alone = [sys.executable, *train, "--batch", "16", "--accumulate", "2", "--out", str(tmp_path / "one")]
+    subprocess.run(alone, check=True, env=environment, capture_output=True, timeout=300)
+    two, one = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("two", "one"))
+    assert (two["processes"], one["processes"]) == (2, 1)
+    assert two["updates"] == one["updates"]
+    # Two processes with a batch each do what one does with two batches.
+    weights = [load_file(tmp_path / name / "model.safetensors") for name in ("two", "one")]
+    for name, tensor in weights[0].items():
+        torch.testing.assert_close(tensor, weights[1][name], atol=2e-4, rtol=1e-3)
