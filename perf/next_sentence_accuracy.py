@@ -14,7 +14,7 @@ import statistics
 from pathlib import Path
 
 from tiltmeter.training.accuracy import mean_of_languages
-from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 

@@ -95,7 +95,7 @@ def main() -> None:
 def measure(given: argparse.Namespace, folder: Path) -> None:
     cuda = torch.cuda.is_available() and not given.cpu
     device = torch.device("cuda" if cuda else "cpu")
-    recipe = TrainingRecipe(batch=given.batch, passes=1)
+    recipe = TrainingRecipe(accumulation=1, batch=given.batch, passes=1)
     precision = find_precision(recipe, device)
     base = open_model(given.model, device="cpu", dtype="float32")
     data = read_pairs(given.pairs)

@@ -18,11 +18,12 @@ from tiltmeter.models.named import open_by_name
 from tiltmeter.models.with_head import ModelWithHead
 from tiltmeter.questions import Question
 from tiltmeter.training.evaluate_head import evaluate_head
-from tiltmeter.training.next_sentence import TrainedHead, TrainingOptions, train_next_sentence
+from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 # In the made task articles have no topic, so that a sentence of another article may well follow.
-QUICK = TrainingRecipe(batch=32, core_rate=3e-3, head_rate=3e-3, passes=3, fresh_negatives=False)
+QUICK = TrainingRecipe(accumulation=1, batch=32, core_rate=3e-3, head_rate=3e-3, passes=3, fresh_negatives=False)
+SHORT = TrainingRecipe(accumulation=1, batch=64, passes=1)
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
 
 
@@ -79,7 +80,7 @@ def llama(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_model("llama", folder / "model"),
         pairs,
         folder / "head",
-        TrainingRecipe(batch=32, core_rate=3e-3, passes=1),
+        TrainingRecipe(accumulation=1, batch=32, core_rate=3e-3, passes=1),
     )
     return folder / "head"
 
@@ -122,7 +123,7 @@ def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
 @pytest.mark.parametrize("name", ["llama", "distilbert", "t5"])
 def test_an_adapter_of_the_core_opens_as_a_head(name: str, pairs: Path, tmp_path: Path) -> None:
     base = make_model(name, tmp_path / "model")
-    head = trained(base, pairs, tmp_path / "head", TrainingRecipe(batch=64, passes=1), lora=True, lora_rank=4)
+    head = trained(base, pairs, tmp_path / "head", SHORT, lora=True, lora_rank=4)
     names = {path.name for path in head.out.iterdir()}
     assert {"adapter_model.safetensors", "config.json", "training.json", "curves.svg", "README.md"} <= names
     assert "model.safetensors" not in names
@@ -132,7 +133,12 @@ def test_an_adapter_of_the_core_opens_as_a_head(name: str, pairs: Path, tmp_path
 
 def test_masked_causal_and_label_heads_describe_themselves(tmp_path: Path, pairs: Path) -> None:
     assert set(MODELS) >= {"gpt2", "roberta", "t5"}
-    head = trained(make_model("t5", tmp_path / "model"), pairs, tmp_path / "head", TrainingRecipe(batch=64, passes=1))
+    head = trained(
+        make_model("t5", tmp_path / "model"),
+        pairs,
+        tmp_path / "head",
+        SHORT,
+    )
     config = json.loads((head.out / "config.json").read_text())["next_sentence_head"]
     assert (config["reading"], config["step"], config["prefix"]) == ("label", 0, "binary classification: ")
     card = (head.out / "README.md").read_text()

@@ -17,7 +17,7 @@ from tiltmeter.models.with_head import load_core, make_module
 from tiltmeter.training.convert import convert_released
 from tiltmeter.training.evaluate_head import evaluate_head
 from tiltmeter.training.head_design import design_head
-from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import PUBLISHED, TrainingRecipe, find_recipe
 
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]

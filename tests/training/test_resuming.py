@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import UsageError
-from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.trainer import TrainingProgress, last_checkpoint
 from tiltmeter.training.training_recipe import TrainingRecipe
 from tiltmeter.training.workspace import Workspace

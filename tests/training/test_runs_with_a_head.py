@@ -11,7 +11,7 @@ import torch
 import tiltmeter
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.models.named import open_by_name
-from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 BETWEEN = "the rose is old ."
@@ -26,7 +26,7 @@ CANDIDATES = {
 def head(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("head")
     pairs = make_pairs(folder / "pairs", 800)
-    recipe = TrainingRecipe(batch=32, core_rate=3e-3, passes=2, fresh_negatives=False)
+    recipe = TrainingRecipe(accumulation=1, batch=32, core_rate=3e-3, passes=2, fresh_negatives=False)
     options = TrainingOptions(checkpoints=1)
     base = make_model("llama", folder / "base")
     train_next_sentence(base, pairs, folder / "head", recipe=recipe, options=options, cpu=True)

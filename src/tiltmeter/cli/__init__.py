@@ -67,5 +67,5 @@ def main() -> None:
         console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        console.print("tiltmeter: Stopped. Answers so far are stored; the same command continues from here.")
+        console.print("tiltmeter: Stopped. What is stored so far is kept; the same command continues from there.")
         sys.exit(130)

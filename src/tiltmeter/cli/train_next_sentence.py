@@ -94,7 +94,7 @@ def next_sentence(
     """
     _quiet_libraries()
     from tiltmeter.models.loading import open_model
-    from tiltmeter.training.next_sentence import TrainingOptions, train_next_sentence
+    from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
     from tiltmeter.training.training_recipe import find_recipe
     from tiltmeter.training.workspace import OWN_PAIRS
 

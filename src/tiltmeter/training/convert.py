@@ -18,8 +18,8 @@ from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import load_core, make_module
 from tiltmeter.training.head_design import design_head
-from tiltmeter.training.next_sentence import name_in
 from tiltmeter.training.saving import save_head
+from tiltmeter.training.train_head import name_in
 from tiltmeter.training.workspace import Workspace
 
 _PAD = "<PAD>"

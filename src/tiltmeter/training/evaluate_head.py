@@ -8,9 +8,9 @@ from tiltmeter.models.named import open_by_name
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import ModelWithHead
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide
-from tiltmeter.training.next_sentence import Watch, no_watch
 from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.tokens import CHUNK, tokenise
+from tiltmeter.training.train_head import Watch, no_watch
 
 
 @quiet_transformers()

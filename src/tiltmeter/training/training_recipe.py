@@ -21,8 +21,8 @@ class TrainingRecipe:
     """
 
     name: str = "default"
-    batch: int = 64
-    accumulation: int = 1
+    batch: int = 32
+    accumulation: int = 8
     core_rate: float = 1e-4
     head_rate: float = 1e-3
     schedule: Literal["cosine", "cosine_with_restarts"] = "cosine"
