@@ -14,19 +14,19 @@ from tiltmeter.reports.style import SERIES
 _PANELS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("Loss", {"loss": "training", "eval_loss": "set aside"}),
     ("Accuracy (%)", {"accuracy": "training", "eval_accuracy": "set aside"}),
-    ("Learning rate", {"learning_rate": "core"}),
+    ("Learning rate", {"learning_rate": "training"}),
 )
 _HEIGHT = 150
 
 
 def curves_svg(log: Sequence[Mapping[str, float]]) -> str:
     """The curves of the logged numbers as an SVG image."""
-    panels = [Panel(title, _chart(title, log, lines)) for title, lines in _PANELS]
+    panels = [Panel(title, _chart(log, lines)) for title, lines in _PANELS]
     figure = Figure(slug="curves", title="Training", caption="", panels=tuple(panels))
     return str(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
 
 
-def _chart(title: str, log: Iterable[Mapping[str, float]], lines: Mapping[str, str]) -> alt.Chart:
+def _chart(log: Iterable[Mapping[str, float]], lines: Mapping[str, str]) -> alt.Chart:
     rows = [
         {"update": entry["step"], "value": entry[name], "line": line}
         for entry in log
@@ -40,7 +40,7 @@ def _chart(title: str, log: Iterable[Mapping[str, float]], lines: Mapping[str, s
         .mark_line(strokeWidth=2)
         .encode(
             x=alt.X("update:Q", title="updates"),
-            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
             color=alt.Color("line:N", scale=alt.Scale(domain=names, range=list(SERIES[: len(names)])), legend=legend),
         )
         .properties(height=_HEIGHT)

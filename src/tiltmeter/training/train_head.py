@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,10 @@ def _train(
     set_seed(options.seed)
     frozen_half = options.lora and precision == torch.bfloat16
     core = load_core(base, head, torch.bfloat16 if frozen_half else torch.float32)
+    if options.gradient_checkpointing and not getattr(core, "supports_gradient_checkpointing", False):
+        raise UsageError(
+            f"{base.name} ({base.config.model_type}) does not support --gradient-checkpointing; leave it out."
+        )
     module = make_module(core, base.tokenizer, head)
     if options.lora:
         module.core = add_lora(core, options.lora_rank)
@@ -249,6 +254,7 @@ def _train(
         greater_is_better=False if options.early_stop is not None else None,
         report_to="trackio" if "trackio" in options.trackers else "none",
         run_name=space.out.name,
+        project="tiltmeter",
         disable_tqdm=True,
         remove_unused_columns=False,
         label_names=["labels"],
@@ -287,6 +293,8 @@ def _check(options: TrainingOptions) -> None:
         raise UsageError(f"--checkpoints must be at least 1, not {options.checkpoints}.")
     if unknown := [name for name in options.trackers if name not in TRACKERS]:
         raise UsageError(f"{unknown[0]!r} is no tracker; choose {' or '.join(TRACKERS)}.")
+    if missing := [name for name in options.trackers if find_spec(name) is None]:
+        raise UsageError(f"{missing[0]} is not installed; install it with: pip install 'tiltmeter[tracking]'")
 
 
 def name_in(out: Path, model: str) -> str:

@@ -5,7 +5,6 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from torch.utils.data import DataLoader, SequentialSampler
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.errors import ModelError
 from tiltmeter.training.batches import Batches, first
 from tiltmeter.training.training_recipe import TrainingRecipe
 
@@ -181,8 +180,6 @@ class Reporting(TrainerCallback):
 
 def tensorboard_callback(folder: Path) -> TrainerCallback:
     """Writes the logged numbers for TensorBoard."""
-    if find_spec("tensorboard") is None:
-        raise UsageError("--log-to tensorboard needs TensorBoard: pip install 'tiltmeter[tracking]'")
     from torch.utils.tensorboard import SummaryWriter
     from transformers.integrations.integration_utils import TensorBoardCallback
 
