@@ -104,6 +104,16 @@ def test_unknown_names_parts_and_languages(name: str, part: str | None, language
         load(name, part, language)
 
 
+def test_a_published_folder_without_its_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items: list[Item] = [GestItem("1", "en", 2, "I sang.")]
+    (tmp_path / "mine").mkdir()
+    write_jsonl(items, tmp_path / "mine" / "items.jsonl")
+    monkeypatch.chdir(tmp_path)
+    assert load_spec(parse_spec("mine/")) == items
+    with pytest.raises(UsageError, match=r"no data set 'mine'; the folder of that name is mine/, with the slash"):
+        load_spec(parse_spec("mine"))
+
+
 def test_a_specification_without_languages_means_all_of_them() -> None:
     items = load_spec(parse_spec("starter-pairs"))
     assert [item.language for item in items] == sorted((item.language for item in items), reverse=True)

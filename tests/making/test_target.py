@@ -33,6 +33,15 @@ def test_too_few_sentences_only_propose() -> None:
     assert (found.kind, found.proposals[0], found.after) == ("proposed", "Dänin", "Däne")
 
 
+def test_a_part_of_the_term_is_only_proposed() -> None:
+    player = ("chess player", "jugador de ajedrez")
+    one = draft("Los jugadores de ajedrez cantan.", source="The chess players sing.", term=player, language="es")
+    part = finding(one, {"The": "Los", "chess": "de ajedrez", "sing": "cantan"})
+    assert (part.kind, part.proposals[0]) == ("proposed", "de ajedrez")
+    whole = finding(one, {"The": "Los", "chess": "de ajedrez", "players": "jugadores", "sing": "cantan"})
+    assert (whole.kind, whole.after) == ("changed", "jugadores de ajedrez")
+
+
 def test_alignment_alone_proposes() -> None:
     one = draft("Der Chef war BLANK.", source="The manager was BLANK.", term=("manager", "Leiter"))
     found = finding(one, {"The": "Der", "manager": "Chef", "was": "war"})

@@ -94,6 +94,7 @@ def test_items_are_checked_counted_and_published(written: Project, tmp_path: Pat
     card = (edition.folder / "README.md").read_text(encoding="utf-8")
     assert "| 4 women are tidy | feminine | 2 | clean, keep order |" in card
     assert "- Eva wrote 2 items" in card
+    assert "No person has rated these items." in card
     assert examine("items.jsonl", parse(edition.folder / "items.jsonl")).findings == []
 
 

@@ -74,7 +74,10 @@ def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> A
     if part not in TEMPLATES:
         raise UsageError(f"GEST has no part {part!r}; its parts are {', '.join(TEMPLATES)}.")
     if any(item.language != "en" for item in items):
-        raise CannotAsk("The templates are English; for other languages there are the pairs of gest-pairs.")
+        raise CannotAsk(
+            "The templates are English; other languages are measured by gendered pairs, such as those of gest-pairs, "
+            "or of your own by `tiltmeter make new --pairs`."
+        )
     if text.kind == "masked":
         return _ask_masked(TEMPLATES[part], items, text)
     if text.kind == "causal":

@@ -6,7 +6,7 @@ from pathlib import Path
 from tiltmeter.datasets.catalogue import DATASETS
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.datasets.readers import jsonl
-from tiltmeter.datasets.spec import Spec
+from tiltmeter.datasets.spec import PUBLISHED_ITEMS, Spec
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.datasets.validate import Examination, examine
 from tiltmeter.errors import UsageError
@@ -27,6 +27,8 @@ def names() -> list[str]:
 def dataset(name: str) -> Dataset:
     """The data set with this name."""
     if name not in DATASETS:
+        if (Path(name) / PUBLISHED_ITEMS).is_file():
+            raise UsageError(f"There is no data set {name!r}; the folder of that name is {name}/, with the slash.")
         known = ", ".join(DATASETS)
         suggestion = did_you_mean(name, DATASETS)
         raise UsageError(f"There is no data set {name!r}{suggestion}; there are {known}, and paths of .jsonl files.")

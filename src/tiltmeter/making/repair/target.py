@@ -20,8 +20,9 @@ from tiltmeter.making.word_alignment import AlignedPair
 
 RULE = "target-not-in-context"
 PROPOSALS = 3
-# A change is sure where alignment and spelling lead to the same word. Spelling alone is not: at the cut-off of the
-# closest word, "Araber" is like "habe".
+# A change is sure where alignment and spelling lead to the same word, and the whole source term is aligned with it:
+# "de ajedrez" is only a part of "chess player". Spelling alone is not: at the cut-off of the closest word, "Araber"
+# is like "habe".
 SURE_SIMILARITY = 0.6
 # Weights of what is aligned in both directions, of what is in one only, and of the spelling.
 _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
@@ -60,7 +61,7 @@ def _finding(draft: Draft, name: str, context: str, resources: RepairResources, 
         return RepairFinding(draft.item, name, RULE, "open", reason, term)
     best = candidates[0]
     proposals = tuple(dict.fromkeys(candidate.text for candidate in candidates))[:PROPOSALS]
-    if best.both and resources.alignment.sure and _similarity(best.text, term) >= SURE_SIMILARITY:
+    if best.both and best.whole and resources.alignment.sure and _similarity(best.text, term) >= SURE_SIMILARITY:
         reason = f"{missing}; {best.text!r} does, by word alignment and by spelling."
         return RepairFinding(draft.item, name, RULE, "changed", reason, term, proposals)
     how = "word alignment" if best.aligned else "spelling"
@@ -71,12 +72,13 @@ def _finding(draft: Draft, name: str, context: str, resources: RepairResources, 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A part of the context; `aligned` with the source term, in `both` directions."""
+    """A part of the context; `aligned` with the source term, in `both` directions, with the `whole` of it."""
 
     text: str
     score: float
     aligned: bool = False
     both: bool = False
+    whole: bool = False
 
 
 def _candidates(draft: Draft, name: str, context: str, resources: RepairResources, usage: "_Usage") -> list[_Candidate]:
@@ -166,14 +168,16 @@ class _Search:
             run = self._trimmed(run)
             start, end = self._whole(run[0], run[-1])
             text = self.sentence[start:end]
-            score = (_BOTH if both else _EITHER) * self._coverage(run) + max(map(self._share, run))
+            coverage = self._coverage(run)
+            score = (_BOTH if both else _EITHER) * coverage + max(map(self._share, run))
             score += _SPELLING * _similarity(text, self.term)
-            yield _Candidate(text, score, aligned=True, both=both)
+            yield _Candidate(text, score, aligned=True, both=both, whole=coverage == 1)
             share = self._phrase_share(run[0])
             if share >= _PHRASE_SHARE:
                 # Right before or right behind the word alone.
                 score += 0.01 if share >= _PHRASE_MOSTLY else -0.01
-                yield _Candidate(self.sentence[target[run[0] - 1].start : end], score, aligned=True, both=both)
+                phrase = self.sentence[target[run[0] - 1].start : end]
+                yield _Candidate(phrase, score, aligned=True, both=both, whole=coverage == 1)
 
     def _runs(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Split places into runs of neighbours with nothing but spaces and hyphens between them."""

@@ -32,7 +32,7 @@ def _ratings(project: Project) -> list[str]:
     rating = rating_of(project)
     results = rating.results()
     if not results.raters:
-        return []
+        return ["", "No person has rated these items."]
     lines = ["", "Ratings:", ""]
     lines += [f"- {rater}: {count:,} ratings" for rater, count in results.raters.items()]
     for task in rating.plan.tasks:
