@@ -44,7 +44,7 @@ def main() -> None:
         while killed < given.kills:
             process = _train(base, pairs, folder / "killed")
             # On the way to the next checkpoints, so that all kills come before the end.
-            time.sleep(first + chance.uniform(-0.1, 1.2) * rest / given.kills)
+            time.sleep(0.9 * first + chance.uniform(0, 0.8) * rest / given.kills)
             if process.poll() is not None:
                 break  # it finished before
             process.send_signal(signal.SIGKILL)
