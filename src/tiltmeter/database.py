@@ -28,6 +28,7 @@ class Database:
             self._db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None)
             self._enable_wal()
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
+            self._add_columns(schema)
             self._db.executescript(schema)
         except sqlite3.Error as error:
             raise TiltmeterError(f"The store of {contents} {path} cannot be opened ({error}); {remedy}.") from error
@@ -49,6 +50,26 @@ class Database:
                 time.sleep(0.01)
             else:
                 return
+
+    def _add_columns(self, schema: str) -> None:
+        """Add the columns that the tables of a file from an earlier version lack."""
+        wanted = sqlite3.connect(":memory:")
+        wanted.executescript(schema)
+        for (table,) in wanted.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            there = self._columns(table)
+            for _, name, kind, required, default, _ in wanted.execute(f"PRAGMA table_info({table})").fetchall():
+                if not there or name in there:
+                    continue
+                rules = (" NOT NULL" if required else "") + (f" DEFAULT {default}" if default is not None else "")
+                try:
+                    self._db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}{rules}")
+                except sqlite3.OperationalError:
+                    if name not in self._columns(table):  # another process may have added it meanwhile
+                        raise
+        wanted.close()
+
+    def _columns(self, table: str) -> set[str]:
+        return {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
 
     def select_in(self, query: str, given: Sequence[object], values: Iterable[object]) -> Iterator[tuple[Any, ...]]:
         """The rows of a query that ends in `column IN`, for any number of values; `given` are its other parameters."""

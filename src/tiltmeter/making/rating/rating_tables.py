@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS ratings (  -- every one kept
     step INTEGER NOT NULL,    -- from 1
     comment TEXT NOT NULL,
     shown TEXT NOT NULL,      -- identifies the texts that were rated
-    findings TEXT NOT NULL,   -- a JSON list: the findings that hold what the rater proposes
+    findings TEXT NOT NULL DEFAULT '[]',  -- a JSON list: the findings that hold what the rater proposes
     at TEXT NOT NULL,
     undone_at TEXT
 ) STRICT;
