@@ -63,7 +63,7 @@ SCRIPT = f"""
 import os, pkgutil, signal, sys
 # Other packages are imported first: what they use is not tested here.
 import altair, filelock, numpy, pandas, pyarrow.parquet, scipy.stats, torch, transformers, typer, vl_convert
-import transformers.modeling_utils
+import transformers.modeling_utils, transformers.trainer
 for name in {MODULES!r}:
     sys.modules[name] = None
 for module, names in ((os, {ATTRIBUTES["os"]!r}), (signal, {ATTRIBUTES["signal"]!r})):

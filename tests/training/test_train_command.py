@@ -88,7 +88,7 @@ def test_two_processes_train_one_head(base: str, tmp_path: Path) -> None:
     train = ["-m", "tiltmeter", "train", "next-sentence", base, "--pairs", str(pairs), "--passes", "1", "--cpu"]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    together = [*launch, *train, "--batch", "16", "--out", str(tmp_path / "two")]
+    together = [*launch, *train, "--batch", "16", "--accumulate", "1", "--out", str(tmp_path / "two")]
     subprocess.run(together, check=True, env=environment, capture_output=True, timeout=300)
     alone = [sys.executable, *train, "--batch", "16", "--accumulate", "2", "--out", str(tmp_path / "one")]
     subprocess.run(alone, check=True, env=environment, capture_output=True, timeout=300)
