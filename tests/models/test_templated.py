@@ -72,7 +72,8 @@ def test_every_benchmark_of_causal_models(on: str, instruct: str) -> None:
     assert plain.scores[keys].equals(templated.scores[keys])
     assert not plain.scores["score"].equals(templated.scores["score"])
     assert templated.manifest["request"]["chat_template"] is True
-    assert templated.manifest["notes"] == plain.manifest["notes"]
+    # Three sentences of GEST may all be about men.
+    assert [note for note in templated.manifest["notes"] if "is not defined" not in note] == []
     assert templated.manifest["models"][0]["chat_template"] == {
         "text in front of each item": f"<s>user: {USER_TURN} . assistant: "
     }
