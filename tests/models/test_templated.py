@@ -72,12 +72,15 @@ def test_every_benchmark_of_causal_models(on: str, instruct: str) -> None:
     assert plain.scores[keys].equals(templated.scores[keys])
     assert not plain.scores["score"].equals(templated.scores["score"])
     assert templated.manifest["request"]["chat_template"] is True
-    # Three sentences of GEST may all be about men.
-    assert [note for note in templated.manifest["notes"] if "is not defined" not in note] == []
+    # Three sentences of GEST may all be about men, so that g_s is not defined.
+    notes, plain_notes = (
+        [note for note in result.manifest["notes"] if "is not defined" not in note] for result in (templated, plain)
+    )
+    assert notes == []
     assert templated.manifest["models"][0]["chat_template"] == {
         "text in front of each item": f"<s>user: {USER_TURN} . assistant: "
     }
-    assert plain.manifest["notes"] == [f"{instruct} {INSTRUCT}"]
+    assert plain_notes == [f"{instruct} {INSTRUCT}"]
 
 
 def test_a_run_says_that_it_is_an_instruct_model(
