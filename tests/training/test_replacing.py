@@ -81,11 +81,11 @@ def test_two_trainings_cannot_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_the_record_counts_the_updates_that_were_made(tmp_path: Path) -> None:
-    pairs = make_pairs(tmp_path / "pairs", 640)
+    pairs = make_pairs(tmp_path / "pairs", 740, articles=6)
     base = make_model("llama", tmp_path / "base")
     recipe = TrainingRecipe(batch=16, accumulation=1, passes=2)
     head = trained(base, pairs, tmp_path / "head", recipe=recipe, options={"checkpoints": 3})
-    # 511 training pairs in batches of 16, twice; every third update is logged, the last one is not.
+    # 502 training pairs in batches of 16, twice; none are set aside; every third update is logged, not the last one.
     logged = json.loads((tmp_path / "head" / "training.json").read_text())["log"]
     assert max(entry["step"] for entry in logged) == 63
     assert head.record["updates"] == 64
