@@ -23,7 +23,9 @@ _OF_MASKED = {"bos_token": "<s>", "cls_token": "<s>", "sep_token": "</s>", "mask
 VOCABULARY = [*SPECIAL, *FILLERS, *WORDS]
 
 
-def make_pairs(folder: Path, pairs: int = 2_000, seed: int = 0, languages: tuple[str, ...] = ("en",)) -> Path:
+def make_pairs(
+    folder: Path, pairs: int = 2_000, seed: int = 0, languages: tuple[str, ...] = ("en",), articles: int = 200
+) -> Path:
     """Write pairs in the layout of `tiltmeter train pairs`; one article in five is held out."""
     random = np.random.default_rng(seed)
     topics = list(TOPICS)
@@ -31,7 +33,7 @@ def make_pairs(folder: Path, pairs: int = 2_000, seed: int = 0, languages: tuple
     for index in range(pairs):
         topic, label = random.integers(len(topics)), index % 2
         other = topic if label else (topic + random.integers(1, len(topics))) % len(topics)
-        article = int(random.integers(200))
+        article = int(random.integers(articles))
         rows[article % 5 == 0].append(
             {
                 "language": languages[index // 2 % len(languages)],

@@ -173,3 +173,84 @@ def test_an_unreadable_entry_is_named(entry: Any, said: str, llama: Path, tmp_pa
     (broken / "config.json").write_text(json.dumps({**config, "next_sentence_head": changed}))
     with pytest.raises(TiltmeterError, match=said):
         open_by_name(str(broken))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+def test_token_types_of_a_tokenizer_are_not_given_to_models_that_have_none(
+    name: str, pairs: Path, tmp_path: Path
+) -> None:
+    base = Path(make_model(name, tmp_path / "model"))
+    config = base / "tokenizer_config.json"
+    names = ["input_ids", "token_type_ids", "attention_mask"]
+    config.write_text(json.dumps({**json.loads(config.read_text()), "model_input_names": names}))
+    head = trained(str(base), pairs, tmp_path / "head", SHORT, design="published")
+    model = opened(head.out)
+    (encoded, _) = model.text.encode_pairs(PAIRS)
+    assert encoded.segments
+    module = model.answerer("next-sentence").model
+    ids, types = torch.tensor([encoded.ids]), torch.tensor([encoded.segments])
+    with torch.inference_mode():
+        plain = module(ids, torch.tensor([ids.shape[1]]))["logits"]
+        assert torch.equal(module(ids, torch.tensor([ids.shape[1]]), types)["logits"], plain)
+
+
+def test_a_base_on_the_hub_is_opened_at_the_revision_of_the_training(llama: Path, tmp_path: Path) -> None:
+    from tiltmeter.models.with_head import find_head
+
+    copied = shutil.copytree(llama, tmp_path / "head")
+    config = json.loads((copied / "config.json").read_text())
+    for base, revision, expected in (
+        ("org/model", "abc", "org/model@abc"),
+        ("org/model@main", "abc", "org/model@abc"),
+        ("embedded", "0.1.2", "embedded"),
+        ("../gone", None, "../gone"),
+    ):
+        config["next_sentence_head"] |= {"base": base, "base_revision": revision}
+        (copied / "config.json").write_text(json.dumps(config))
+        found = find_head(str(copied))
+        assert found is not None
+        assert found[2] == expected
+
+
+def test_sentences_of_articles_that_are_set_aside_are_no_fresh_negatives(tmp_path: Path) -> None:
+    from tiltmeter.training.tokens import article_number
+
+    asides = [name for name in map(str, range(2_000)) if article_number(name) % 100 == 0]
+    others = [name for name in map(str, range(2_000)) if article_number(name) % 100]
+    rows = [
+        {"language": "en", "article": article, "first": "the rose .", "second": word, "label": label}
+        for articles, word in ((asides[:10] * 20, "soup"), (others[:200], "oven"))
+        for article in articles
+        for label in (0, 1)
+    ]
+    # The first pass has no sentence of an article that is set aside.
+    for row in rows:
+        if not row["label"]:
+            row["second"] = "oven"
+    pairs = make_pairs(tmp_path / "pairs", 100)
+    schema = pq.read_table(pairs / "train.parquet").schema
+    pq.write_table(pa.Table.from_pylist(rows, schema), pairs / "train.parquet")
+    seen: list[Any] = []
+    recipe = TrainingRecipe(accumulation=1, batch=400, passes=2)
+
+    def report(_progress: Any) -> None:
+        folder = tmp_path / "head" / ".training" / "pass-2"
+        seen.extend(np.fromfile(folder / "ids.bin", dtype=np.int32))
+
+    base = make_model("llama", tmp_path / "base")
+    options = TrainingOptions(checkpoints=1)
+    train_next_sentence(base, pairs, tmp_path / "head", recipe=recipe, options=options, cpu=True, report=report)
+    known = opened(tmp_path / "head").tokenizer.get_vocab()
+    assert known["oven"] in seen
+    assert known["soup"] not in seen
+
+
+def test_decisions_that_are_no_numbers_are_an_error(llama: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    broken = shutil.copytree(llama, tmp_path / "broken")
+    state = load_file(broken / "head.safetensors")
+    save_file({name: tensor * float("nan") for name, tensor in state.items()}, broken / "head.safetensors")
+    pairs = make_pairs(tmp_path / "pairs", 100)
+    with pytest.raises(ModelError, match="no numbers"):
+        evaluate_head(str(broken), pairs, device="cpu")

@@ -79,7 +79,7 @@ def test_the_true_pairs_are_all_neighbours_that_were_kept(
     corpus: Corpus, made_pairs: tuple[Path, PairsSummary]
 ) -> None:
     both = pd.concat(tables(made_pairs[0]))
-    true = both[both.label == 1].drop(columns="label")
+    true = both[both.label == 1].drop(columns=["label", "group"])
     assert sorted(true.itertuples(index=False, name=None)) == sorted(neighbours(corpus))
 
 
@@ -113,6 +113,21 @@ def test_an_article_is_on_one_side_in_all_languages(made_pairs: tuple[Path, Pair
     assert not set(train.article) & set(held_out.article)
     assert {*train.article, *held_out.article} == {f"page-{number:03}" for number in range(40)}
     assert 4 <= held_out.article.nunique() <= 20
+
+
+def test_translations_have_the_number_of_their_article(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{language}-{id}", "language": language, "group": id, "sentences": texts}
+        for language in ("en", "de")
+        for id, texts in made(language, 40).items()
+    ]
+    make_pairs(open_sources([str(write_jsonl(tmp_path / "rows.jsonl", rows))]), tmp_path / "pairs", ALL)
+    both = pd.concat(tables(tmp_path / "pairs"))
+    by_group = both.groupby("group")["article"].unique()
+    assert len(by_group) == 40
+    for names in by_group:
+        assert len({name.partition("-")[2] for name in names}) == 1
+    assert sum(len(names) == 2 for names in by_group) > 30
 
 
 def test_the_order_is_shuffled(made_pairs: tuple[Path, PairsSummary]) -> None:

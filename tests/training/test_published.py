@@ -142,6 +142,9 @@ def test_a_released_file_of_a_causal_model_is_converted(nested: bool, tmp_path: 
             found = module(torch.tensor([pair.ids]), torch.tensor([len(pair.ids)]))["logits"]
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
     assert model.fingerprint("causal") == open_model(base, device="cpu").fingerprint("causal")
+    card = (tmp_path / "head" / "README.md").read_text()
+    assert "Converted by Tiltmeter" in card
+    assert "Trained" not in card
 
 
 def test_a_released_file_of_an_encoder_decoder_is_converted(tmp_path: Path) -> None:
@@ -185,7 +188,7 @@ def test_files_that_are_no_released_head_are_refused_and_not_run(tmp_path: Path)
     ):
         with pytest.raises(Exception, match=said):
             convert_released(tmp_path / f"{name}.pth", base, tmp_path / f"head-{name}")
-        assert not (tmp_path / f"head-{name}" / "config.json").exists()
+        assert not (tmp_path / f"head-{name}").exists()
     assert not trap.exists()
 
 
@@ -213,6 +216,8 @@ def test_recipes_that_cannot_be(tmp_path: Path) -> None:
         ({"batch": 0}, "batch must be more than 0"),
         ({"max_length": 4}, "hold no two sentences"),
         ({"precision": "int8"}, "no precision"),
+        ({"warm_up": 1.5}, "from 0 to 1, not 1.5"),
+        ({"warm_up": -1.0}, "from 0 to 1, not -1.0"),
     ):
         with pytest.raises(UsageError, match=said):
             TrainingRecipe().changed(**changes)

@@ -70,7 +70,7 @@ def test_other_settings_do_not_resume(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"unfinished training with other settings \(options\)"):
         train(base, pairs, tmp_path / "head", seed=5)
     head = train(base, pairs, tmp_path / "head")
-    with pytest.raises(UsageError, match="finished model"):
+    with pytest.raises(UsageError, match="finished head"):
         train(base, pairs, head.out)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("keep me")

@@ -10,7 +10,9 @@ import torch
 
 import tiltmeter
 from tests.training.made_task import make_model, make_pairs
+from tiltmeter.errors import ModelError
 from tiltmeter.models.named import open_by_name
+from tiltmeter.reports.model_facts import model_facts
 from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
@@ -77,3 +79,21 @@ def test_two_devices_answer_as_one(head: Path, items: Path) -> None:
     one = tiltmeter.evaluate(str(head), str(items), device="cpu").scores["score"]
     two = tiltmeter.evaluate(str(head), str(items), devices=("cpu", "cpu")).scores["score"]
     assert two.tolist() == pytest.approx(one.tolist(), rel=1e-5)
+
+
+def test_a_chat_template_and_a_head_exclude_each_other(head: Path, items: Path) -> None:
+    with pytest.raises(ModelError, match="not trained inside a chat template"):
+        tiltmeter.evaluate(str(head), str(items), device="cpu", chat_template=True)
+
+
+def test_a_report_names_the_base_model(head: Path, items: Path) -> None:
+    (entry,) = tiltmeter.evaluate(str(head), str(items), device="cpu").manifest["models"]
+    assert model_facts(entry)["next-sentence head"] == "recommended, trained from ../base"
+
+
+def test_a_head_and_its_base_are_not_compared_silently(head: Path, items: Path, tmp_path: Path) -> None:
+    for name in ("head", "base"):
+        tiltmeter.evaluate(str(head.parent / name), str(items), device="cpu", out=str(tmp_path / name))
+    shown = tiltmeter.compare([tmp_path / "head", tmp_path / "base"])
+    assert "different protocols" in " ".join(shown.notes)
+    assert {difference.part for difference in shown.differences} == {"intrasentence"}

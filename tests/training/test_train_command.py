@@ -43,6 +43,44 @@ def test_articles_become_a_head(
     assert 0 <= row["low"] <= row["value"] <= row["high"] <= 100
 
 
+def write_articles(folder: Path, seed: int) -> str:
+    """Twenty articles; returns the words of the command."""
+    random = np.random.default_rng(seed)
+    folder.mkdir()
+    for index in range(20):
+        text = " ".join(sentence(list(TOPICS)[index % 2], random).replace(" .", ".").capitalize() for _ in range(8))
+        (folder / f"{seed}-{index}.txt").write_text(text)
+    return f"en={folder}"
+
+
+def test_pairs_of_other_articles_are_not_taken_for_these(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = (write_articles(tmp_path / name, seed) for name, seed in (("old", 1), ("new", 2)))
+    out = tmp_path / "head"
+    words = ("train", "next-sentence", base, "--out", str(out), "--passes", "1", "--cpu")
+    assert command(monkeypatch, *words, "--articles", old) == 0
+    (out / "config.json").rename(tmp_path / "config.json")  # as if it had been interrupted
+    (out / ".training").mkdir()
+    (out / ".training" / "settings.json").write_text("{}")
+    assert command(monkeypatch, *words, "--articles", new) == 2
+    assert "holds pairs of other articles or another seed" in capsys.readouterr().err
+    assert command(monkeypatch, *words, "--articles", old, "--seed", "1") == 2
+    assert "holds pairs of other articles or another seed" in capsys.readouterr().err
+    assert command(monkeypatch, *words, "--articles", new, "--force") == 0
+    (source,) = json.loads((out / "training.json").read_text())["data"]["sources"]
+    assert source["name"] == str(tmp_path / "new")
+
+
+def test_no_pairs_are_made_in_a_folder_that_cannot_be_used(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    articles = write_articles(tmp_path / "articles", 1)
+    assert command(monkeypatch, "train", "next-sentence", base, "--out", base, "--articles", articles, "--force") == 2
+    assert "is the folder of the model itself" in capsys.readouterr().err
+    assert not (Path(base) / "pairs").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -84,13 +122,26 @@ def test_what_is_no_head_is_not_evaluated(
 
 @pytest.mark.slow
 def test_two_processes_train_one_head(base: str, tmp_path: Path) -> None:
-    pairs = make_pairs(tmp_path / "pairs", 600)
-    train = ["-m", "tiltmeter", "train", "next-sentence", base, "--pairs", str(pairs), "--passes", "1", "--cpu"]
+    articles = write_articles(tmp_path / "articles", 1)
+    pairs = tmp_path / "two" / "pairs"  # made by the first process
+    train = ["-m", "tiltmeter", "train", "next-sentence", base, "--passes", "1", "--cpu"]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    together = [*launch, *train, "--batch", "16", "--accumulate", "1", "--out", str(tmp_path / "two")]
+    together = [
+        *launch,
+        *train,
+        "--articles",
+        articles,
+        "--batch",
+        "16",
+        "--accumulate",
+        "1",
+        "--out",
+        str(tmp_path / "two"),
+    ]
     subprocess.run(together, check=True, env=environment, capture_output=True, timeout=300)
-    alone = [sys.executable, *train, "--batch", "16", "--accumulate", "2", "--out", str(tmp_path / "one")]
+    alone = [sys.executable, *train, "--pairs", str(pairs), "--batch", "16", "--accumulate", "2"]
+    alone += ["--out", str(tmp_path / "one")]
     subprocess.run(alone, check=True, env=environment, capture_output=True, timeout=300)
     two, one = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("two", "one"))
     assert (two["processes"], one["processes"]) == (2, 1)

@@ -1,6 +1,7 @@
 """`tiltmeter train next-sentence`, `evaluate` and `convert`: next-sentence heads."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -94,14 +95,14 @@ def next_sentence(
     """
     _quiet_libraries()
     from tiltmeter.models.loading import open_model
-    from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
+    from tiltmeter.training.train_head import TrainingOptions, join_processes, train_next_sentence
     from tiltmeter.training.training_recipe import find_recipe
-    from tiltmeter.training.workspace import OWN_PAIRS
+    from tiltmeter.training.workspace import Workspace
 
     if (pairs is None) == (not articles):
         raise UsageError("Give articles with --articles, or the folder of pairs that were made of them with --pairs.")
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
-    chosen = find_recipe(recipe, opened.kind, opened.config.model_type).changed(
+    chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).changed(
         batch=batch,
         accumulation=accumulate,
         core_rate=core_rate,
@@ -124,9 +125,13 @@ def next_sentence(
         trust_remote_code=trust_remote_code,
     )
     if pairs is None:
-        pairs = out / OWN_PAIRS
-        if not pairs.is_dir():  # of an interrupted training
-            write_pairs(articles or [], pairs, seed=seed)
+        space = Workspace(out)
+        processes = join_processes(cpu=cpu)
+        if processes.is_main_process:
+            space.check(model, force=force)
+            _own_pairs(articles or [], space.own_pairs, seed=seed, force=force)
+        processes.wait_for_everyone()
+        pairs = space.own_pairs
     with _training_bar() as report:
         trained = train_next_sentence(
             model,
@@ -189,6 +194,28 @@ def convert(
 
     convert_released(file, base, out, force=force)
     print_note(f"The head is in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
+
+
+def _own_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
+    """Make the pairs of a training, or check that those of an interrupted one are of the same articles and seed."""
+    from tiltmeter.training.articles import open_sources
+    from tiltmeter.training.pairs_files import read_pairs
+
+    if force:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not folder.is_dir():
+        write_pairs(articles, folder, seed=seed)
+        return
+    summary = read_pairs(folder).summary
+    there = [(source["name"], source["language"]) for source in summary["sources"]]
+    if (
+        there != [(source.name, source.language) for source in open_sources(articles)]
+        or summary["settings"]["seed"] != seed
+    ):
+        raise UsageError(
+            f"{folder} holds pairs of other articles or another seed; give the same to resume the training, or pass "
+            "--force to start anew."
+        )
 
 
 def _print_accuracy(found: "Sequence[Accuracy]") -> None:

@@ -35,7 +35,10 @@ class MeanHead(nn.Module):
                 modules.append(nn.ReLU())
             modules.append(nn.Linear(before, after))
         self.head = nn.Sequential(*modules)
-        self._options = {"use_cache": False} if "use_cache" in inspect.signature(core.forward).parameters else {}
+        taken = inspect.signature(core.forward).parameters
+        self._options = {"use_cache": False} if "use_cache" in taken else {}
+        # Tokenizers give token types also for models that have none, or one only.
+        self._has_token_types = "token_type_ids" in taken and (getattr(self.config, "type_vocab_size", 0) or 0) > 1
 
     @property
     def config(self) -> Any:
@@ -50,7 +53,7 @@ class MeanHead(nn.Module):
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
         if not self.causal:
             inputs["attention_mask"] = real.long()
-        if token_type_ids is not None:
+        if token_type_ids is not None and self._has_token_types:
             inputs["token_type_ids"] = token_type_ids
         states = self.core(**inputs)[0]
         # In float32: a sum of many states in half precision depends on how many there are.
@@ -64,7 +67,7 @@ class MeanHead(nn.Module):
 
 
 class LabelHead(nn.Module):
-    """An encoder-decoder that writes one of two label tokens.
+    """An encoder-decoder that writes one of two label tokens; token types, which some tokenizers give, are not used.
 
     `step` is the decoding step whose logits are read: 0 is the one that is trained; 1 is read by the released code of
     Öztürk et al. (2023), after the most probable first token. `whole_vocabulary`: whether the loss is the cross entropy
@@ -87,10 +90,13 @@ class LabelHead(nn.Module):
         return self.core.config
 
     def forward(
-        self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
+        self,
+        input_ids: Tensor,
+        lengths: Tensor,
+        token_type_ids: Tensor | None = None,  # noqa: ARG002
+        labels: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """The logits, and with labels (1: next sentence) the cross entropy."""
-        assert token_type_ids is None, "encoder-decoders have no token types"
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         written = input_ids.new_full((len(input_ids), 1), self.start)
         inputs = {"attention_mask": real.long(), "use_cache": False}

@@ -30,7 +30,7 @@ def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: He
     return [
         Encoded(encoded.ids)
         if len(encoded.ids) <= head.max_length
-        else Encoded(_cut(encoded, len(first), head.max_length))
+        else Encoded(_cut(text, encoded, first, head.max_length))
         for encoded, (first, _) in zip(joined, pairs, strict=True)
     ]
 
@@ -48,18 +48,17 @@ def _as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length:
     return [Encoded(tuple(i), segments=tuple(s)) for i, s in zip(encoded["input_ids"], segments, strict=True)]
 
 
-def _cut(encoded: Encoded, first_end: int, max_length: int) -> tuple[int, ...]:
-    """Token ids without the last tokens of the longer sentence; special tokens, of no characters, stay.
-
-    Without offsets, which slow tokenizers lack, the end of the second sentence is cut.
-    """
-    if not encoded.offsets:
-        return encoded.ids[:max_length]
-    tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]
-    first = [index for index in tokens if encoded.offsets[index][0] < first_end]
-    second = tokens[len(first) :]
+def _cut(text: TokenizerText, encoded: Encoded, first: str, max_length: int) -> tuple[int, ...]:
+    """Token ids without the last tokens of the longer sentence; special tokens stay."""
+    if encoded.offsets:
+        tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]
+        count = sum(encoded.offsets[index][0] < len(first) for index in tokens)
+    else:  # of a slow tokenizer; alone, the first sentence has as many tokens as before another one, or nearly so
+        special = set(text.tokenizer.all_special_ids) - {text.unknown}
+        tokens = [index for index, token in enumerate(encoded.ids) if token not in special]
+        count = len(text.encode([first])[0].ids)
+    in_first, in_second = tokens[:count], tokens[count:]
     for _ in range(len(encoded.ids) - max_length):
-        (first if len(first) > len(second) else second).pop()
-    kept = {*first, *second}
-    special = set(range(len(encoded.ids))) - set(tokens)
-    return tuple(token for index, token in enumerate(encoded.ids) if index in kept or index in special)
+        (in_first if len(in_first) > len(in_second) else in_second).pop()
+    left_out = set(tokens) - {*in_first, *in_second}
+    return tuple(token for index, token in enumerate(encoded.ids) if index not in left_out)

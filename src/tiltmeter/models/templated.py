@@ -96,6 +96,11 @@ def _tokenizer_of(model: Model) -> Any:
             f"{model.name} is a {model.kinds[0]} model: --chat-template is for causal models, whose texts can be an "
             "assistant's turn."
         )
+    if "next-sentence" in model.kinds:
+        raise ModelError(
+            f"{model.name} has a next-sentence head, which was not trained inside a chat template; leave out "
+            "--chat-template, or measure its base model."
+        )
     text = model.text
     if not isinstance(text, TokenizerText) or not text.has_chat_template:
         raise ModelError(f"The tokenizer of {model.name} has no chat template; leave out --chat-template.")

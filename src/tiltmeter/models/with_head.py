@@ -53,7 +53,14 @@ def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint
     if given:
         return found, head, base_name
     beside = found.folder / head.base
-    return found, head, str(beside) if beside.exists() else head.base
+    return found, head, str(beside) if beside.exists() else _at_revision(head)
+
+
+def _at_revision(head: HeadConfig) -> str:
+    """The name of the base model; a hub id at the revision of the training, for a model there may change."""
+    if head.base == EMBEDDED or head.base_revision is None:
+        return head.base
+    return f"{head.base.partition('@')[0]}@{head.base_revision}"
 
 
 @dataclass(frozen=True, kw_only=True)

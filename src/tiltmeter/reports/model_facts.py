@@ -7,7 +7,12 @@ from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.formatting import four_digits
 
 # The heading of each fact.
-HEADINGS = ("architecture", "parameters", "layers", "vocabulary", "size", "revision", "precision", "compute")
+# fmt: off
+HEADINGS = (
+    "architecture", "parameters", "layers", "vocabulary", "size", "revision", "next-sentence head", "precision",
+    "compute",
+)
+# fmt: on
 
 
 def model_facts(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -26,6 +31,7 @@ def model_facts(entry: Mapping[str, Any]) -> dict[str, str]:
         "vocabulary": _number(entry.get("vocabulary")),
         "size": byte_count(entry["bytes"]) if isinstance(entry.get("bytes"), int) else None,
         "revision": _revision(entry),
+        "next-sentence head": _head(entry),
         "precision": _precision(entry),
         "compute": compute_in_words(entry.get("compute")),
     }
@@ -66,6 +72,19 @@ def _revision(entry: Mapping[str, Any]) -> str | None:
         return entry.get("revision")
     names = (entry.get("base"), entry.get("revision"), "+", adapter.get("name"), adapter.get("revision"))
     return " ".join(label(str(name)) for name in names if name)
+
+
+def _head(entry: Mapping[str, Any]) -> str | None:
+    """The base model of a trained head, which answers within sentences.
+
+    >>> _head({"base": "gpt2", "head": {"design": "recommended", "base_revision": None}})
+    'recommended, trained from gpt2'
+    """
+    head = entry.get("head")
+    if not isinstance(head, Mapping):
+        return None
+    names = (entry.get("base"), head.get("base_revision"))
+    return f"{head.get('design')}, trained from {' '.join(label(str(name)) for name in names if name)}"
 
 
 def _precision(entry: Mapping[str, Any]) -> str | None:

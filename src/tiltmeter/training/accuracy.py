@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from tiltmeter.errors import ModelError
 from tiltmeter.measures.estimates import Share
 from tiltmeter.training.batches import tensors
 from tiltmeter.training.tokens import TokenisedPairs
@@ -65,6 +66,8 @@ def decide(
             found[batch] = logits.float().cpu().numpy()
             done += len(batch)
             told(done)
+    if not np.isfinite(found[chosen]).all():
+        raise ModelError("The head's decisions are no numbers; train it in float32, or with lower rates.")
     return found[chosen]
 
 

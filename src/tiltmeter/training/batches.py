@@ -64,7 +64,11 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
     @property
     def tokens(self) -> int:
         """The number of tokens in all batches, without padding."""
-        return int(sum(self._passes[number].lengths[rows].sum() for number, rows in self._planned))
+        return self.count_tokens(len(self))
+
+    def count_tokens(self, batches: int) -> int:
+        """The number of tokens in the first batches, without padding."""
+        return int(sum(self._passes[number].lengths[rows].sum() for number, rows in self._planned[:batches]))
 
 
 def tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]:

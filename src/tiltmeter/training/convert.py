@@ -39,7 +39,7 @@ def convert_released(path: Path, base_name: str, out: Path, *, force: bool = Fal
             f"{base_name} is a masked model; the released heads are those of GPT-2-, T5- and mT5-like models."
         )
     space = Workspace(out)
-    space.prepare({"converted_from": path.name, "base": base.weights}, force=force)
+    space.check(base_name, force=force)
     head = design_head(base, "published", name=name_in(out, base_name), languages=(), max_length=_MAX_LENGTH)
     core: Any = load_core(base, head)
     _fit_vocabulary(core, base, state)
@@ -50,8 +50,10 @@ def convert_released(path: Path, base_name: str, out: Path, *, force: bool = Fal
         if not _MASKS.search(name) and (head.reading == "mean" or not name.startswith("nsp_head."))
     }
     _load(module, named, path, base_name)
-    save_head(module, base, head, out, {"converted_from": path.name})
-    space.clear()
+    with space.lock():
+        space.prepare({"converted_from": path.name, "base": base.weights}, force=force)
+        save_head(module, base, head, out, {"converted_from": path.name})
+        space.clear()
     return out
 
 

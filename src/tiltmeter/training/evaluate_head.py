@@ -10,7 +10,7 @@ from tiltmeter.models.with_head import ModelWithHead
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide
 from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.tokens import CHUNK, tokenise
-from tiltmeter.training.train_head import Watch, no_watch
+from tiltmeter.training.training_tokens import Watch, no_watch
 
 
 @quiet_transformers()

@@ -1,5 +1,6 @@
 """The model card of a trained head."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,12 +36,13 @@ _RECIPE = (
 def head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
     """The card in Markdown: what it is, how good, how it was trained, on what."""
     name = base.name if base.checkpoint.revision is None else f"{base.name} ({base.checkpoint.revision})"
+    made = "Converted" if record.get("converted_from") else "Trained"
     lines = [
         *_front_matter(head, base),
         "",
         f"# A next-sentence head for {base.name}",
         "",
-        f"Decides whether one sentence follows another, for StereoSet's second part. Trained by Tiltmeter "
+        f"Decides whether one sentence follows another, for StereoSet's second part. {made} by Tiltmeter "
         f"{__version__} from {name}: {_HEAD[head.reading, head.design]}.",
         "",
         f"Measure it with `tiltmeter run FOLDER --on stereoset/intersentence:{','.join(head.languages) or 'en'}`. All "
@@ -64,11 +66,12 @@ def head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
 
 
 def _front_matter(head: HeadConfig, base: Any) -> list[str]:
-    languages = [f"- {language}" for language in head.languages]
+    # In quotation marks: the code of Norwegian alone means false.
+    languages = [f"- {json.dumps(language)}" for language in head.languages]
     return [
         "---",
         "library_name: tiltmeter",
-        f"base_model: {base.name}",
+        f"base_model: {json.dumps(base.name, ensure_ascii=False)}",
         *(["language:", *languages] if languages else []),
         "tags:",
         "- next-sentence-prediction",
@@ -87,6 +90,8 @@ def _accuracy_table(accuracy: list[dict[str, Any]]) -> list[str]:
 
 def _recipe_table(recipe: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
     rows = [("recipe", recipe["name"]), *((label, recipe[key]) for key, label in _RECIPE)]
+    if record["options"]["lora"]:
+        rows.append(("rank of the adapter (LoRA)", record["options"]["lora_rank"]))
     rows.append(("precision", str(record["precision"]).removeprefix("torch.")))
     rows += [("processes", record["processes"]), ("seed", record["options"]["seed"])]
     rows += [("updates", f"{record['updates']:,}"), ("tokens", f"{record['tokens']:,}")]

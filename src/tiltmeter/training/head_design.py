@@ -26,6 +26,10 @@ def design_head(
     """The head for a base model (a `CheckpointModel`); `name` is what the head's config calls the model."""
     if design not in DESIGNS:
         raise UsageError(f"{design!r} is no design of a head; choose {' or '.join(DESIGNS)}.")
+    if base.adapter is not None:
+        raise UsageError(
+            f"{base.name} is a model with an adapter; merge the adapter into the model, save that, and name its folder."
+        )
     published = design == "published"
     common: dict[str, Any] = {
         "design": design,

@@ -7,9 +7,6 @@ from torch import nn
 
 from tiltmeter.errors import UsageError
 
-# The rate of an adapter's weights, which start at zero; used where the recipe's own rate is for all weights.
-LORA_RATE = 2e-4
-
 
 def add_lora(core: nn.Module, rank: int) -> nn.Module:
     """The core with an adapter on each of its linear layers; only the adapter is trained."""

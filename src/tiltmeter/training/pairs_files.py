@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from tiltmeter.training.pairs_store import PairRow
 
 TRAIN, HELD_OUT, SUMMARY = "train.parquet", "held-out.parquet", "summary.json"
-_COLUMNS = ("language", "article", "first", "second", "label")
+_COLUMNS = {
+    "language": "string",
+    "article": "string",
+    "group": "int64",
+    "first": "string",
+    "second": "string",
+    "label": "int8",
+}
+# Not in pairs that were made by early versions.
+_OPTIONAL = "group"
 # Rows that are in memory while a file is written.
 _ROW_GROUP = 32_768
 
@@ -24,8 +33,8 @@ _ROW_GROUP = 32_768
 class ArticlePairs:
     """The pairs of a folder, as Arrow data sets that are read a batch at a time.
 
-    Columns: `language`, `article` (id of the first sentence's article), `first`, `second`, `label` (1: `second` is the
-    next sentence; 0: it is from another article).
+    Columns: `language`, `article` (id of the first sentence's article), `group` (a number for that article in all its
+    languages), `first`, `second`, `label` (1: `second` is the next sentence; 0: it is from another article).
     """
 
     folder: Path
@@ -54,7 +63,7 @@ def read_pairs(folder: Path) -> ArticlePairs:
             dataset = ds.dataset(folder / name, format="parquet")
         except (pa.ArrowInvalid, OSError):
             raise DataError(f"{folder / name} is not a Parquet file; make the pairs again.") from None
-        if missing := [column for column in _COLUMNS if column not in dataset.schema.names]:
+        if missing := [column for column in _COLUMNS if column not in (*dataset.schema.names, _OPTIONAL)]:
             raise DataError(f"{folder / name} has no column {missing[0]}; make the pairs again.")
         opened[name] = dataset
     return ArticlePairs(folder, languages, opened[TRAIN], opened[HELD_OUT], summary)
@@ -65,7 +74,7 @@ def write_pairs(path: Path, rows: "Iterable[PairRow]") -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([*((name, pa.string()) for name in _COLUMNS[:-1]), ("label", pa.int8())])
+    schema = pa.schema(_COLUMNS)
     written, rest = 0, iter(rows)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         while group := list(islice(rest, _ROW_GROUP)):

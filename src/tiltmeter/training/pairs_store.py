@@ -48,7 +48,7 @@ WHERE NOT EXISTS (SELECT 1 FROM dropped WHERE dropped.id = one.id)
     AND NOT EXISTS (SELECT 1 FROM dropped WHERE dropped.id = next.id)
 """
 _CHOSEN = """
-SELECT chosen.language, article.name, one.text, other.text, chosen.label FROM (
+SELECT chosen.language, article.name, article.group_number, one.text, other.text, chosen.label FROM (
     SELECT pair.key, pair.language, pair.article, pair.first, pair.second, 1 AS label, negative.rank, held_out
     FROM pair JOIN negative ON negative.pair = pair.id
     UNION ALL
@@ -67,6 +67,7 @@ class PairRow(NamedTuple):
 
     language: str
     article: str
+    group: int
     first: str
     second: str
     label: int

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tiltmeter.files import write_text
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.head_text import encode_pairs
 from tiltmeter.models.text import TokenizerText
@@ -85,7 +86,7 @@ class TokenisedPairs:
 
     @cached_property
     def articles(self) -> NDArray[np.int64]:
-        """A hash of the article of each pair's first sentence."""
+        """A number for the article of each pair's first sentence, the same in all its languages."""
         found: NDArray[np.int64] = self._mapped("articles")
         return found
 
@@ -127,7 +128,7 @@ def tokenise(
                 "lengths": [len(pair.ids) for pair in encoded],
                 "labels": rows["label"],
                 "languages": [names.setdefault(language, len(names)) for language in languages],
-                "articles": [article_number(article) for article in rows["article"]],
+                "articles": article_numbers(batch),
             }
             for name, values in columns.items():
                 files[name].write(np.array(values, dtype=_ARRAYS[name]).tobytes())
@@ -136,7 +137,7 @@ def tokenise(
     finally:
         for file in files.values():
             file.close()
-    (folder / _DESCRIPTION).write_text(json.dumps({"languages": list(names), "pairs": written}), encoding="utf-8")
+    write_text(folder / _DESCRIPTION, json.dumps({"languages": list(names), "pairs": written}))
     return TokenisedPairs.open(folder)
 
 
@@ -165,6 +166,14 @@ def with_fresh_negatives(batches: Iterable[pa.RecordBatch], seed: int, number: i
             seconds[negative[fresh]] = table["second"].to_numpy()[drawn[fresh]]
         table["second"] = seconds
         yield pa.RecordBatch.from_pandas(table, schema=batch.schema, preserve_index=False)
+
+
+def article_numbers(batch: pa.RecordBatch) -> list[int]:
+    """For each pair a number of its first sentence's article, the same in all languages of the article."""
+    if "group" in batch.schema.names:
+        found: list[int] = batch["group"].to_pylist()
+        return found
+    return [article_number(article) for article in batch["article"].to_pylist()]
 
 
 def article_number(article: str) -> int:

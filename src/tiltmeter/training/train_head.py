@@ -2,47 +2,38 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import torch
 from accelerate import PartialState
 from torch import nn
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.models.quiet import quiet_transformers
-from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.with_head import find_head, load_core, make_module
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide, validation_numbers
-from tiltmeter.training.batches import Batches
 from tiltmeter.training.head_design import design_head
 from tiltmeter.training.lighter import lighter
-from tiltmeter.training.lora import LORA_RATE, add_lora
-from tiltmeter.training.pairs_files import HELD_OUT, TRAIN, ArticlePairs, read_pairs
+from tiltmeter.training.lora import add_lora
+from tiltmeter.training.pairs_files import HELD_OUT, TRAIN, read_pairs
 from tiltmeter.training.precision import find_precision
 from tiltmeter.training.saving import save_head
-from tiltmeter.training.tokens import CHUNK, TokenisedPairs, article_number, tokenise, with_fresh_negatives
 from tiltmeter.training.trainer import HeadTrainer, Report, Reporting, last_checkpoint, tensorboard_callback
 from tiltmeter.training.training_recipe import TrainingRecipe, find_recipe
-from tiltmeter.training.workspace import Workspace, files_digest
+from tiltmeter.training.training_tokens import SET_ASIDE, TrainingTokens, Watch, no_watch, tokenise_training
+from tiltmeter.training.workspace import TENSORBOARD, Workspace, files_digest
 
-# One article in so many of the training's is set aside, to see how the training goes; at most so many pairs.
-_SET_ASIDE = 100
-_MOST_SET_ASIDE = 2_000
+_LONGEST_WAIT = timedelta(days=1)
 TRACKERS = ("tensorboard", "trackio")
-# The folder of TensorBoard's files in that of the head.
-TENSORBOARD = "tensorboard"
-# Shows the progress of a step with this name.
-Watch = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +66,6 @@ class TrainedHead:
     record: Mapping[str, Any]
 
 
-def no_watch(_name: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
-    """Shows nothing."""
-    return nullcontext(lambda _done: None)
-
-
 @quiet_transformers()
 def train_next_sentence(
     model: str,
@@ -105,9 +91,9 @@ def train_next_sentence(
     if find_head(model, trust_remote_code=chosen.trust_remote_code) is not None:
         raise UsageError(f"{model} is a next-sentence head already; name the model that it was trained from.")
     base = open_model(model, device="cpu", dtype="float32", trust_remote_code=chosen.trust_remote_code)
-    used = recipe if isinstance(recipe, TrainingRecipe) else find_recipe(recipe, base.kind, base.config.model_type)
-    if chosen.lora and used.core_rate == TrainingRecipe().core_rate:
-        used = used.changed(core_rate=LORA_RATE)
+    used = recipe
+    if not isinstance(used, TrainingRecipe):
+        used = find_recipe(used, base.kind, base.config.model_type, lora=chosen.lora)
     head = design_head(
         base,
         chosen.design,
@@ -116,9 +102,9 @@ def train_next_sentence(
         max_length=used.max_length,
         lora=chosen.lora,
     )
-    state = PartialState(cpu=cpu)
+    state = join_processes(cpu=cpu)
     precision = find_precision(used, state.device)
-    if used.precision not in ("auto", str(precision).removeprefix("torch.")):
+    if used.precision not in ("auto", str(precision).removeprefix("torch.")) and state.is_main_process:
         tell(f"The recipe's {used.precision} is for GPUs; training in float32.")
     settings = {
         "recipe": asdict(used),
@@ -129,90 +115,47 @@ def train_next_sentence(
         "precision": str(precision),
     }
     space = Workspace(out)
-    if state.is_main_process:
-        space.prepare(settings, force=force)
-        tokens = _tokenise(data, space, base, head, used, chosen.seed, watch)
-    state.wait_for_everyone()
     if not state.is_main_process:
-        tokens = _tokenise(data, space, base, head, used, chosen.seed, no_watch)
-    module, log, seconds = _train(base, head, tokens, space, used, chosen, precision, cpu, report)
-    if not state.is_main_process:
+        state.wait_for_everyone()
+        tokens = tokenise_training(data, space, base, head, used, chosen.seed, no_watch)
+        _train(base, head, tokens, space, used, chosen, precision, cpu, lambda _progress: None)
         return None
-    with watch("held-out pairs", len(tokens.held_out)) as told:
-        found = accuracies(decide(module, tokens.held_out, precision=precision, told=told), tokens.held_out)
-    record = {
-        **settings,
-        "updates": int(max((entry["step"] for entry in log), default=0)),
-        "seconds": seconds,
-        "tokens": tokens.batches.tokens,
-        "padding": tokens.batches.padding,
-        "data": data.summary,
-        "accuracy": [accuracy.to_json() for accuracy in found],
-        "log": log,
-    }
-    save_head(module, base, head, out, record)
-    space.clear()
+    space.check(model, force=force)
+    with space.lock():
+        space.prepare(settings, force=force)
+        tokens = tokenise_training(data, space, base, head, used, chosen.seed, watch)
+        state.wait_for_everyone()
+        module, log, updates, seconds = _train(base, head, tokens, space, used, chosen, precision, cpu, report)
+        with watch("held-out pairs", len(tokens.held_out)) as told:
+            found = accuracies(decide(module, tokens.held_out, precision=precision, told=told), tokens.held_out)
+        trained = updates * used.accumulation * state.num_processes
+        record = {
+            **settings,
+            "updates": updates,
+            "seconds": seconds,
+            "tokens": tokens.batches.count_tokens(trained),
+            "padding": tokens.batches.padding,
+            "data": data.summary,
+            "accuracy": [accuracy.to_json() for accuracy in found],
+            "log": log,
+        }
+        save_head(module, base, head, out, record)
+        space.clear()
     return TrainedHead(out, head, found, record)
-
-
-@dataclass(frozen=True)
-class _Tokens:
-    """The pairs of a training as token ids."""
-
-    batches: Batches
-    set_aside: TokenisedPairs
-    held_out: TokenisedPairs
-
-
-def _tokenise(
-    data: ArticlePairs,
-    space: Workspace,
-    base: CheckpointModel,
-    head: HeadConfig,
-    recipe: TrainingRecipe,
-    seed: int,
-    watch: Watch,
-) -> _Tokens:
-    text = TokenizerText(base.tokenizer, base.config, base.kind)
-
-    def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
-        with watch(f"tokens of {name}", total) as told:
-            return tokenise(batches, space.folder / name, text, head, told=told, **more)
-
-    size = data.train.count_rows()
-    passes: list[TokenisedPairs] = []
-    for number in range(recipe.passes):
-        batches = data.train.to_batches(batch_size=CHUNK)
-        if number and recipe.fresh_negatives:
-            batches = with_fresh_negatives(batches, seed, number)
-        elif number:
-            passes.append(passes[0])
-            continue
-        kept = (_of_articles(batch, set_aside=False) for batch in batches)
-        passes.append(write(f"pass-{number + 1}", kept, size, prefixes=head.prefixes or None))
-    aside = _first_rows(
-        (_of_articles(b, set_aside=True) for b in data.train.to_batches(batch_size=CHUNK)), _MOST_SET_ASIDE
-    )
-    set_aside = write("set-aside", aside, size // _SET_ASIDE)
-    held_out = write("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
-    for name, found in (("training", passes[0]), ("held-out", held_out)):
-        if not len(found):
-            raise UsageError(f"{data.folder} has no {name} pairs; make pairs of more articles.")
-    return _Tokens(Batches(passes, recipe.batch, seed=seed, by_length=recipe.by_length), set_aside, held_out)
 
 
 def _train(
     base: CheckpointModel,
     head: HeadConfig,
-    tokens: _Tokens,
+    tokens: TrainingTokens,
     space: Workspace,
     recipe: TrainingRecipe,
     options: TrainingOptions,
     precision: torch.dtype,
     cpu: bool,
     report: Report,
-) -> tuple[nn.Module, list[dict[str, float]], float]:
-    """The trained module, the logged numbers, and the seconds of training since it was begun or resumed."""
+) -> tuple[nn.Module, list[dict[str, float]], int, float]:
+    """The trained module, the logged numbers, the updates, and the seconds since training was begun or resumed."""
     set_seed(options.seed)
     frozen_half = options.lora and precision == torch.bfloat16
     core = load_core(base, head, torch.bfloat16 if frozen_half else torch.float32)
@@ -230,6 +173,11 @@ def _train(
     # the last entry is not part of a checkpoint.
     logging = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
     validating = len(tokens.set_aside) > 0
+    if options.early_stop is not None and not validating:
+        raise UsageError(
+            f"There are too few articles to set one in {SET_ASIDE} aside, which --early-stop needs; leave it out, or "
+            "make pairs of more articles."
+        )
     arguments = TrainingArguments(
         output_dir=str(space.checkpoints),
         per_device_train_batch_size=1,
@@ -280,10 +228,16 @@ def _train(
     PartialState().wait_for_everyone()
     if not PartialState().is_main_process:
         found = last_checkpoint(space.checkpoints)
-    with lighter(module.core, precision, arguments.device):
-        trainer.train(resume_from_checkpoint=str(found) if found else None)
+    try:
+        with lighter(module.core, precision, arguments.device):
+            trainer.train(resume_from_checkpoint=str(found) if found else None)
+    except torch.OutOfMemoryError as error:
+        raise ModelError(
+            f"The device has too little memory for batches of {recipe.batch} pairs; start anew with --force and a "
+            "smaller --batch (and more to --accumulate), --gradient-checkpointing or --lora."
+        ) from error
     log = [entry for entry in trainer.state.log_history if "loss" in entry or "eval_loss" in entry]
-    return module, log, time.monotonic() - began
+    return module, log, trainer.state.global_step, time.monotonic() - began
 
 
 def _check(options: TrainingOptions) -> None:
@@ -297,22 +251,12 @@ def _check(options: TrainingOptions) -> None:
         raise UsageError(f"{missing[0]} is not installed; install it with: pip install 'tiltmeter[tracking]'")
 
 
+def join_processes(*, cpu: bool) -> PartialState:
+    """The processes of `accelerate launch`, which wait for the first one as long as it takes to prepare the data."""
+    return PartialState(cpu=cpu, timeout=_LONGEST_WAIT)
+
+
 def name_in(out: Path, model: str) -> str:
     """What the head's config calls its base model: a path relative to the head's folder, or the name."""
     path = Path(model).expanduser()
     return os.path.relpath(path.resolve(), out.resolve()) if path.exists() else model
-
-
-def _of_articles(batch: pa.RecordBatch, *, set_aside: bool) -> pa.RecordBatch:
-    """The pairs of the articles that are set aside, or of the others."""
-    chosen = [(article_number(article) % _SET_ASIDE == 0) == set_aside for article in batch["article"].to_pylist()]
-    return batch.filter(pa.array(chosen, pa.bool_()))
-
-
-def _first_rows(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    left = most
-    for batch in batches:
-        if left <= 0:
-            return
-        yield batch.slice(0, left)
-        left -= min(left, len(batch))

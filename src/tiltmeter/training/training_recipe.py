@@ -40,6 +40,8 @@ class TrainingRecipe:
         for name in ("batch", "accumulation", "core_rate", "head_rate", "clip", "max_length", "passes"):
             if getattr(self, name) <= 0:
                 raise UsageError(f"{name.replace('_', ' ')} must be more than 0, not {getattr(self, name)}.")
+        if not 0 <= self.warm_up < 1:
+            raise UsageError(f"The share of updates in which the rates rise is from 0 to 1, not {self.warm_up}.")
         if self.precision not in PRECISIONS:
             raise UsageError(f"{self.precision!r} is no precision; choose {', '.join(PRECISIONS)}.")
         if self.max_length < 8:
@@ -77,12 +79,14 @@ PUBLISHED: dict[str, TrainingRecipe] = {
 }
 PUBLISHED_SEED = 27
 RECIPES = ("default", "published")
+# The default rate of an adapter's weights, which start at zero.
+LORA_RATE = 2e-4
 
 
-def find_recipe(name: str, kind: Kind, model_type: str) -> TrainingRecipe:
+def find_recipe(name: str, kind: Kind, model_type: str, *, lora: bool = False) -> TrainingRecipe:
     """The recipe of a name for a model: `model_type` is that of its config."""
     if name == "default":
-        return TrainingRecipe()
+        return TrainingRecipe(core_rate=LORA_RATE) if lora else TrainingRecipe()
     if name != "published":
         raise UsageError(f"{name!r} is no recipe; choose {' or '.join(RECIPES)}.")
     if kind == "masked":

@@ -1,0 +1,92 @@
+"""The pairs of a training as token ids: those of each pass, those set aside, and the held-out ones."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from tiltmeter.errors import UsageError
+from tiltmeter.models.head_config import HeadConfig
+from tiltmeter.models.loading import CheckpointModel
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.training.batches import Batches
+from tiltmeter.training.pairs_files import ArticlePairs
+from tiltmeter.training.tokens import CHUNK, TokenisedPairs, article_numbers, tokenise, with_fresh_negatives
+from tiltmeter.training.training_recipe import TrainingRecipe
+from tiltmeter.training.workspace import Workspace
+
+# One article in so many of the training's is set aside, to see how the training goes; at most so many pairs.
+SET_ASIDE = 100
+_MOST_SET_ASIDE = 2_000
+# Shows the progress of a step with this name.
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+
+
+def no_watch(_name: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
+    """Shows nothing."""
+    return nullcontext(lambda _done: None)
+
+
+@dataclass(frozen=True)
+class TrainingTokens:
+    """The pairs of a training as token ids."""
+
+    batches: Batches
+    set_aside: TokenisedPairs
+    held_out: TokenisedPairs
+
+
+def tokenise_training(
+    data: ArticlePairs,
+    space: Workspace,
+    base: CheckpointModel,
+    head: HeadConfig,
+    recipe: TrainingRecipe,
+    seed: int,
+    watch: Watch,
+) -> TrainingTokens:
+    """Write the pairs of a training as token ids, or open those that were written before."""
+    text = TokenizerText(base.tokenizer, base.config, base.kind)
+
+    def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
+        with watch(f"tokens of {name}", total) as told:
+            return tokenise(batches, space.folder / name, text, head, told=told, **more)
+
+    size = data.train.count_rows()
+    passes: list[TokenisedPairs] = []
+    for number in range(recipe.passes):
+        kept: Iterator[pa.RecordBatch] = (
+            _of_articles(b, set_aside=False) for b in data.train.to_batches(batch_size=CHUNK)
+        )
+        if number and recipe.fresh_negatives:
+            kept = with_fresh_negatives(kept, seed, number)
+        elif number:
+            passes.append(passes[0])
+            continue
+        passes.append(write(f"pass-{number + 1}", kept, size, prefixes=head.prefixes or None))
+    aside = _first_rows(
+        (_of_articles(b, set_aside=True) for b in data.train.to_batches(batch_size=CHUNK)), _MOST_SET_ASIDE
+    )
+    set_aside = write("set-aside", aside, size // SET_ASIDE)
+    held_out = write("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
+    for name, found in (("training", passes[0]), ("held-out", held_out)):
+        if not len(found):
+            raise UsageError(f"{data.folder} has no {name} pairs; make pairs of more articles.")
+    return TrainingTokens(Batches(passes, recipe.batch, seed=seed, by_length=recipe.by_length), set_aside, held_out)
+
+
+def _of_articles(batch: pa.RecordBatch, *, set_aside: bool) -> pa.RecordBatch:
+    """The pairs of the articles that are set aside, or of the others."""
+    chosen = [(number % SET_ASIDE == 0) == set_aside for number in article_numbers(batch)]
+    return batch.filter(pa.array(chosen, pa.bool_()))
+
+
+def _first_rows(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    left = most
+    for batch in batches:
+        if left <= 0:
+            return
+        yield batch.slice(0, left)
+        left -= min(left, len(batch))

@@ -1,0 +1,145 @@
+"""Folders that a head may and may not be written to: other models, former heads, two trainings at once."""
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from tests.training.made_task import make_model, make_pairs
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.training.evaluate_head import evaluate_head
+from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
+from tiltmeter.training.trainer import HeadTrainer, TrainingProgress
+from tiltmeter.training.training_recipe import LORA_RATE, TrainingRecipe, find_recipe
+
+SHORT = TrainingRecipe(accumulation=1, batch=64, passes=1)
+
+
+def trained(model: str, pairs: Path, out: Path, *, force: bool = False, **more: Any) -> TrainedHead:
+    options = TrainingOptions(**{"checkpoints": 1, **more.pop("options", {})})
+    head = train_next_sentence(model, pairs, out, options=options, cpu=True, force=force, **{"recipe": SHORT, **more})
+    assert head is not None
+    return head
+
+
+def test_a_head_that_replaces_another_is_not_mixed_with_its_files(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 300, languages=("en", "no"))
+    base = make_model("llama", tmp_path / "base")
+    out = tmp_path / "head"
+    trained(base, pairs, out, options={"lora": True, "lora_rank": 4})
+    assert "| rank of the adapter (LoRA) | 4 |" in (out / "README.md").read_text()
+    (out / "notes.md").write_text("mine")
+    head = trained(base, pairs, out, force=True)
+    # transformers would load the former adapter with the new weights.
+    assert not (out / "adapter_config.json").exists()
+    assert (out / "notes.md").read_text() == "mine"
+    assert not (out / ".lock").exists()
+    assert evaluate_head(str(out), pairs, device="cpu") == list(head.accuracy)
+    card = (out / "README.md").read_text()
+    assert "LoRA" not in card
+    front = yaml.safe_load(card.split("---")[1])
+    assert front["language"] == ["en", "no"]
+    assert front["base_model"] == base
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_the_model_itself_and_other_models_are_never_replaced(force: bool, tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 100)
+    base = make_model("llama", tmp_path / "base")
+    other = Path(make_model("gpt2", tmp_path / "other"))
+    for out, said in ((Path(base), "is the folder of the model itself"), (other, "no next-sentence head")):
+        before = {path.name: path.read_bytes() for path in out.iterdir()}
+        with pytest.raises(UsageError, match=said):
+            trained(base, pairs, out, force=force)
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("keep me")
+    with pytest.raises(UsageError, match="holds other files"):
+        trained(base, pairs, tmp_path / "mine", force=force)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+def test_two_trainings_cannot_share_a_folder(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 200)
+    base = make_model("llama", tmp_path / "base")
+    refused: list[str] = []
+
+    def report(progress: TrainingProgress) -> None:
+        if progress.step == 1:
+            with pytest.raises(UsageError, match="Another training is going on") as error:
+                trained(base, pairs, tmp_path / "head", force=True)
+            refused.append(str(error.value))
+
+    trained(base, pairs, tmp_path / "head", report=report)
+    assert len(refused) == 1
+    assert (tmp_path / "head" / "config.json").is_file()
+
+
+def test_the_record_counts_the_updates_that_were_made(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 740, articles=6)
+    base = make_model("llama", tmp_path / "base")
+    recipe = TrainingRecipe(batch=16, accumulation=1, passes=2)
+    head = trained(base, pairs, tmp_path / "head", recipe=recipe, options={"checkpoints": 3})
+    # 502 training pairs in batches of 16, twice; none are set aside; every third update is logged, not the last one.
+    logged = json.loads((tmp_path / "head" / "training.json").read_text())["log"]
+    assert max(entry["step"] for entry in logged) == 63
+    assert head.record["updates"] == 64
+
+
+def test_a_model_with_an_adapter_is_not_trained_without_it(tmp_path: Path) -> None:
+    import peft
+    import transformers
+
+    pairs = make_pairs(tmp_path / "pairs", 100)
+    base = make_model("llama", tmp_path / "base")
+    model: Any = transformers.AutoModelForCausalLM.from_pretrained(base)
+    peft.get_peft_model(model, peft.LoraConfig(r=2, target_modules=["q_proj"])).save_pretrained(tmp_path / "lora")
+    with pytest.raises(UsageError, match="is a model with an adapter; merge"):
+        trained(f"{base}+{tmp_path / 'lora'}", pairs, tmp_path / "head")
+
+
+def test_early_stopping_needs_articles_to_set_aside(tmp_path: Path) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 20, articles=6)
+    base = make_model("llama", tmp_path / "base")
+    with pytest.raises(UsageError, match="too few articles to set one in 100 aside"):
+        trained(base, pairs, tmp_path / "head", options={"early_stop": 2})
+
+
+def test_the_rate_of_an_adapter_is_a_default_and_no_more() -> None:
+    assert find_recipe("default", "causal", "llama", lora=True).core_rate == LORA_RATE
+    assert find_recipe("default", "causal", "llama", lora=True).changed(core_rate=1e-4).core_rate == 1e-4
+    assert find_recipe("published", "seq2seq", "mt5", lora=True).core_rate == 1e-4
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (OSError(28, "No space left on device"), "The disk of .* is full; make space"),
+        (RuntimeError("PytorchStreamWriter failed writing file"), "The disk of .* is full; make space"),
+        (torch.OutOfMemoryError("CUDA out of memory"), "too little memory for batches of 64 pairs"),
+    ],
+)
+def test_too_little_space_is_said(
+    raised: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise raised
+
+    pairs = make_pairs(tmp_path / "pairs", 100)
+    base = make_model("llama", tmp_path / "base")
+    with monkeypatch.context() as patched:
+        patched.setattr(HeadTrainer, "_save_checkpoint", fail)
+        patched.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=0))
+        with pytest.raises(TiltmeterError, match=said):
+            trained(base, pairs, tmp_path / "head")
+    with monkeypatch.context() as patched:
+        patched.setattr(HeadTrainer, "_save_checkpoint", fail)
+        if not isinstance(raised, torch.OutOfMemoryError):
+            with pytest.raises(type(raised)):
+                trained(base, pairs, tmp_path / "head")
+    trained(base, pairs, tmp_path / "head")
