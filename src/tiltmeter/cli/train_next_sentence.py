@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tiltmeter.cli.output import print_note
+from tiltmeter.cli.progress import item_bar
 from tiltmeter.cli.train_pairs import write_pairs
 from tiltmeter.errors import UsageError
 
@@ -237,17 +238,8 @@ def _print_accuracy(found: "Sequence[Accuracy]") -> None:
 
 @contextmanager
 def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    ) as progress:
-        task = progress.add_task(label, total=total)
-        yield lambda done: progress.update(task, completed=done)
+    with item_bar(label) as report:
+        yield lambda done: report(done, total)
 
 
 @contextmanager
