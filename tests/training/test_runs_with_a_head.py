@@ -75,8 +75,9 @@ def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path,
     assert {"intrasentence", "intersentence"} <= set(kinds)
 
 
-def test_two_devices_answer_as_one(head: Path, items: Path) -> None:
+def test_two_devices_answer_as_one(head: Path, items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = tiltmeter.evaluate(str(head), str(items), device="cpu").scores["score"]
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "empty"))  # or the stored answers would be read
     two = tiltmeter.evaluate(str(head), str(items), devices=("cpu", "cpu")).scores["score"]
     assert two.tolist() == pytest.approx(one.tolist(), rel=1e-5)
 

@@ -1,7 +1,7 @@
 """Models in files: opened by name, loaded when their first question comes."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,10 +15,6 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 
-from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.devices import answer_on_devices
-from tiltmeter.engine.execute import Report
 from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.adapters import Adapter, find_model, merge
@@ -45,7 +41,7 @@ from tiltmeter.models.quantizing import (
     saved_quantization,
 )
 from tiltmeter.models.quiet import quiet_transformers
-from tiltmeter.questions import Answer, Kind, Question
+from tiltmeter.questions import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +52,6 @@ class CheckpointModel(LocalModel):
     adapter: Adapter | None = None
     quantize: Quantization | None = None
     split: Split = field(default_factory=Split)
-    devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
     # The number of modules on each device, once the model has been split.
     _split_over: dict[str, int] = field(default_factory=dict, repr=False)
@@ -119,39 +114,9 @@ class CheckpointModel(LocalModel):
         saved = "gguf" if self.checkpoint.gguf else saved_quantization(self.config)
         return {"saved as": saved} if saved else None
 
-    def _answer(
-        self,
-        questions: Sequence[Question],
-        *,
-        kind: Kind,
-        store: AnswerStore,
-        names: Mapping[bytes, str],
-        report: Report,
-    ) -> Mapping[bytes, Answer]:
-        if len(self.devices) < 2:
-            return super()._answer(questions, kind=kind, store=store, names=names, report=report)
-        return answer_on_devices(
-            questions,
-            kind=kind,
-            fingerprint=self.fingerprint(kind),
-            loads=self.loads(kind, self.devices),
-            store=store,
-            batch_tokens=self.batch_tokens,
-            names=names,
-            report=report,
-        )
-
-    def loads(self, kind: Kind, devices: Sequence[str]) -> list[Callable[[], Answerer]]:
-        """For each device, the function with which a worker process loads this model on it."""
-        from tiltmeter.models.named import loads_on  # which imports this module
-
-        options = {
-            "dtype": str(self.dtype).removeprefix("torch."),
-            "trust_remote_code": self.trust_remote_code,
-            "quantize": self.quantize,
-            "without": self.without,
-        }
-        return loads_on(self.name, options, kind, devices)
+    def load_options(self) -> dict[str, Any]:
+        """The options with which a worker process opens the same model."""
+        return {**super().load_options(), "trust_remote_code": self.trust_remote_code, "quantize": self.quantize}
 
     def close(self) -> None:
         """Free the memory of the weights, and remove those that were written to disk."""

@@ -16,6 +16,7 @@ from tiltmeter.engine import ENGINE_VERSION
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.devices import answer_on_devices
 from tiltmeter.engine.encoder_inputs import first_position
 from tiltmeter.engine.execute import Report, answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
@@ -41,7 +42,8 @@ _LIBRARIES = (torch, transformers)
 class LocalModel(ABC):
     """A transformers model and its tokenizer (see `tiltmeter.models.protocol.Model`).
 
-    `without` names the speed-ups that are left out.
+    `without` names the speed-ups that are left out. `devices` names several devices to answer on at once, each with a
+    whole copy of the model.
     """
 
     name: str
@@ -53,6 +55,7 @@ class LocalModel(ABC):
     dtype: torch.dtype
     batch_tokens: int | None = None
     without: frozenset[str] = frozenset()
+    devices: tuple[str, ...] = ()
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _usage: Usage = field(default_factory=Usage, repr=False)
 
@@ -109,6 +112,10 @@ class LocalModel(ABC):
         parts = (self.weights, kind, str(self.dtype), *versions, f"engine {ENGINE_VERSION}", without)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
+    def load_options(self) -> dict[str, Any]:
+        """The options with which a worker process opens the same model; the device is its own."""
+        return {"dtype": str(self.dtype).removeprefix("torch."), "without": self.without}
+
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
         facts: dict[str, Any] = {"type": self.config.model_type}
@@ -160,6 +167,19 @@ class LocalModel(ABC):
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
+        if len(self.devices) > 1:
+            from tiltmeter.models.named import loads_on  # which imports this module
+
+            return answer_on_devices(
+                questions,
+                kind=kind,
+                fingerprint=self.fingerprint(kind),
+                loads=loads_on(self.name, self.load_options(), kind, self.devices),
+                store=store,
+                batch_tokens=self.batch_tokens,
+                names=names,
+                report=report,
+            )
         return answer_all(
             questions,
             kind=kind,

@@ -61,7 +61,6 @@ def open_by_name(
         checkpoint=checkpoint,
         head=head,
         open_base=partial(open_model, base, **common, **options),
-        loads=partial(loads_on, name, common),
         config=config,
         tokenizer=load_tokenizer(name, trust_remote_code, files),
         kind=head.kind,
@@ -89,8 +88,7 @@ def loads_on(name: str, options: Mapping[str, Any], kind: Kind, devices: Sequenc
     """For each device, the function with which a worker process loads a model on it."""
     on_cpu = sum(device == "cpu" for device in devices)
     threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
-    chosen = {key: value for key, value in options.items() if key not in ("device", "devices", "batch_tokens")}
     return [
-        partial(load_answerer, name, kind, threads=threads if device == "cpu" else None, device=device, **chosen)
+        partial(load_answerer, name, kind, threads=threads if device == "cpu" else None, device=device, **options)
         for device in devices
     ]

@@ -20,7 +20,6 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.devices import answer_on_devices
 from tiltmeter.engine.execute import Report
 from tiltmeter.engine.next_sentence_modules import LabelHead, MeanHead
 from tiltmeter.engine.trained_head import TrainedHeadAnswerer
@@ -33,8 +32,6 @@ from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.questions import Answer, Kind, Question
-
-Loads = Callable[[Kind, Sequence[str]], list[Callable[[], Answerer]]]
 
 
 def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, HeadConfig, str] | None:
@@ -73,8 +70,6 @@ class ModelWithHead(LocalModel):
     checkpoint: Checkpoint
     head: HeadConfig
     open_base: Callable[[], LocalModel]
-    loads: Loads
-    devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
     _opened: list[LocalModel] = field(default_factory=list, repr=False, compare=False)
 
@@ -127,6 +122,10 @@ class ModelWithHead(LocalModel):
         head = {"weights": self.weights, **self.head.to_json()}
         return {"revision": self.checkpoint.revision, **super().describe(), "base": self.head.base, "head": head}
 
+    def load_options(self) -> dict[str, Any]:
+        """The options with which a worker process opens the same model."""
+        return {**super().load_options(), "trust_remote_code": self.trust_remote_code}
+
     def answerer(self, kind: Kind) -> Answerer:
         """The loaded head, or the base model."""
         if kind != "next-sentence":
@@ -147,17 +146,6 @@ class ModelWithHead(LocalModel):
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        if kind == "next-sentence" and len(self.devices) > 1:
-            return answer_on_devices(
-                questions,
-                kind=kind,
-                fingerprint=self.fingerprint(kind),
-                loads=self.loads(kind, self.devices),
-                store=store,
-                batch_tokens=self.batch_tokens,
-                names=names,
-                report=report,
-            )
         if kind == "next-sentence":
             return super()._answer(questions, kind=kind, store=store, names=names, report=report)
         return self.base._answer(questions, kind=kind, store=store, names=names, report=report)
