@@ -8,6 +8,10 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import tiltmeter
 from tests.models.tiny import CAUSAL, made, saved
 from tests.models.tiny_tokenizers import byte_level, word_level
+from tiltmeter.benchmarks.benchmark import Asked, Trial
+from tiltmeter.datasets import load
+from tiltmeter.questions import Question
+from tiltmeter.runs.evaluate import _with_unknown
 
 
 def measured(folder: Path, model: Any, tokenizer: Any) -> tiltmeter.Result:
@@ -30,3 +34,14 @@ def test_byte_level_tokenizers_have_no_unknown_tokens(tmp_path: Path) -> None:
     assert {asked["unknown"] for asked in result.manifest["asked"]} == {0}
     assert not [r for r in result.records if r.measure == "items with unknown tokens"]
     assert len({asked["tokenizer"] for asked in result.manifest["asked"]}) == 1
+
+
+def test_decisions_of_a_next_sentence_head_are_no_tokens() -> None:
+    item = load("starter", "intersentence", "en")[0]
+
+    def asked(kind: Any, ids: tuple[int, ...]) -> Asked:
+        return Asked(kind, "published", [Trial(item, (Question(ids, ((0, 0),)),), lambda _answers: [])])
+
+    assert _with_unknown(asked("next-sentence", (5, 6)), unknown=0) == set()
+    assert _with_unknown(asked("next-sentence", (5, 0)), unknown=0) == {item.id}
+    assert _with_unknown(asked("causal", (5, 6)), unknown=0) == {item.id}

@@ -55,7 +55,8 @@ def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path,
     model: Any = open_by_name(str(head), device="cpu")
     module = model.answerer("next-sentence").model
     for role, text in CANDIDATES.items():
-        ids = torch.tensor([model.tokenizer(f"{BETWEEN} {text}")["input_ids"]])
+        ids = torch.tensor([model.tokenizer(f"{BETWEEN}{model.tokenizer.eos_token}{text}")["input_ids"]])
+        assert model.tokenizer.eos_token_id in ids[0].tolist()[1:-1]
         with torch.inference_mode():
             logits = module(ids, torch.tensor([ids.shape[1]]))["logits"][0]
         assert scores["a", role] == pytest.approx(

@@ -25,9 +25,9 @@ class HeadConfig:
     """A trained next-sentence head.
 
     `kind` is the base model's kind of language model; `base_weights` is the hash of its files, which the model that
-    answers within sentences must have. `joined`: the two sentences are one text, with a space between them; otherwise
-    they are a pair of the tokenizer. `prefix` stands before the first sentence; `prefixes` are those of training, by
-    language. `step` is the decoding step at which a label is read (see `LabelHead`).
+    answers within sentences must have. `joined`: the two sentences are one text, with `separator` between them;
+    otherwise they are a pair of the tokenizer. `prefix` stands before the first sentence; `prefixes` are those of
+    training, by language. `step` is the decoding step at which a label is read (see `LabelHead`).
     """
 
     design: Design
@@ -38,6 +38,7 @@ class HeadConfig:
     base_revision: str | None = None
     adapter: bool = False
     joined: bool = True
+    separator: str = " "
     max_length: int = 256
     layers: tuple[int, ...] = (300, 300)
     activations: bool = True

@@ -26,7 +26,8 @@ def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: He
         return []
     if not head.joined:
         return _as_pairs(text, pairs, head.max_length)
-    joined = text.encode_whole([f"{first} {second}" for first, second in pairs], offsets=text.has_offsets)
+    whole = [f"{first}{head.separator}{second}" for first, second in pairs]
+    joined = text.encode_whole(whole, offsets=text.has_offsets)
     return [
         Encoded(encoded.ids)
         if len(encoded.ids) <= head.max_length

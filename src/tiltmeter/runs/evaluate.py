@@ -284,8 +284,12 @@ def _with_unknown(asked: Asked, unknown: int | None) -> set[str]:
         trial.item.id
         for trial in asked.trials
         for question in trial.questions
-        if any(token == unknown for _, token in question.wanted)
-        or (asked.kind == "next-sentence" and unknown in question.ids)
+        # What is asked of a next-sentence head is a decision, whose number is no token.
+        if (
+            unknown in question.ids
+            if asked.kind == "next-sentence"
+            else any(token == unknown for _, token in question.wanted)
+        )
     }
 
 

@@ -49,7 +49,10 @@ def design_head(
             )
         return HeadConfig(**common, reading="mean", joined=False)
     if base.kind == "causal":
-        return HeadConfig(**common, reading="mean", joined=not published, activations=not published)
+        if published:
+            return HeadConfig(**common, reading="mean", joined=False, activations=False)
+        # A token between the sentences gains 0.4 points of accuracy over a space (docs/next-sentence.md).
+        return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
     prefixed = not (published and base.config.model_type == "mt5")
     return HeadConfig(
         **common,
