@@ -34,6 +34,7 @@ ROOMS = [
     "training",
     "papers",
     "api",
+    "studio",
     "cli",
 ]
 
