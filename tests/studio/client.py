@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 
 from tiltmeter.studio.app import Studio, make_app
 from tiltmeter.studio.guard import CSRF_HEADER
+from tiltmeter.studio.reviewers import session_key
 from tiltmeter.studio.sessions import COOKIE, Role
 from tiltmeter.studio.studio_config import StudioConfig, local_config
 
@@ -23,7 +24,8 @@ def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> Te
     origin = next(origin for origin in studio.config.origins if "127" in origin or studio.config.share)
     client = TestClient(make_app(studio), base_url=origin, follow_redirects=False, raise_server_exceptions=False)
     if role is not None:
-        session = studio.sessions.new(role, name)
+        key = session_key(studio.workspace.folder, name) if role == "reviewer" else ""
+        session = studio.sessions.new(role, name, key)
         client.cookies.set(COOKIE, studio.sessions.cookie(session))
         client.headers.update({"Origin": origin, CSRF_HEADER: studio.sessions.csrf(session)})
     return client

@@ -11,6 +11,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import CSRF_HEADER
+from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms.data import LARGEST_FILE
 from tiltmeter.studio.studio_config import shared_config
 
@@ -172,6 +173,7 @@ def test_every_answer_has_the_security_headers(studio: Studio, monkeypatch: pyte
 
 def test_a_shared_studio_serves_nothing_but_the_rooms_for_reviewers(tmp_path: Path) -> None:
     shared = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
+    add_studio_reviewer(tmp_path, "Ana", "a long word")
     reviewer = client_of(shared, "reviewer", "Ana")
     for path in ("/data", "/runs", "/new-run", "/data/file?file=a.jsonl"):
         assert reviewer.get(path).status_code == 403

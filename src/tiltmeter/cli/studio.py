@@ -29,6 +29,16 @@ def studio(
         bool, typer.Option("--behind-proxy", help="With --share: a proxy on this machine has the certificate.")
     ] = False,
     bind: Annotated[str | None, typer.Option(help="With --share: the address to listen at.")] = None,
+    add_reviewer: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Ask for a password for this reviewer of a shared studio, and end."),
+    ] = None,
+    adjudicator: Annotated[
+        bool, typer.Option("--adjudicator", help="With --add-reviewer: they also settle conflicts and publish.")
+    ] = False,
+    remove_reviewer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Take away the password of this reviewer, and end.")
+    ] = None,
 ) -> None:
     """Open a web page to start and watch runs, look at and compare them, check data, and review test sets.
 
@@ -40,15 +50,27 @@ def studio(
 
     `tiltmeter studio work --port 9000 --no-browser`
 
+    `tiltmeter studio work --add-reviewer Ana`
+
     `tiltmeter studio work --share review.example.org --cert cert.pem --key key.pem`
     """
     try:
+        from tiltmeter.studio.folders import StudioWorkspace
+        from tiltmeter.studio.reviewers import add_studio_reviewer, remove_studio_reviewer
         from tiltmeter.studio.serve import open_socket, serve
         from tiltmeter.studio.studio_config import local_config, shared_config
     except ModuleNotFoundError as error:
         raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
 
     console = Console(stderr=True, soft_wrap=True, highlight=False)
+    if add_reviewer is not None:
+        workspace = StudioWorkspace(folder).folder
+        password = typer.prompt(f"Password of {add_reviewer}", hide_input=True, confirmation_prompt=True, err=True)
+        add_studio_reviewer(workspace, add_reviewer, password, is_adjudicator=adjudicator)
+        return
+    if remove_reviewer is not None:
+        remove_studio_reviewer(StudioWorkspace(folder).folder, remove_reviewer)
+        return
     if share is None:
         if cert or key or behind_proxy or bind:
             raise UsageError("--cert, --key, --behind-proxy and --bind go with --share HOST.")

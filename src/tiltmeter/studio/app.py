@@ -16,8 +16,9 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.studio import responses
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import Guard
-from tiltmeter.studio.rooms import StudioRoom, data
-from tiltmeter.studio.sessions import Sessions
+from tiltmeter.studio.reviewers import session_key
+from tiltmeter.studio.rooms import StudioRoom, data, login
+from tiltmeter.studio.sessions import Session, Sessions
 from tiltmeter.studio.studio_config import StudioConfig
 
 ROOMS: tuple[StudioRoom, ...] = (data.ROOM,)
@@ -39,6 +40,10 @@ class Studio:
         self.sessions = Sessions(self.workspace.state)
         self.rooms: Sequence[StudioRoom] = [room for room in ROOMS if room.shared or not config.share]
 
+    def is_valid(self, session: Session) -> bool:
+        """Whether a reviewer still has the password by which they were let in."""
+        return bool(session.key) and session.key == session_key(self.workspace.folder, session.name)
+
 
 def make_app(studio: Studio) -> ASGIApp:
     """The application behind its guard; in requests, `app.state.studio` is the studio."""
@@ -56,6 +61,7 @@ def make_app(studio: Studio) -> ASGIApp:
             Route("/start", _start),
             Route("/logout", _logout, methods=["POST"]),
             Route("/static/{name}", _static),
+            *(login.ROUTES if studio.config.share else ()),
             *(route for room in studio.rooms for route in room.routes),
         ],
         exception_handlers={TiltmeterError: _said, HTTPException: _missing, Exception: _failed},
@@ -64,11 +70,14 @@ def make_app(studio: Studio) -> ASGIApp:
     )
     app.state.studio = studio
     # Outermost, so that errors have its headers, too.
-    return Guard(app, studio.config, studio.sessions)
+    return Guard(app, studio.config, studio.sessions, studio.is_valid)
 
 
 def _home(request: Request) -> Response:
-    return responses.go_to(request, responses.studio_of(request).rooms[0].path)
+    rooms = responses.studio_of(request).rooms
+    if not rooms:
+        raise HTTPException(404)
+    return responses.go_to(request, rooms[0].path)
 
 
 def _start(request: Request) -> Response:

@@ -1,5 +1,6 @@
 """What every request has to pass before a room answers it, and the headers of every answer."""
 
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,10 +38,14 @@ _FOR_REVIEWERS = ("/review", "/login", "/logout")
 class Guard:
     """Checks Host, Origin, cookie, role and CSRF token."""
 
-    def __init__(self, app: ASGIApp, config: StudioConfig, sessions: Sessions) -> None:
+    def __init__(
+        self, app: ASGIApp, config: StudioConfig, sessions: Sessions, is_valid: Callable[[Session], bool]
+    ) -> None:
+        """`is_valid` says whether a reviewer's session is still good."""
         self._app = app
         self._config = config
         self._sessions = sessions
+        self._is_valid = is_valid
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -106,7 +111,8 @@ class Guard:
         except CookieError:
             return None
         found = cookies.get(COOKIE)
-        return self._sessions.read(found.value) if found else None
+        session = self._sessions.read(found.value) if found else None
+        return None if session is not None and session.role == "reviewer" and not self._is_valid(session) else session
 
 
 def _refused(status: int, sentence: str) -> Response:

@@ -56,6 +56,10 @@ def serve(
         ssl_keyfile=None if key is None else str(key),
         timeout_graceful_shutdown=2,
     )
+    try:
+        settings.load()
+    except OSError as error:  # ssl.SSLError is one
+        raise UsageError(f"The certificate {certificate} with the key {key} cannot be used: {error}.") from error
     if config.share:
         tell(f"Reviewers open {address} and give their password. They can review, write and rate, and nothing else.")
     else:

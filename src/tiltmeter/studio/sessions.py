@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,15 +18,19 @@ _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A person at a browser; `name` is the reviewer's, empty for an owner who has not chosen one."""
+    """A person at a browser; `name` is the reviewer's, empty for an owner who has not chosen one.
+
+    `key` is that of the password by which a reviewer was let in; with another password, the session ends.
+    """
 
     role: Role
     id: str
     name: str = ""
+    key: str = ""
 
     def named(self, name: str) -> "Session":
         """The same person as a reviewer of this name."""
-        return Session(self.role, self.id, name)
+        return replace(self, name=name)
 
 
 class Sessions:
@@ -38,13 +42,13 @@ class Sessions:
         self._signer = Signer(secret, salt="csrf")
         self.start_token = secrets.token_urlsafe(24)
 
-    def new(self, role: Role, name: str = "") -> Session:
+    def new(self, role: Role, name: str = "", key: str = "") -> Session:
         """A new session."""
-        return Session(role, secrets.token_urlsafe(12), name)
+        return Session(role, secrets.token_urlsafe(12), name, key)
 
     def cookie(self, session: Session) -> str:
         """The value of the cookie."""
-        return str(self._cookies.dumps([session.role, session.id, session.name]))
+        return str(self._cookies.dumps([session.role, session.id, session.name, session.key]))
 
     def lifetime(self, session: Session) -> int:
         """Seconds for which the cookie is good."""
@@ -53,11 +57,11 @@ class Sessions:
     def read(self, cookie: str) -> Session | None:
         """The session of a cookie; None if it is not one of ours, or too old."""
         try:
-            role, id_, name = self._cookies.loads(cookie, max_age=max(_LIFETIME.values()))
+            role, id_, name, key = self._cookies.loads(cookie, max_age=max(_LIFETIME.values()))
             self._cookies.loads(cookie, max_age=_LIFETIME[role])
         except (BadSignature, ValueError, TypeError, KeyError):
             return None
-        return Session(role, id_, name)
+        return Session(role, id_, name, key)
 
     def csrf(self, session: Session) -> str:
         """The token that forms of this session carry."""
