@@ -17,7 +17,7 @@ from tiltmeter.comparing.not_compared import NotCompared, not_compared
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.comparison import reading
 from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs import Result
+from tiltmeter.runs.result import Result
 
 BERT = run(association_scores("bert", seed=1, lean=0.5))
 GPT = run(association_scores("gpt2", seed=2), kind="causal")
