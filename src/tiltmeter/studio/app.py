@@ -16,11 +16,11 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.studio import responses
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import Guard
-from tiltmeter.studio.rooms import StudioRoom, data
+from tiltmeter.studio.rooms import StudioRoom, data, runs
 from tiltmeter.studio.sessions import Sessions
 from tiltmeter.studio.studio_config import StudioConfig
 
-ROOMS: tuple[StudioRoom, ...] = (data.ROOM,)
+ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, data.ROOM)
 # Of a request without a file, in bytes. A route for files has its own limit.
 _LARGEST = 1_000_000
 # The style sheet of the reports is also that of the studio.
