@@ -19,7 +19,7 @@ from tiltmeter.runs.result import MANIFEST, Result
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import runs as room
-from tiltmeter.studio.run_reports import RunReports
+from tiltmeter.studio.run_reports import RunReports, is_current
 from tiltmeter.studio.studio_config import shared_config
 
 EVIL = "<script>alert(1)</script>"
@@ -291,6 +291,24 @@ def test_no_path_outside_is_read_or_written(name: str, work: Path, tmp_path_fact
         assert htmx(client, "/runs/restore", {"deleted": name}).status_code == 400
     assert (work.parent / "secret").is_dir()
     assert (work / "gpt").is_dir()
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "measures.json", "scores.parquet", "items.parquet"])
+def test_links_in_a_run_are_not_followed(name: str, client: TestClient, work: Path) -> None:
+    outside = save(work.parent / "secret", small("secret", 9))
+    (work / "gpt" / name).unlink(missing_ok=True)
+    (work / "gpt" / name).symlink_to(outside / name)
+    assert f"Its {name} is a link" in client.get("/runs").text
+    for path in ("state?", "report?", "download?as=scores&", "compare?run=runs/bert&"):
+        answer = client.get(f"/runs/{path}run=gpt")
+        assert (answer.status_code, "is a link" in answer.text) == (400, True)
+
+
+def test_a_report_that_is_a_link_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "secret.html").write_text("secret", encoding="utf-8")
+    save(tmp_path / "run", small("bert", 1))
+    (tmp_path / "run" / "report.html").symlink_to(tmp_path / "secret.html")
+    assert not is_current(tmp_path / "run")
 
 
 def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:

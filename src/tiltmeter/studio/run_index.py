@@ -24,6 +24,8 @@ MOST_TAGS = 12
 _FORMAT = f"1 {tiltmeter.__version__}"
 _UNREAD = RunSummary()
 _ODD_NAME = RunSummary(problem="The name of its folder, or of one above, cannot be used in an address; rename it.")
+# Paths that are surely names in a workspace; others are checked by it, which is slower.
+_PLAIN = re.compile(r"\w[\w .+-]*(/\w[\w .+-]*)*")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run_summary (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, summary TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS run_name (path TEXT PRIMARY KEY, name TEXT NOT NULL);
@@ -261,6 +263,8 @@ class RunIndex:
             return store.names().get(path, "")
 
     def _is_nameable(self, path: str) -> bool:
+        if _PLAIN.fullmatch(path):
+            return True
         try:
             path.encode()
             self.workspace.path(path)

@@ -40,8 +40,10 @@ class RunReports:
 
 
 def is_current(folder: Path) -> bool:
-    """Whether a run has a report that was made after the run."""
+    """Whether a run has a report that was made after the run; a link is none, and is replaced."""
     try:
+        if (folder / REPORT).is_symlink():
+            return False
         made = (folder / REPORT).stat().st_mtime_ns
         return all((folder / name).stat().st_mtime_ns <= made for name in (MANIFEST, MEASURES))
     except OSError:
