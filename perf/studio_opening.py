@@ -86,8 +86,8 @@ def listings(folder: Path, times: int) -> None:
     print(line("later", [timed(index.runs) for _ in range(times)]))
     changed = []
     for _ in range(times):
-        for number in range(10):
-            os.utime(folder / "runs" / f"run-{number:03d}" / MANIFEST)
+        for run_folder in sorted((folder / "runs").iterdir())[:10]:
+            os.utime(run_folder / MANIFEST)
         changed.append(timed(index.runs))
     print(line("changed", changed))
 
