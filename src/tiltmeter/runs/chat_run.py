@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.benchmark import CannotAsk
@@ -23,6 +22,7 @@ from tiltmeter.forms import Item, form_named
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
+from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
 from tiltmeter.runs.model_run import ModelRun
@@ -37,20 +37,6 @@ _DEFAULT = "published"
 MEASURES = "choices"
 # A note says how many answers were cut off, if they are more than this share.
 _CUT_OFF = 0.02
-
-# Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
-ANSWERS_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item")),
-        ("wording", pa.int64()),
-        ("order", pa.string()),
-        ("neutral", pa.bool_()),
-        ("sample", pa.int64()),
-        ("outcome", pa.string()),
-        ("shares", pa.list_(pa.float64())),
-        ("reply", pa.string()),
-    ]
-)
 
 Watching = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 

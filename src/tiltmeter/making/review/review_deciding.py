@@ -26,6 +26,7 @@ def shown_item(project: Project, entry: ProjectItem, reviewer: str, problems: Se
         problems=tuple(_shown_problems(project, entry, texts, problems)),
         shown=shown_id(entry, texts),
         decided=own[-1] if own else None,
+        questions=tuple(asked for asked in project.store.questions(entry.id) if asked.reviewer == reviewer),
     )
 
 
@@ -41,7 +42,7 @@ def _shown_problems(
             found = stored.finding
             problems.append(ReviewProblem(found.rule, found.kind, found.field, found.reason, found.proposals))
     known = {problem.reason for problem in problems}
-    by_others = {code for item, code in project.store.accepted_problems() if item == entry.id}
+    by_others = {code for _, code in project.store.accepted_problems(entry.id)}
     by_others -= set(applied.accepted) if applied else set()
     for problem in (*_validation(project, entry, texts), *_repetitions(found_in_all)):
         if problem.reason not in known | by_others:
@@ -109,7 +110,7 @@ def _check_valid(
         found += _repetitions(problems)
     if errors := [problem for problem in found if problem.kind == "error"]:
         raise UsageError(f"{view.item} cannot be kept like this: {errors[0].message}. Edit or drop it.")
-    settled = {code for item, code in project.store.accepted_problems() if item == view.item}
+    settled = {code for _, code in project.store.accepted_problems(view.item)}
     left = [problem for problem in found if problem.reason not in settled | set(accepted)]
     if left:
         raise UsageError(
