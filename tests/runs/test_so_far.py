@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.models.chat_served import MadeChat, first
 from tests.runs.chosen import association_file
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.so_far import ValueSoFar, values_so_far
 
 
