@@ -17,6 +17,7 @@ from tiltmeter import api
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.result import MANIFEST, Result
 from tiltmeter.studio.app import Studio
+from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import runs as room
 from tiltmeter.studio.run_reports import RunReports
 from tiltmeter.studio.studio_config import shared_config
@@ -294,6 +295,7 @@ def test_no_path_outside_is_read_or_written(name: str, work: Path, tmp_path_fact
 
 def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:
     studio = studio_on(work, shared_config(work, "review.example.org"))
+    add_studio_reviewer(work, "ada", "a long word")
     assert "/runs" not in [found.path for found in studio.rooms]
     with client_of(studio, "reviewer", "ada") as client:
         for path in ("", "/list", "/open?run=gpt", "/report?run=gpt", "/download?run=gpt&as=scores", "/trash"):
