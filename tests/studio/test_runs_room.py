@@ -3,6 +3,8 @@
 import html
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,12 +16,16 @@ from starlette.testclient import TestClient
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter import api
+from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.result import MANIFEST, Result
 from tiltmeter.studio.app import Studio
+from tiltmeter.studio.job_files import QUEUED, job_lock
+from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import runs as room
 from tiltmeter.studio.run_reports import RunReports, is_current
+from tiltmeter.studio.run_request import RunRequest
 from tiltmeter.studio.studio_config import shared_config
 
 EVIL = "<script>alert(1)</script>"
@@ -167,6 +173,15 @@ def test_what_cannot_be_compared_says_why(client: TestClient) -> None:
     assert "Not compared" not in again
 
 
+def test_all_that_runs_may_differ_in_can_be_chosen() -> None:
+    assert tuple(room._ACROSS) == ACROSS
+
+
+def test_the_room_starts_without_what_takes_seconds_to_import() -> None:
+    code = "import sys, tiltmeter.studio.rooms.runs; print({'torch', 'altair'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
 def test_requests_for_comparisons_are_checked(client: TestClient) -> None:
     two = "run=runs/bert&run=runs/roberta"
     for query, sentence in (
@@ -257,6 +272,27 @@ def test_a_broken_run_has_a_page_from_which_it_can_be_deleted(client: TestClient
     assert "Download" not in page
     assert htmx(client, "/runs/delete", {"run": "broken"}).status_code == 204
     assert not (work / "broken").exists()
+
+
+def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
+    client: TestClient, work: Path, studio: Studio
+) -> None:
+    queue = JobQueue(studio.workspace)
+    job = queue.add(RunRequest(name="busy", models=("embedded",), on=("starter:en",), limit=2))
+    with job_lock(queue.folder / job.id):  # as its process has it
+        (queue.folder / job.id / QUEUED).unlink()
+        write(work / "runs" / "busy", {"scores.parquet": ""})
+        assert '<span class="badge doubt">running</span>' in client.get("/runs?text=busy").text
+        assert "This run is still running" in client.get("/runs/open?run=runs/busy").text
+        for answer in (
+            client.get("/runs/report?run=runs/busy"),
+            client.get("/runs/compare?run=runs/busy&run=gpt"),
+            htmx(client, "/runs/delete", {"run": "runs/busy"}),
+        ):
+            assert (answer.status_code, "busy is still running" in answer.text) == (400, True)
+    assert (work / "runs" / "busy").is_dir()
+    # Its process is gone.
+    assert htmx(client, "/runs/delete", {"run": "runs/busy"}).status_code == 204
 
 
 def test_the_trash_is_emptied_of_what_is_old_at_the_start(work: Path) -> None:

@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.guard import FRAMED_POLICY
+from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.rooms import StudioRoom
 from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, comparison_request
 from tiltmeter.studio.run_downloads import DOWNLOADS, download
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 PAGE = 50  # runs at a time
 # Seconds that one request may read runs that are new; the next one goes on.
-_READING = 0.6
-_ACROSS_WORDS = {
+_READING = 0.4
+# In what compared runs may differ, in words; the values of `comparing.ACROSS`.
+_ACROSS = {
     "kinds": "kinds of model (masked, causal, encoder-decoder)",
     "protocols": "protocols",
     "editions": "files of the data",
@@ -57,7 +58,7 @@ _SHELVES: "WeakKeyDictionary[Studio, _Shelf]" = WeakKeyDictionary()
 @contextmanager
 def _running(studio: "Studio") -> Iterator[None]:
     """Empty the trash of what is old; at the end, stop making reports."""
-    index = RunIndex(studio.workspace)
+    index = RunIndex(studio.workspace, JobQueue(studio.workspace).busy)
     shelf = _SHELVES[studio] = _Shelf(index, RunTrash(index))
     shelf.trash.empty()
     try:
@@ -222,7 +223,7 @@ def _compare(request: Request) -> Response:
         comparison=comparison,
         paths=request.query_params.getlist("run"),
         query=_query(request),
-        across_words={name: _ACROSS_WORDS[name] for name in ACROSS},
+        across_words=_ACROSS,
     )
 
 
