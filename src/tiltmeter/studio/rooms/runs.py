@@ -187,8 +187,7 @@ async def _describe(request: Request) -> Response:
 
 def _described(request: Request, given: Mapping[str, str]) -> Response:
     index, path = _shelf(request).index, given.get("run", "")
-    index.rename(path, given.get("name", ""))
-    index.tag(path, given.get("tags", ""))
+    index.describe(path, name=given.get("name"), tags=given.get("tags"))
     return responses.fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
 
 
