@@ -1,7 +1,7 @@
 """The HTML reports of runs, made when they are opened."""
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from tiltmeter.runs.result import MANIFEST, MEASURES
@@ -33,6 +33,14 @@ class RunReports:
                 return folder / REPORT
             self._making[folder] = self._thread.submit(_make, folder)
             return None
+
+    def made(self, folder: Path) -> Path:
+        """The report of a run, once it is made."""
+        while (path := self.of(folder)) is None:
+            with self._lock:
+                making = self._making[folder]
+            wait([making])
+        return path
 
     def close(self) -> None:
         """Stop after the report that is being made."""

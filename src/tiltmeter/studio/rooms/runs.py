@@ -23,7 +23,7 @@ from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, c
 from tiltmeter.studio.run_downloads import DOWNLOADS, download
 from tiltmeter.studio.run_folders import run_folder
 from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices
-from tiltmeter.studio.run_reports import RunReports, is_current
+from tiltmeter.studio.run_reports import RunReports
 from tiltmeter.studio.run_summary import TONES
 from tiltmeter.studio.run_trash import DAYS, RunTrash
 
@@ -154,10 +154,8 @@ def _report(request: Request) -> Response:
     """The report itself, for the frame, or with `save` as a file."""
     shelf = _shelf(request)
     run = shelf.index.whole(_named(request))
-    folder = shelf.index.workspace.path(run.path)
-    if not is_current(folder):
-        raise UsageError("The report is being made; open the run again in a moment.")
-    response = FileResponse(folder / "report.html", media_type="text/html")
+    path = shelf.reports.made(shelf.index.workspace.path(run.path))
+    response = FileResponse(path, media_type="text/html")
     response.headers["Content-Security-Policy"] = FRAMED_POLICY
     if "save" in request.query_params:
         response.headers["Content-Disposition"] = _attachment(run, "html")
