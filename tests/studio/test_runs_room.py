@@ -21,8 +21,7 @@ from tiltmeter.files import write_text
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.result import MANIFEST, Result
 from tiltmeter.studio.app import Studio
-from tiltmeter.studio.job_files import QUEUED, job_lock
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_files import REQUEST, job_lock
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import runs as room
 from tiltmeter.studio.run_reports import RunReports, is_current
@@ -283,10 +282,11 @@ def test_a_broken_run_has_a_page_from_which_it_can_be_deleted(client: TestClient
 def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
     client: TestClient, work: Path, studio: Studio
 ) -> None:
-    queue = JobQueue(studio.workspace)
-    job = queue.add(RunRequest(name="busy", models=("embedded",), on=("starter:en",), limit=2))
-    with job_lock(queue.folder / job.id):  # as its process has it
-        (queue.folder / job.id / QUEUED).unlink()
+    job = studio.workspace.state / "jobs" / "20260101-120000000000-abcdef"
+    job.mkdir(parents=True)
+    with job_lock(job):  # as its process has it
+        request = RunRequest(name="busy", models=("embedded",), on=("starter:en",))
+        write_text(job / REQUEST, json.dumps(request.to_dict()))
         write(work / "runs" / "busy", {"scores.parquet": ""})
         assert '<span class="badge doubt">running</span>' in client.get("/runs?text=busy").text
         assert "This run is still running" in client.get("/runs/open?run=runs/busy").text
