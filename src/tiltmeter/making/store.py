@@ -229,6 +229,11 @@ class ProjectStore(ReviewTables, RatingTables):
             raise UsageError(f"The project has no item {item!r}.")
         return ProjectItem(*row)
 
+    def stage_counts(self) -> dict[str, int]:
+        """The number of items in each stage, dropped ones included; "translated" and all later stages are one."""
+        query = "SELECT CASE stage WHEN 'source' THEN 'source' ELSE 'translated' END, count(*) FROM items GROUP BY 1"
+        return dict(self._db.execute(query))
+
     def set_stage(self, item: str, stage: Stage) -> None:
         """Set the stage of an item."""
         self._db.execute("UPDATE items SET stage = ? WHERE id = ?", [stage, item])

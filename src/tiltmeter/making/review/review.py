@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project import Project
-from tiltmeter.making.review.review_deciding import make_decision, shown_item
+from tiltmeter.making.review.review_deciding import make_decision, shown_item, unsettled
 from tiltmeter.making.review.review_outcomes import (
     apply_outcome,
     current_decisions,
@@ -27,7 +27,9 @@ from tiltmeter.making.review.review_views import (
     QueueEntry,
     ReviewConflict,
     ReviewItem,
+    ReviewProblem,
     ReviewProgress,
+    check_texts,
 )
 from tiltmeter.making.store import ProjectItem
 
@@ -125,6 +127,12 @@ class Review:
             decision = self._decision(name, item, verdict, texts or {}, proposals or {}, accepted or {}, shown)
             return self._record(_with(decision, comment, via, adjudicates=False))
 
+    def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
+        """What validation would find in an item with new texts: errors, and warnings that need a reason."""
+        view = self.show(item, reviewer)
+        check_texts(view, texts)
+        return unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(item))
+
     def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
         """Withdraw the reviewer's decision on an item, or the last one on any; it is kept, but no longer counts."""
         name = self._reviewer(reviewer)
@@ -148,6 +156,13 @@ class Review:
         return [decision for decision in known if decision.reviewer != name]
 
     # Adjudication
+
+    def reveal(self, item: str, reviewer: str) -> None:
+        """Record that somebody is shown all decisions on an item, so that theirs no longer counts for agreement."""
+        name = self._reviewer(reviewer)
+        if not self._store.is_revealed(item, name):
+            with self._store.transaction():
+                self._store.reveal(item, name)
 
     def conflicts(self) -> list[ReviewConflict]:
         """The items on which reviewers do not agree, with all their decisions."""
@@ -224,6 +239,10 @@ class Review:
     def questions(self) -> list[ReviewQuestion]:
         """The questions that nobody has answered, in order."""
         return self._store.questions()
+
+    def source_of(self, item: str) -> dict[str, str]:
+        """The source texts of an item, by field."""
+        return self._shown(self._entry(item), "").source
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
         """Answer a question; the item comes to its reviewer again, with the answer."""
