@@ -188,8 +188,8 @@ def test_unsafe_characters_are_shown_by_code_point(tmp_path: Path) -> None:
 
 def test_search_and_filters(work: Path) -> None:
     index = index_of(work)
-    index.rename("gpt", "The German one")
-    index.tag("gpt", "paper, draft")
+    index.describe("gpt", name="The German one")
+    index.describe("gpt", tags="paper, draft")
     runs = index.runs()
 
     def kept(**given: str) -> list[str]:
@@ -211,26 +211,29 @@ def test_search_and_filters(work: Path) -> None:
 
 def test_names_and_tags_are_kept_beside_the_folder(work: Path) -> None:
     index = index_of(work)
-    index.rename("gpt", "  my \n name ")
-    index.tag("gpt", " b,a ; b\n,, c ")
+    index.describe("gpt", name="  my \n name ")
+    index.describe("gpt", tags=" b,a ; b\n,, c ")
     run = index_of(work).run("gpt")
     assert (run.name, run.tags) == ("my name", ("a", "b", "c"))
     assert by_path(index)["gpt"].name == "my name"
-    index.rename("gpt", "")
-    index.tag("gpt", "")
+    index.describe("gpt", name="")
+    index.describe("gpt", tags="")
     assert (index.run("gpt").name, index.run("gpt").tags) == ("gpt", ())
     with pytest.raises(UsageError, match="The name has 101 characters"):
-        index.rename("gpt", "x" * 101)
+        index.describe("gpt", name="x" * 101)
     with pytest.raises(UsageError, match=r"The tag x+… has 31 characters"):
-        index.tag("gpt", "x" * 31)
+        index.describe("gpt", tags="x" * 31)
+    with pytest.raises(UsageError, match="The tag"):
+        index.describe("gpt", name="not kept", tags="x" * 31)
+    assert index.run("gpt").name == "gpt"
     with pytest.raises(UsageError, match="These are 13 tags"):
-        index.tag("gpt", ",".join(map(str, range(13))))
+        index.describe("gpt", tags=",".join(map(str, range(13))))
 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "../x", "/etc", "runs/../../x", "runs", ".tiltmeter-studio", "a\0b"])
 def test_only_runs_of_the_workspace_can_be_named(path: str, work: Path) -> None:
     index = index_of(work / "runs")
-    for action in (index.run, index.whole, lambda path: index.rename(path, "x"), lambda path: index.tag(path, "x")):
+    for action in (index.run, index.whole, lambda path: index.describe(path, name="x")):
         with pytest.raises(UsageError, match="workspace"):
             action(path)
 

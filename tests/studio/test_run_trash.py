@@ -43,8 +43,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_a_deleted_run_comes_back_as_it_was(index: RunIndex, clock: Clock) -> None:
     folder, trash = index.workspace.folder / "runs" / "one", RunTrash(index, clock)
     before = files_of(folder)
-    index.rename("runs/one", "First")
-    index.tag("runs/one", "kept")
+    index.describe("runs/one", name="First")
+    index.describe("runs/one", tags="kept")
     deleted = trash.delete("runs/one")
     assert not folder.exists()
     assert [run.path for run in index.runs()] == ["runs/two"]
@@ -59,7 +59,7 @@ def test_a_deleted_run_comes_back_as_it_was(index: RunIndex, clock: Clock) -> No
 
 def test_another_run_at_its_place_keeps_it(index: RunIndex) -> None:
     trash = RunTrash(index)
-    index.rename("runs/one", "First")
+    index.describe("runs/one", name="First")
     deleted = trash.delete("runs/one")
     save(index.workspace.folder / "runs" / "one", small("other", 3))
     assert index.run("runs/one").name == "one"

@@ -3,6 +3,8 @@
 import html
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,11 +16,16 @@ from starlette.testclient import TestClient
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter import api
+from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.result import MANIFEST, Result
 from tiltmeter.studio.app import Studio
+from tiltmeter.studio.job_files import QUEUED, job_lock
+from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import runs as room
-from tiltmeter.studio.run_reports import RunReports
+from tiltmeter.studio.run_reports import RunReports, is_current
+from tiltmeter.studio.run_request import RunRequest
 from tiltmeter.studio.studio_config import shared_config
 
 EVIL = "<script>alert(1)</script>"
@@ -114,8 +121,10 @@ def test_a_report_is_made_and_shown_in_a_sandbox(client: TestClient, work: Path,
     assert saved.headers["Content-Disposition"] == "attachment; filename*=UTF-8''bert.html"
     # An outdated report is made again.
     save(work / "runs" / "bert", small("bert", 1), datetime.now(UTC) + timedelta(days=1))
-    assert client.get("/runs/report?run=runs/bert").status_code == 400
     assert "Making the report" in client.get("/runs/open?run=runs/bert").text
+    again = client.get("/runs/report?run=runs/bert")
+    assert again.status_code == 200
+    assert again.text != answer.text
 
 
 def test_a_report_that_cannot_be_made_says_why(client: TestClient, work: Path, studio: Studio) -> None:
@@ -164,6 +173,15 @@ def test_what_cannot_be_compared_says_why(client: TestClient) -> None:
     again = client.get(link.replace("compare?", "compared?")).text
     assert "iframe" in again
     assert "Not compared" not in again
+
+
+def test_all_that_runs_may_differ_in_can_be_chosen() -> None:
+    assert tuple(room._ACROSS) == ACROSS
+
+
+def test_the_room_starts_without_what_takes_seconds_to_import() -> None:
+    code = "import sys, tiltmeter.studio.rooms.runs; print({'torch', 'altair'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 def test_requests_for_comparisons_are_checked(client: TestClient) -> None:
@@ -258,6 +276,27 @@ def test_a_broken_run_has_a_page_from_which_it_can_be_deleted(client: TestClient
     assert not (work / "broken").exists()
 
 
+def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
+    client: TestClient, work: Path, studio: Studio
+) -> None:
+    queue = JobQueue(studio.workspace)
+    job = queue.add(RunRequest(name="busy", models=("embedded",), on=("starter:en",), limit=2))
+    with job_lock(queue.folder / job.id):  # as its process has it
+        (queue.folder / job.id / QUEUED).unlink()
+        write(work / "runs" / "busy", {"scores.parquet": ""})
+        assert '<span class="badge doubt">running</span>' in client.get("/runs?text=busy").text
+        assert "This run is still running" in client.get("/runs/open?run=runs/busy").text
+        for answer in (
+            client.get("/runs/report?run=runs/busy"),
+            client.get("/runs/compare?run=runs/busy&run=gpt"),
+            htmx(client, "/runs/delete", {"run": "runs/busy"}),
+        ):
+            assert (answer.status_code, "busy is still running" in answer.text) == (400, True)
+    assert (work / "runs" / "busy").is_dir()
+    # Its process is gone.
+    assert htmx(client, "/runs/delete", {"run": "runs/busy"}).status_code == 204
+
+
 def test_the_trash_is_emptied_of_what_is_old_at_the_start(work: Path) -> None:
     with client_of(studio_on(work)) as client:
         htmx(client, "/runs/delete", {"run": "gpt"})
@@ -292,8 +331,27 @@ def test_no_path_outside_is_read_or_written(name: str, work: Path, tmp_path_fact
     assert (work / "gpt").is_dir()
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "measures.json", "scores.parquet", "items.parquet"])
+def test_links_in_a_run_are_not_followed(name: str, client: TestClient, work: Path) -> None:
+    outside = save(work.parent / "secret", small("secret", 9))
+    (work / "gpt" / name).unlink(missing_ok=True)
+    (work / "gpt" / name).symlink_to(outside / name)
+    assert f"Its {name} is a link" in client.get("/runs").text
+    for path in ("state?", "report?", "download?as=scores&", "compare?run=runs/bert&"):
+        answer = client.get(f"/runs/{path}run=gpt")
+        assert (answer.status_code, "is a link" in answer.text) == (400, True)
+
+
+def test_a_report_that_is_a_link_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "secret.html").write_text("secret", encoding="utf-8")
+    save(tmp_path / "run", small("bert", 1))
+    (tmp_path / "run" / "report.html").symlink_to(tmp_path / "secret.html")
+    assert not is_current(tmp_path / "run")
+
+
 def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:
     studio = studio_on(work, shared_config(work, "review.example.org"))
+    add_studio_reviewer(work, "ada", "a long word")
     assert "/runs" not in [found.path for found in studio.rooms]
     with client_of(studio, "reviewer", "ada") as client:
         for path in ("", "/list", "/open?run=gpt", "/report?run=gpt", "/download?run=gpt&as=scores", "/trash"):

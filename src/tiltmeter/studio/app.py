@@ -17,12 +17,12 @@ from tiltmeter.studio import responses
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import Guard
 from tiltmeter.studio.reviewers import session_key
-from tiltmeter.studio.rooms import StudioRoom, data, login, review, runs
+from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, runs
 from tiltmeter.studio.sessions import Session, Sessions
 from tiltmeter.studio.studio_config import StudioConfig
 from tiltmeter.studio.workbench import Workbench
 
-ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, data.ROOM, review.ROOM)
+ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, new_run.ROOM, data.ROOM, review.ROOM)
 # Of a request without a file, in bytes. A route for files has its own limit.
 _LARGEST = 1_000_000
 # The style sheet of the reports is also that of the studio.

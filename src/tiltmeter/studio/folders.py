@@ -38,7 +38,7 @@ class StudioWorkspace:
 
     def data_files(self) -> Iterator[Path]:
         """The JSONL files, in no order."""
-        for folder, names in self._walk():
+        for folder, names in self.walk():
             yield from (folder / name for name in names if name.endswith(".jsonl"))
 
     def run(self, name: str) -> Path:
@@ -87,11 +87,11 @@ class StudioWorkspace:
         return path
 
     def _holding(self, file: str) -> Iterator[Path]:
-        for folder, names in self._walk():
+        for folder, names in self.walk():
             if file in names:
                 yield folder
 
-    def _walk(self) -> Iterator[tuple[Path, list[str]]]:
+    def walk(self) -> Iterator[tuple[Path, list[str]]]:
         """Every folder down to the third level with the names of its files; links are not followed."""
         for current, folders, names in os.walk(self.folder):
             path = Path(current)

@@ -1,17 +1,22 @@
-"""Runs compared in the studio: the page of `tiltmeter compare --html`, and what is not compared."""
+"""Runs compared in the studio: the page of `tiltmeter compare --html`, and what is not compared.
+
+What compares is imported on use: it imports torch, which takes seconds.
+"""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tiltmeter.comparing.comparability import ACROSS, Across
-from tiltmeter.comparing.comparison import BY, By
-from tiltmeter.comparing.not_compared import NotCompared, not_compared
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.runs.result import Result
+
+if TYPE_CHECKING:
+    from tiltmeter.comparing.comparability import Across
+    from tiltmeter.comparing.comparison import By
+    from tiltmeter.comparing.not_compared import NotCompared
 
 MOST_RUNS = 12
 # Pages that are kept in memory.
@@ -24,8 +29,8 @@ class ComparisonRequest:
 
     runs: tuple[tuple[str, Path], ...]
     state: tuple[Any, ...] = ()
-    by: By | None = None
-    across: tuple[Across, ...] = ()
+    by: "By | None" = None
+    across: "tuple[Across, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +39,16 @@ class ComparedRuns:
 
     page: str
     problem: str
-    left_out: list[NotCompared]
+    left_out: "list[NotCompared]"
 
 
 def comparison_request(
     runs: Mapping[str, Path], by: str = "", across: tuple[str, ...] = (), state: tuple[Any, ...] = ()
 ) -> ComparisonRequest:
     """Check a request."""
+    from tiltmeter.comparing.comparability import ACROSS
+    from tiltmeter.comparing.comparison import BY
+
     if len(runs) < 2:
         raise UsageError("Choose two runs or more to compare.")
     if len(runs) > MOST_RUNS:
@@ -73,6 +81,7 @@ class RunComparisons:
 
 def _compared(request: ComparisonRequest) -> ComparedRuns:
     from tiltmeter.api import compare
+    from tiltmeter.comparing.not_compared import not_compared
     from tiltmeter.reports.comparison_page import comparison_page
 
     results = {name: Result.load(folder) for name, folder in request.runs}

@@ -24,6 +24,8 @@ MOST_TAGS = 12
 _FORMAT = f"1 {tiltmeter.__version__}"
 _UNREAD = RunSummary()
 _ODD_NAME = RunSummary(problem="The name of its folder, or of one above, cannot be used in an address; rename it.")
+# Paths that are surely names in a workspace; others are checked by it, which is slower.
+_PLAIN = re.compile(r"\w[\w .+-]*(/\w[\w .+-]*)*")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run_summary (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, summary TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS run_name (path TEXT PRIMARY KEY, name TEXT NOT NULL);
@@ -226,32 +228,19 @@ class RunIndex:
             raise UsageError(f"{run.name} cannot be opened. {run.summary.problem}")
         return run
 
-    def rename(self, path: str, name: str) -> None:
-        """Give a run a name for display; an empty one, or the folder's, gives it its folder's name again.
+    def describe(self, path: str, *, name: str | None = None, tags: str | None = None) -> None:
+        """Give a run a name for display, or tags, separated by commas, instead of those it has; or both.
 
-        The folder is not renamed: jobs, scripts and notes may name it.
+        An empty name, or the folder's, gives it its folder's name again. The folder is not renamed: jobs, scripts and
+        notes may name it.
         """
         self.run(path)
-        name = " ".join(visible(name).split())
-        if len(name) > LONGEST_NAME:
-            raise UsageError(f"The name has {len(name)} characters; give at most {LONGEST_NAME}.")
-        with self._store() as store:
-            store.describe(path, "" if name == path.rsplit("/", 1)[-1] else name, None)
+        given_name = None if name is None else _checked_name(name, path)
+        given_tags = None if tags is None else _checked_tags(tags)
+        self.set_description(path, given_name, given_tags)
 
-    def tag(self, path: str, tags: str) -> None:
-        """Give a run these tags, separated by commas, instead of those it has."""
-        self.run(path)
-        texts = (" ".join(visible(text).split()) for text in re.split("[,;\n]", tags))
-        wanted = list(dict.fromkeys(filter(None, texts)))
-        if long := next((tag for tag in wanted if len(tag) > LONGEST_TAG), None):
-            raise UsageError(f"The tag {long[:LONGEST_TAG]}… has {len(long)} characters; give at most {LONGEST_TAG}.")
-        if len(wanted) > MOST_TAGS:
-            raise UsageError(f"These are {len(wanted)} tags; give a run at most {MOST_TAGS}.")
-        with self._store() as store:
-            store.describe(path, None, wanted)
-
-    def describe(self, path: str, name: str, tags: Iterable[str]) -> None:
-        """Set the name and the tags of a run that is restored, or forget those of one that is deleted."""
+    def set_description(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
+        """Set the name and the tags of a path as they are given; empty ones are forgotten."""
         with self._store() as store:
             store.describe(path, name, tags)
 
@@ -261,6 +250,8 @@ class RunIndex:
             return store.names().get(path, "")
 
     def _is_nameable(self, path: str) -> bool:
+        if _PLAIN.fullmatch(path):
+            return True
         try:
             path.encode()
             self.workspace.path(path)
@@ -274,6 +265,22 @@ class RunIndex:
     def _running(self) -> set[str]:
         folders = (folder.resolve() for folder in self.running())
         return {self.workspace.name_of(folder) for folder in folders if folder.is_relative_to(self.workspace.folder)}
+
+
+def _checked_name(text: str, path: str) -> str:
+    name = " ".join(visible(text).split())
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"The name has {len(name)} characters; give at most {LONGEST_NAME}.")
+    return "" if name == path.rsplit("/", 1)[-1] else name
+
+
+def _checked_tags(text: str) -> list[str]:
+    tags = list(dict.fromkeys(filter(None, (" ".join(visible(tag).split()) for tag in re.split("[,;\n]", text)))))
+    if long := next((tag for tag in tags if len(tag) > LONGEST_TAG), None):
+        raise UsageError(f"The tag {long[:LONGEST_TAG]}… has {len(long)} characters; give at most {LONGEST_TAG}.")
+    if len(tags) > MOST_TAGS:
+        raise UsageError(f"These are {len(tags)} tags; give a run at most {MOST_TAGS}.")
+    return tags
 
 
 def _stamp(folder: RunFolder) -> str:

@@ -1,7 +1,7 @@
 """The HTML reports of runs, made when they are opened."""
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from tiltmeter.runs.result import MANIFEST, MEASURES
@@ -34,14 +34,24 @@ class RunReports:
             self._making[folder] = self._thread.submit(_make, folder)
             return None
 
+    def made(self, folder: Path) -> Path:
+        """The report of a run, once it is made."""
+        while (path := self.of(folder)) is None:
+            with self._lock:
+                making = self._making[folder]
+            wait([making])
+        return path
+
     def close(self) -> None:
         """Stop after the report that is being made."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 def is_current(folder: Path) -> bool:
-    """Whether a run has a report that was made after the run."""
+    """Whether a run has a report that was made after the run; a link is none, and is replaced."""
     try:
+        if (folder / REPORT).is_symlink():
+            return False
         made = (folder / REPORT).stat().st_mtime_ns
         return all((folder / name).stat().st_mtime_ns <= made for name in (MANIFEST, MEASURES))
     except OSError:

@@ -17,7 +17,7 @@ from tiltmeter.reports.record_rows import ALL_MODELS, rows_of, summaries
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Headline, RowVerdict, Tone, headlines, verdicts
-from tiltmeter.runs.result import MANIFEST, MEASURES
+from tiltmeter.runs.result import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.samples import sample_notes
 
 # The tones of headlines, in words.
@@ -27,6 +27,7 @@ TONES: dict[Tone, str] = {
     "none": "no significant bias",
     "doubt": "contradictory or not interpretable",
 }
+_FILES = (MANIFEST, MEASURES, SCORES, ITEMS, ANSWERS)
 # Rulers of one benchmark in the list; the report has all.
 MOST_RULERS = 6
 # The verdict of numbers that were written before there were verdicts.
@@ -106,6 +107,8 @@ def _ruler(fields: Mapping[str, Any]) -> RunRuler:
 
 def summarize(folder: Path) -> RunSummary:
     """The summary of a run's folder; of one that is broken or not finished, with the problem."""
+    if link := next((name for name in _FILES if (folder / name).is_symlink()), None):
+        return RunSummary(problem=f"Its {link} is a link, which the studio does not follow; put the file there.")
     if not (folder / MANIFEST).is_file():
         return RunSummary(problem=f"It has no {MANIFEST}, so it was not finished; start it again, or delete it.")
     manifest: dict[str, Any] = {}

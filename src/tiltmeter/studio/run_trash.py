@@ -72,7 +72,7 @@ class RunTrash:
         except OSError as error:
             shutil.rmtree(place, ignore_errors=True)
             raise UsageError(f"{run.name} cannot be moved to the trash: {error.strerror}.") from error
-        self._index.describe(path, "", ())
+        self._index.set_description(path, "", ())
         return deleted
 
     def runs(self) -> list[DeletedRun]:
@@ -94,7 +94,7 @@ class RunTrash:
         except OSError as error:
             raise UsageError(f"{deleted.name} cannot be restored: {error.strerror}.") from error
         shutil.rmtree(place, ignore_errors=True)
-        self._index.describe(path, deleted.given_name, deleted.tags)
+        self._index.set_description(path, deleted.given_name, deleted.tags)
         return path
 
     def empty(self) -> int:

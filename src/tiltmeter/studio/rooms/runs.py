@@ -13,17 +13,17 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.guard import FRAMED_POLICY
+from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.rooms import StudioRoom
 from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, comparison_request
 from tiltmeter.studio.run_downloads import DOWNLOADS, download
 from tiltmeter.studio.run_folders import run_folder
 from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices
-from tiltmeter.studio.run_reports import RunReports, is_current
+from tiltmeter.studio.run_reports import RunReports
 from tiltmeter.studio.run_summary import TONES
 from tiltmeter.studio.run_trash import DAYS, RunTrash
 
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 PAGE = 50  # runs at a time
 # Seconds that one request may read runs that are new; the next one goes on.
-_READING = 0.6
-_ACROSS_WORDS = {
+_READING = 0.4
+# In what compared runs may differ, in words; the values of `comparing.ACROSS`.
+_ACROSS = {
     "kinds": "kinds of model (masked, causal, encoder-decoder)",
     "protocols": "protocols",
     "editions": "files of the data",
@@ -57,7 +58,7 @@ _SHELVES: "WeakKeyDictionary[Studio, _Shelf]" = WeakKeyDictionary()
 @contextmanager
 def _running(studio: "Studio") -> Iterator[None]:
     """Empty the trash of what is old; at the end, stop making reports."""
-    index = RunIndex(studio.workspace)
+    index = RunIndex(studio.workspace, JobQueue(studio.workspace).busy)
     shelf = _SHELVES[studio] = _Shelf(index, RunTrash(index))
     shelf.trash.empty()
     try:
@@ -153,10 +154,8 @@ def _report(request: Request) -> Response:
     """The report itself, for the frame, or with `save` as a file."""
     shelf = _shelf(request)
     run = shelf.index.whole(_named(request))
-    folder = shelf.index.workspace.path(run.path)
-    if not is_current(folder):
-        raise UsageError("The report is being made; open the run again in a moment.")
-    response = FileResponse(folder / "report.html", media_type="text/html")
+    path = shelf.reports.made(shelf.index.workspace.path(run.path))
+    response = FileResponse(path, media_type="text/html")
     response.headers["Content-Security-Policy"] = FRAMED_POLICY
     if "save" in request.query_params:
         response.headers["Content-Disposition"] = _attachment(run, "html")
@@ -186,8 +185,7 @@ async def _describe(request: Request) -> Response:
 
 def _described(request: Request, given: Mapping[str, str]) -> Response:
     index, path = _shelf(request).index, given.get("run", "")
-    index.rename(path, given.get("name", ""))
-    index.tag(path, given.get("tags", ""))
+    index.describe(path, name=given.get("name"), tags=given.get("tags"))
     return responses.fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
 
 
@@ -222,7 +220,7 @@ def _compare(request: Request) -> Response:
         comparison=comparison,
         paths=request.query_params.getlist("run"),
         query=_query(request),
-        across_words={name: _ACROSS_WORDS[name] for name in ACROSS},
+        across_words=_ACROSS,
     )
 
 
