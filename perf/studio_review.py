@@ -15,18 +15,18 @@ import argparse
 import html
 import http.client
 import json
+import multiprocessing
 import os
 import random
 import re
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -56,8 +56,20 @@ def make_workspace(folder: Path, items: int, reviewers: int, agreeing: int, per_
             review.add_reviewer(f"r{number}")
 
 
-class ServedStudio:
-    """A studio that can be killed and started again at the same port."""
+# Processes are forked from one that has imported everything, so that a studio is there at once after it was killed.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["tiltmeter.studio.serve"])
+
+
+def _serve(folder: Path, port: int, tell: Connection) -> None:
+    from tiltmeter.studio.serve import open_socket, serve
+    from tiltmeter.studio.studio_config import local_config
+
+    serve(local_config(folder, port), open_socket("127.0.0.1", port), tell=tell.send)
+
+
+class KilledStudio:
+    """A studio in a process of its own that can be killed and started again at the same port."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,34 +77,31 @@ class ServedStudio:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.token = ""
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Any = None
 
     def start(self) -> None:
-        words = ["studio", str(self.folder), "--no-browser", "--port", str(self.port)]
-        self._process = subprocess.Popen([sys.executable, "-m", "tiltmeter", *words], stderr=subprocess.PIPE, text=True)
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            if found := re.search(r"token=(\S+)", line):
-                self.token = found[1]
-                break
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+        said, tell = _PROCESSES.Pipe(duplex=False)
+        self._process = _PROCESSES.Process(target=_serve, args=(self.folder, self.port, tell), daemon=True)
+        self._process.start()
+        tell.close()
+        found = re.search(r"token=(\S+)", said.recv())
+        assert found is not None
+        self.token = found[1]
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
             except OSError:
-                assert self._process.poll() is None, "the studio ended"
+                assert self._process.is_alive(), "the studio ended"
                 threading.Event().wait(0.02)
             else:
                 return
 
     def kill(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        os.kill(self._process.pid, signal.SIGKILL)
+        self._process.join()
 
     def memory(self) -> float:
         """The memory of the process, in MB."""
-        assert self._process is not None
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
@@ -112,7 +121,7 @@ class Tally:
 class LoadReviewer(threading.Thread):
     """A reviewer who decides at a rate."""
 
-    def __init__(self, studio: ServedStudio, name: str, tally: Tally, rate: float, end: threading.Event) -> None:
+    def __init__(self, studio: KilledStudio, name: str, tally: Tally, rate: float, end: threading.Event) -> None:
         super().__init__(daemon=True)
         self._studio, self._name, self._tally = studio, name, tally
         self._rate, self._end = rate, end
@@ -235,7 +244,7 @@ def load(
 
     What they saw, and what is stored; a studio lives at most `longest_life` seconds from its first decisions.
     """
-    studio, tally, choice = ServedStudio(folder), Tally(), random.Random(seed)
+    studio, tally, choice = KilledStudio(folder), Tally(), random.Random(seed)
     studio.start()
     try:
         end = threading.Event()
