@@ -34,6 +34,7 @@ ROOMS = [
     "training",
     "papers",
     "api",
+    "studio",
     "cli",
 ]
 
@@ -48,6 +49,10 @@ SAME_THING = {
     "translate": {"translators", "making"},
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
+    "data": {"studio", "cli"},
+    "review": {"making", "studio"},
+    "writing": {"making", "studio"},
+    "rating": {"making", "studio"},
 }
 
 

@@ -10,8 +10,11 @@ from tiltmeter.errors import UsageError
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception."""
+def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception.
+
+    A private file can be read by its owner only.
+    """
     make_folder(path.parent)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -22,7 +25,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
     try:
         yield part
         # mkstemp creates files with mode 0600; give the file the permissions that open() would have.
-        part.chmod(0o666 & ~_umask())
+        if not is_private:
+            part.chmod(0o666 & ~_umask())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from tiltmeter.comparing import Rule, RuleVerdict, check, parse_rule
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.check_results import markdown, notes, plan, print_verdicts, summary, to_dict
-from tiltmeter.runs import Result
+from tiltmeter.runs.result import Result
 
 RUN = run(association_scores("made/one", seed=1, lean=0.4, n=200))
 

@@ -13,10 +13,11 @@ from tests.runs.made import (
     saved_before,
 )
 from tiltmeter.comparing.comparison import Comparison, compare
+from tiltmeter.comparing.not_compared import NotCompared, not_compared
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.comparison import reading
 from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs import Result
+from tiltmeter.runs.result import Result
 
 BERT = run(association_scores("bert", seed=1, lean=0.5))
 GPT = run(association_scores("gpt2", seed=2), kind="causal")
@@ -288,3 +289,28 @@ def test_gest_made_before(tmp_path) -> None:
     assert verdicts["g_s"] is not None
     assert verdicts["g_s"].kind == "significant"
     assert Result.load(saved(tmp_path / "b", first)).records == first.records
+
+
+def test_everything_that_is_not_compared_is_listed_with_its_reason() -> None:
+    roberta = run(association_scores("roberta", seed=3))
+    prompted = run(association_scores("bert", seed=4), answers="prompted")
+    runs = [("a", BERT), ("b", GPT), ("c", roberta), ("d", prompted)]
+    kinds, prompting, both = not_compared(runs)
+    assert kinds == NotCompared(
+        "bert on stereoset/intrasentence:en and gpt2 on stereoset/intrasentence:en are not compared: they are models "
+        "of different kinds (masked; causal), whose scores are different quantities.",
+        ("kinds",),
+        # Both parts, and those parts pooled, of gpt2 with each of the two masked models.
+        pairs=6,
+    )
+    assert prompting.across == both.across == ()
+    assert "by likelihoods and by prompts" in prompting.reason
+    assert {entry.reason for entry in not_compared(runs, across=["kinds"])} >= {prompting.reason}
+    assert not_compared(runs[:3], across=["kinds"]) == []
+    assert not_compared([("a", BERT), ("c", roberta)]) == []
+
+
+def test_the_listed_pairs_are_those_that_a_comparison_leaves_out() -> None:
+    runs = [("a", BERT), ("b", GPT), ("c", run(association_scores("roberta", seed=3)))]
+    left_out = sum(entry.pairs for entry in not_compared(runs))
+    assert any(f"Not compared: {left_out} of 9 pairs." in note for note in compare(runs).notes)

@@ -12,7 +12,7 @@ from tiltmeter.datasets import DATASETS, Dataset, hashing
 from tiltmeter.datasets.description import Source
 from tiltmeter.datasets.hashing import digests, hashed_once, sha256_of
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.portions import portions
 
 PAIRS = """translator,language,original,stereotype,male,female

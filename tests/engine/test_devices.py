@@ -18,7 +18,7 @@ from tiltmeter.engine.execute import Progress, answer_all
 from tiltmeter.engine.plan import plan
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.questions import Question, Want
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.winobias import validity
-from tiltmeter.runs import score_predictions
+from tiltmeter.runs.predictions import score_predictions
 
 # The released names, and those in Tables 9 (masked models) and 10 (causal ones, whose templates count from 1 there).
 MODELS = {

@@ -19,7 +19,7 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models import adapters
 from tiltmeter.models.adapters import split_name
 from tiltmeter.models.loading import open_model
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 peft = pytest.importorskip("peft", reason="PEFT is not installed: pip install 'tiltmeter[peft]'")
 

@@ -19,7 +19,7 @@ from tiltmeter.models import quantizing
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.quantizing import check_quantization
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 for library in ("torchao", "bitsandbytes"):
     pytest.importorskip(library, reason=f"{library} is not installed: pip install 'tiltmeter[quantize]'")

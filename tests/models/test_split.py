@@ -15,7 +15,7 @@ from tests.support.command import command
 from tiltmeter.errors import ModelError
 from tiltmeter.models import loading, placement
 from tiltmeter.models.loading import open_model
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 # Bytes that hold part of each tiny model.
 CAP = {"cpu": "14KB"}

@@ -20,7 +20,7 @@ from tiltmeter.models.opening import open_given
 from tiltmeter.models.protocol import Model, ModelOptions
 from tiltmeter.models.templated import USER_TURN, TemplatedModel
 from tiltmeter.questions import Question
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 TEMPLATE = "<s>{% for turn in messages %}{{ turn.role }}: {{ turn.content }} . {% endfor %}"
 INSTRUCT = (

@@ -18,7 +18,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.reports.exports import to_model_card
 from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.reports.html import make_report
-from tiltmeter.runs import Result
+from tiltmeter.runs.result import Result
 
 
 def unpacked(page: str) -> dict[str, Any]:

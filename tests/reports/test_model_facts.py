@@ -9,7 +9,7 @@ from tests.runs.made import association_scores, run
 from tiltmeter.reports.exports import FORMATS, Options
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.model_facts import model_facts
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.result import Result
 
 COMPUTE = {"hardware": ["NVIDIA H200"] * 2, "hours": 0.5, "energy_wh": 651.25, "energy": "measured by the driver"}

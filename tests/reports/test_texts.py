@@ -1,8 +1,8 @@
 import pandas as pd
 
 from tiltmeter.reports.item_texts import item_texts
-from tiltmeter.runs import Result
 from tiltmeter.runs.portions import portions
+from tiltmeter.runs.result import Result
 
 
 def old_run(entries: list[dict[str, object]]) -> Result:

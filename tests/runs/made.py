@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.records import COLUMNS
-from tiltmeter.runs import Result
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.measuring import measure_scores
+from tiltmeter.runs.result import Result
 
 CASE = ["model", "benchmark", "part", "language", "protocol"]
 ROLES = ("stereotype", "anti-stereotype", "unrelated")

@@ -26,7 +26,7 @@ from tiltmeter import ChatOptions, compare, evaluate
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.models.client import Client
-from tiltmeter.runs import Result
+from tiltmeter.runs.result import Result
 
 
 def value(result: Result, measure: str, **where: str) -> Record:

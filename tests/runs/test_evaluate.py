@@ -12,7 +12,8 @@ import pytest
 
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
-from tiltmeter.runs import Result, evaluate
+from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
 SCORE_COLUMNS = [
@@ -172,7 +173,7 @@ def test_damaged_runs_are_errors(damage: Any, error: Any, message: str, causal: 
 RUN = """
 import sys
 from contextlib import nullcontext
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 def report(progress):
     if sys.argv[3] == "wait" and progress.answered > 200:

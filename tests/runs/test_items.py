@@ -17,9 +17,12 @@ from tiltmeter.reports import item_texts as lookup
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.item_texts import item_texts
-from tiltmeter.runs import Result, evaluate, score_predictions, score_translations
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.items import item_table, texts_by_id
 from tiltmeter.runs.portions import portions
+from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.translations import score_translations
 
 ITEMS: list[dict[str, Any]] = [
     {

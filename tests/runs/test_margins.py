@@ -10,8 +10,9 @@ from tests.reports import made
 from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
 from tests.runs.test_predictions import predictions
 from tiltmeter.errors import UsageError
-from tiltmeter.runs import Result, score_predictions
 from tiltmeter.runs.measuring import read_margins
+from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.runs.result import Result
 from tiltmeter.runs.translations import score_translations
 
 

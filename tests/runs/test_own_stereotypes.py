@@ -20,7 +20,7 @@ from tiltmeter.comparing.judge import check
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.html import make_report
-from tiltmeter.runs import Result
+from tiltmeter.runs.result import Result
 from tiltmeter.runs.translations import evaluate_translator
 
 Stereotypes = Mapping[int, tuple[str, str]]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.errors import UsageError
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 DROP = "drop-final-character"
 

@@ -13,8 +13,10 @@ from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import load
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS
-from tiltmeter.runs import Result, evaluate, score_predictions
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.prediction_names import FINE_TUNED, gest_kind, scoring_methods
+from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.runs.result import Result
 
 HEAD, LIKELY = "next-sentence", "likelihood"
 

@@ -26,7 +26,7 @@ from tiltmeter.cli import app
 from tiltmeter.engine import answerer
 from tiltmeter.errors import ModelError
 from tiltmeter.models.loading import open_model
-from tiltmeter.runs import evaluate
+from tiltmeter.runs.evaluate import evaluate
 
 MODELS = {"masked": MASKED["bert"], "causal": CAUSAL["gpt2"], "seq2seq": SEQ2SEQ["t5"]}
 

@@ -16,6 +16,7 @@ from tiltmeter.cli.reproduce import reproduce
 from tiltmeter.cli.run import run
 from tiltmeter.cli.score import score
 from tiltmeter.cli.show import show
+from tiltmeter.cli.studio import studio
 from tiltmeter.errors import TiltmeterError
 
 app = typer.Typer(
@@ -51,6 +52,7 @@ app.command()(compare)
 app.command()(check)
 app.command()(export)
 app.command()(reproduce)
+app.command()(studio)
 app.add_typer(gender_group.app, name="gender")
 app.add_typer(data.app, name="data")
 app.add_typer(gest.app, name="gest")

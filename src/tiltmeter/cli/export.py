@@ -34,7 +34,7 @@ def export(
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """
     from tiltmeter.files import write_text
-    from tiltmeter.runs import Result
+    from tiltmeter.runs.result import Result
 
     if to not in FORMATS:
         raise UsageError(f"There is no export to {to!r}{did_you_mean(to, FORMATS)}; there is {', '.join(FORMATS)}.")

@@ -83,7 +83,7 @@ def validity(
     """
     from tiltmeter.forms.winobias import PARTS
     from tiltmeter.measures.winobias import validity as validity_of
-    from tiltmeter.runs import Result
+    from tiltmeter.runs.result import Result
 
     if part not in PARTS:
         raise UsageError(f"WinoBias has no part {part!r}; its parts are {', '.join(PARTS)}.")

@@ -9,7 +9,7 @@ from rich.console import Console
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.runs import Result
+    from tiltmeter.runs.result import Result
 
 Choice = TypeVar("Choice", bound=str)
 

@@ -158,8 +158,8 @@ def run(
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
     from tiltmeter.questions import KINDS
-    from tiltmeter.runs import evaluate
     from tiltmeter.runs.budget import ChatOptions
+    from tiltmeter.runs.evaluate import evaluate
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")

@@ -40,7 +40,7 @@ def score(
     `tiltmeter score --predictions english_glm/gpt2_template-0.txt --as gest --on gest-1.0/template-3`
     """
     from tiltmeter.questions import KINDS
-    from tiltmeter.runs import score_predictions
+    from tiltmeter.runs.predictions import score_predictions
 
     result = score_predictions(
         predictions,

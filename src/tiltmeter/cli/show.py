@@ -36,7 +36,7 @@ def show(
     from tiltmeter.datasets.suggest import did_you_mean
     from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
     from tiltmeter.reports.tables import as_csv, as_json, as_latex
-    from tiltmeter.runs import Result
+    from tiltmeter.runs.result import Result
 
     chosen = [write for write, wanted in ((as_json, json), (as_csv, csv), (as_latex, latex)) if wanted]
     if len(chosen) > 1:

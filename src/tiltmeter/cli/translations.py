@@ -9,7 +9,7 @@ from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.runs import Result
+    from tiltmeter.runs.result import Result
 
 # Benchmarks for translation systems are named after the data set that is translated.
 _SUFFIX = "-mt"

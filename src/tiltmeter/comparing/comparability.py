@@ -56,13 +56,21 @@ def differing(cell: Cell, other: Cell, measure: Measure | None = None) -> list[s
 
 def refusal(cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
     """Why two cells are not compared, and the option that allows it."""
+    reason, lacking = refused(cell, other, across, measure)
+    options = " ".join(f"--across {name}" for name in lacking)
+    return f"{reason} To compare them all the same, add {options}." if lacking else reason
+
+
+def refused(
+    cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None
+) -> tuple[str, tuple[Across, ...]]:
+    """Why two cells are not compared, and across what they could be; that is nothing if they never can."""
     lacking = [name for name in differing(cell, other, measure) if name not in across]
     reasons = " and ".join(_reason(name, cell, other, measure) for name in lacking)
     both = f"{cell} and {other}" if str(cell) != str(other) else f"{cell} (in {cell.run}) and the same (in {other.run})"
     if PROMPTING in lacking:
-        return f"{both} are not tested against each other: they were {_WHY[PROMPTING]}."
-    options = " ".join(f"--across {name}" for name in lacking)
-    return f"{both} are not compared: they are {reasons}. To compare them all the same, add {options}."
+        return f"{both} are not tested against each other: they were {_WHY[PROMPTING]}.", ()
+    return f"{both} are not compared: they are {reasons}.", tuple(name for name in ACROSS if name in lacking)
 
 
 def warnings(pairs: Iterable[tuple[Cell, Cell, Measure]]) -> Iterator[str]:

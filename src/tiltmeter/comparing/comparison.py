@@ -153,7 +153,7 @@ def compare(
     measures = _known_measures(measures)
     cells = [cell for name, result in runs for cell in cells_of(name, result)]
     cells = restrict(cells, where) if where else cells
-    pairs = [_baseline_second(pair, baseline) for pair in _pairs(cells, by)]
+    pairs = [_baseline_second(pair, baseline) for pair in possible_pairs(cells, by)]
     if baseline is not None:
         _refuse_unknown_baseline(cells, baseline)
         pairs = [pair for pair in pairs if _is(pair[1], baseline) and not _is(pair[0], baseline)]
@@ -181,7 +181,8 @@ def differences_between(
     return list(_differences(left, right, (left, right), measures, across))
 
 
-def _pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
+def possible_pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
+    """The pairs of cells on the same part of a benchmark, whether they are comparable or not."""
     wanted = (by,) if by else ("model", "language")
     return [(cell, other) for cell, other in combinations(cells, 2) if _kind(cell, other) in wanted]
 
@@ -404,9 +405,9 @@ def _why_no_pairs(cells: Sequence[Cell], by: By | None, baseline: str | None) ->
     held = f"The runs hold {'; '.join(measured[:6])}{' …' if len(measured) > 6 else ''}"
     if len(measured) == 1 and len({cell.run for cell in cells}) == 1:
         return f"{held}, and nothing to compare it with; give a second run, of another model or another language."
-    if baseline is not None and _pairs(cells, by):
+    if baseline is not None and possible_pairs(cells, by):
         return f"{held}, and nothing that could be compared with {baseline}; leave --baseline out to see all pairs."
-    others = [kind for kind in BY if kind != by and _pairs(cells, kind)]
+    others = [kind for kind in BY if kind != by and possible_pairs(cells, kind)]
     if others:
         wanted = f"--by {by}" if by else "what is compared by default"
         return f"{held}, and no two of them are a pair for {wanted}; use --by {others[0]}."

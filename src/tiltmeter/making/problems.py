@@ -10,10 +10,13 @@ from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.validate import examine
 from tiltmeter.forms import Item, form_of
 from tiltmeter.making.item_makers import Rejected
-from tiltmeter.making.project import Project
+from tiltmeter.making.project import Project, read_line
 from tiltmeter.making.review.review_outcomes import outcome_of
 from tiltmeter.making.review.review_rule import ReviewDecision
 from tiltmeter.making.store import ProjectItem
+
+# Examinations of single items that an open project remembers.
+_REMEMBERED = 1000
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]
 
@@ -48,24 +51,31 @@ class Assembled:
     accepted: list[tuple[Finding, str, str]]
 
 
-def assemble(project: Project, only: str | None = None) -> Assembled:
-    """Make items of all current translations, or of one item's, and collect what is open about them."""
+def assemble(project: Project, only: str | None = None, *, for_review: bool = False) -> Assembled:
+    """Make items of all current translations, or of one item's, and collect what is open about them.
+
+    `for_review`: without what is open because people have not decided, and without comparing with the source.
+    """
     chosen = project.store.items() if only is None else [project.store.item(only)]
     entries = [entry for entry in chosen if entry.stage != "source"]
+    sources = {entry.id: read_line(entry.source) for entry in entries}
     texts = project.store.texts("text", only)
     items: list[Item] = []
     rejected: dict[str, str] = {}
     for entry in entries:
-        made = project.maker.assemble(project.source_item(entry), project.settings.language, texts.get(entry.id, {}))
+        made = project.maker.assemble(sources[entry.id], project.settings.language, texts.get(entry.id, {}))
         if isinstance(made, Rejected):
             rejected[entry.id] = made.reason
         else:
             items.append(made)
     by_id = {entry.id: entry for entry in entries}
     found = examine_items(items)
-    in_source = {(finding.item, finding.code) for finding in examine_items(map(project.source_item, entries))}
+    compared = () if for_review else sources.values()
+    in_source = {(finding.item, finding.code) for finding in examine_items(compared)}
     by = project.store.accepted_problems()
-    problems = [*_stored_problems(project, by_id), *_review_problems(project, entries)]
+    problems = _stored_problems(project, by_id, only)
+    if not for_review:
+        problems += _review_problems(project, entries)
     # A repair step that says more about a validation finding, with proposals, has the same name.
     known = {(problem.item, problem.reason) for problem in problems}
     accepted: list[tuple[Finding, str, str]] = []
@@ -87,7 +97,19 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
 
 
 def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
-    """The validation findings about an item with these texts; an error if it cannot be made."""
+    """The validation findings about an item with these texts; an error if it cannot be made.
+
+    They depend on nothing else, so those asked for last are remembered.
+    """
+    key = (entry.source, *texts.items())
+    if (known := project.examined.get(key)) is None:
+        if len(project.examined) >= _REMEMBERED:
+            project.examined.clear()
+        known = project.examined[key] = _examine_texts(project, entry, texts)
+    return known
+
+
+def _examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
     made = project.maker.assemble(project.source_item(entry), project.settings.language, texts)
     if isinstance(made, Rejected):
         return [Finding("error", "not-an-item", "", f"item {entry.id}", "", entry.id, made.reason)]
@@ -105,9 +127,9 @@ def count_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, str], i
     return dict(Counter((part, reason, subject) for _, part, reason, subject in unique))
 
 
-def _stored_problems(project: Project, entries: dict[str, ProjectItem]) -> list[OpenProblem]:
+def _stored_problems(project: Project, entries: dict[str, ProjectItem], only: str | None) -> list[OpenProblem]:
     problems = []
-    for stored in project.store.findings(kinds=("proposed", "open")):
+    for stored in project.store.findings(only, ("proposed", "open")):
         finding = stored.finding
         if stored.closed_by is None and finding.item in entries:
             entry = entries[finding.item]

@@ -82,6 +82,7 @@ CREATE TABLE IF NOT EXISTS findings (
     closed_at TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS findings_of_item ON findings (item);
+CREATE INDEX IF NOT EXISTS open_findings ON findings (item) WHERE closed_at IS NULL;
 CREATE TABLE IF NOT EXISTS accepted (  -- validation findings that a person accepted
     item TEXT NOT NULL,
     code TEXT NOT NULL,
@@ -228,6 +229,11 @@ class ProjectStore(ReviewTables, RatingTables):
             raise UsageError(f"The project has no item {item!r}.")
         return ProjectItem(*row)
 
+    def stage_counts(self) -> dict[str, int]:
+        """The number of items in each stage, dropped ones included; "translated" and all later stages are one."""
+        query = "SELECT CASE stage WHEN 'source' THEN 'source' ELSE 'translated' END, count(*) FROM items GROUP BY 1"
+        return dict(self._db.execute(query))
+
     def set_stage(self, item: str, stage: Stage) -> None:
         """Set the stage of an item."""
         self._db.execute("UPDATE items SET stage = ? WHERE id = ?", [stage, item])
@@ -372,9 +378,10 @@ class ProjectStore(ReviewTables, RatingTables):
         """Record that a person accepts a validation finding about an item."""
         self._db.execute("INSERT OR REPLACE INTO accepted VALUES (?, ?, ?, ?, ?)", [item, code, by, why, now()])
 
-    def accepted_problems(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Who accepted a validation finding, and why, by item and code."""
-        rows = self._db.execute("SELECT item, code, by, why FROM accepted")
+    def accepted_problems(self, item: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
+        """Who accepted a validation finding of one item or of all, and why, by item and code."""
+        query = f"SELECT item, code, by, why FROM accepted {'' if item is None else 'WHERE item = ?'}"
+        rows = self._db.execute(query, [] if item is None else [item])
         return {(item, code): (by, why) for item, code, by, why in rows}
 
     # Steps
@@ -387,6 +394,11 @@ class ProjectStore(ReviewTables, RatingTables):
         )
         rows = [(cursor.lastrowid, *key, count) for key, count in counts.items()]
         self._db.executemany("INSERT INTO step_counts VALUES (?, ?, ?, ?, ?)", rows)
+
+    def step_count(self) -> int:
+        """The number of finished runs of steps."""
+        (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
+        return int(count)
 
     def steps(self) -> list[StepRecord]:
         """All finished runs of steps, in order."""

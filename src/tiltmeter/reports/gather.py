@@ -34,27 +34,54 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     name of the run if the protocols are the same. Likelihoods and what chat models choose are not put together.
     """
     _refuse_mixed(results)
-    suffixes = _suffixes(results)
-    models = short_names(r.model for _, result in results for r in result.records) | _KNOWN_AS
-    benchmarks = short_names(r.benchmark for _, result in results for r in result.records)
-    records, tables, replied = [], [], []
+    runs = [(name, result.records) for name, result in results]
+    names = _shown_names(runs)
+    tables, replied = [], []
     for number, (_, result) in enumerate(results):
-        for record in result.records:
-            suffix = suffixes.get((number, record.model, protocol_family(record.protocol)), "")
-            records.append(_labelled(record, models[record.model] + suffix, benchmarks[record.benchmark]))
         renamed = {
-            (model, protocol): models.get(model, model) + suffixes.get((number, model, protocol_family(protocol)), "")
+            (model, protocol): names.model(number, model, protocol)
             for model, protocol in set(zip(result.scores["model"], result.scores["protocol"], strict=True))
         }
-        tables.append(_renamed(result.scores, renamed, benchmarks))
+        tables.append(_renamed(result.scores, renamed, names.benchmarks))
         if result.answers is not None:
-            replied.append(_renamed(result.answers, renamed, benchmarks))
+            replied.append(_renamed(result.answers, renamed, names.benchmarks))
     return Gathered(
-        records,
+        shown_records(runs),
         pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(),
         [(name, result.manifest) for name, result in results],
-        benchmarks,
+        names.benchmarks,
         pd.concat(replied, ignore_index=True) if replied else None,
+    )
+
+
+def shown_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
+    """The records of named runs, with the names of models and benchmarks that a report shows."""
+    names = _shown_names(runs)
+    return [
+        _labelled(record, names.model(number, record.model, record.protocol), names.benchmarks[record.benchmark])
+        for number, (_, records) in enumerate(runs)
+        for record in records
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownNames:
+    """The names of models and benchmarks; `suffixes` by number of the run, model and protocol."""
+
+    models: Mapping[str, str]
+    benchmarks: dict[str, str]
+    suffixes: Mapping[tuple[int, str, str], str]
+
+    def model(self, number: int, model: str, protocol: str) -> str:
+        """The name of a model in a run."""
+        return self.models.get(model, model) + self.suffixes.get((number, model, protocol_family(protocol)), "")
+
+
+def _shown_names(runs: Sequence[tuple[str, Sequence[Record]]]) -> _ShownNames:
+    return _ShownNames(
+        short_names(r.model for _, records in runs for r in records) | _KNOWN_AS,
+        short_names(r.benchmark for _, records in runs for r in records),
+        _suffixes(runs),
     )
 
 
@@ -95,11 +122,11 @@ def _labelled(record: Record, model: str, benchmark: str) -> Record:
     )
 
 
-def _suffixes(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str], str]:
+def _suffixes(runs: Sequence[tuple[str, Sequence[Record]]]) -> dict[tuple[int, str, str], str]:
     """What is appended to the names of models, by number of the run, model and protocol."""
     measured: dict[tuple[str, ...], set[tuple[int, str]]] = {}
-    for number, (_, result) in enumerate(results):
-        for r in result.records:
+    for number, (_, records) in enumerate(runs):
+        for r in records:
             if r.view == "all":
                 key = (r.model, r.benchmark, r.part, r.language)
                 measured.setdefault(key, set()).add((number, protocol_family(r.protocol)))
@@ -109,5 +136,5 @@ def _suffixes(results: Sequence[tuple[str, Result]]) -> dict[tuple[int, str, str
             continue
         several_protocols = len({protocol for _, protocol in occurrences}) == len(occurrences)
         for number, protocol in occurrences:
-            suffixes[number, model, protocol] = f" · {protocol if several_protocols else results[number][0]}"
+            suffixes[number, model, protocol] = f" · {protocol if several_protocols else runs[number][0]}"
     return suffixes

@@ -10,32 +10,16 @@ import pandas as pd
 import vl_convert
 
 from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures import Figure, figures_of
-from tiltmeter.reports.formatting import format_interval, reported_p
 from tiltmeter.reports.gather import Gathered
-from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import ALL_MODELS, contradictory, rows_of
-from tiltmeter.reports.ruler_svg import Ruler, ruler
-from tiltmeter.reports.words import Headline, RowVerdict, headlines, row_verdicts, verdicts
+from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
+from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
+from tiltmeter.reports.words import Headline, headlines, row_verdicts, verdicts
 from tiltmeter.runs.samples import sample_notes
 
 MOST_TERMS = 1_000  # rows in the table of target terms
 MOST_NUMBERS = 600  # rows in the table of all numbers; `tiltmeter show --csv` prints all
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRow:
-    """A row of the summary table."""
-
-    verdict: RowVerdict
-    language: str
-    part: str
-    value: str
-    interval: str
-    p_value: str
-    ruler: Ruler
-    beside: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,47 +93,13 @@ def _section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(headlines(rows, samples)), None),
-        lines=_lines(summary, beside),
+        lines=summary_rows(summary, beside),
         beside=[(name, measure_named(name).meaning) for name in beside],
         figures=figures,
-        terms=_lines(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
+        terms=summary_rows(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
         numbers=numbers[:MOST_NUMBERS],
         more_numbers=max(0, len(numbers) - MOST_NUMBERS),
     )
-
-
-def pooled(part: str) -> bool:
-    """Whether a part stands for the whole benchmark."""
-    return part in (OVERALL, "all")
-
-
-def _lines(summary: Sequence[RowVerdict], beside: Sequence[str]) -> list[SummaryRow]:
-    scales = {
-        name: measure_named(name).span(
-            end
-            for v in summary
-            if v.record.measure == name
-            for end in (v.record.value, v.record.low, v.record.high)
-            if end is not None
-        )
-        for name in dict.fromkeys(v.record.measure for v in summary)
-    }
-    lines = []
-    for v in summary:
-        r, number = v.record, measure_named(v.record.measure).number
-        lines.append(
-            SummaryRow(
-                verdict=v,
-                language=language_name(r.language),
-                part="both parts" if r.part == OVERALL and contradictory(v.row) else "" if pooled(r.part) else r.part,
-                value=number(r.value),
-                interval=format_interval(r, "{} – {}"),
-                p_value=reported_p(r),
-                ruler=ruler(r, scales[r.measure], v.verdict.side),
-                beside=[measure_named(name).number(v.row[name].value) if name in v.row else "" for name in beside],
-            )
-        )
-    return lines
 
 
 def _drawn(figure: Figure) -> Drawn:

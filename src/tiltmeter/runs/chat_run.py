@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.benchmark import CannotAsk
@@ -23,11 +22,13 @@ from tiltmeter.forms import Item, form_named
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
+from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import UNDIVIDED, Portion
 from tiltmeter.runs.score_tables import score_table
+from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
 PROTOCOLS = (FORCED_CHOICE, PROBABILITIES)
@@ -36,20 +37,6 @@ _DEFAULT = "published"
 MEASURES = "choices"
 # A note says how many answers were cut off, if they are more than this share.
 _CUT_OFF = 0.02
-
-# Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
-ANSWERS_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item")),
-        ("wording", pa.int64()),
-        ("order", pa.string()),
-        ("neutral", pa.bool_()),
-        ("sample", pa.int64()),
-        ("outcome", pa.string()),
-        ("shares", pa.list_(pa.float64())),
-        ("reply", pa.string()),
-    ]
-)
 
 Watching = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 
@@ -94,6 +81,7 @@ def ask_chats(
     perturb: str | None,
     options: ChatOptions,
     watch: Watching,
+    so_far: SoFar,
     tell: Callable[[str], None],
 ) -> list[ModelRun]:
     """Ask chat models about all portions. Replies that are stored are not asked for again.
@@ -112,7 +100,7 @@ def ask_chats(
         cost = 0.0
         for plan in plans:
             spending = Spending(options, cost)
-            replies = _replies(plan, sampling, spending, store, watch)
+            replies = _replies(plan, sampling, spending, store, watch, so_far)
             plan.model.close()
             cost += spending.cost or 0.0
             _enter(plan, replies, sampling, options, spending)
@@ -137,7 +125,7 @@ def _plan(
 
 
 def _replies(
-    plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: Watching
+    plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: Watching, so_far: SoFar
 ) -> dict[bytes, Reply]:
     """The replies to all questions of a model; new ones are stored as they come."""
     fingerprint = plan.model.chat_fingerprint(sampling)
@@ -150,7 +138,20 @@ def _replies(
             replies[digest] = reply
             spending.add(reply, plan.model, pending[index].prompt)
             report(Progress(len(replies), len(plan.questions), 0.0))
+            so_far(lambda: _replied_so_far(plan, replies, sampling))
     return replies
+
+
+def _replied_so_far(plan: _Plan, replies: dict[bytes, Reply], sampling: Sampling) -> list[ValueSoFar]:
+    """The values of the items about which all messages are answered."""
+    tables = []
+    for entry in plan.asked:
+        open_items = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
+        prompts = [prompt for prompt in entry.prompts if prompt.item not in open_items]
+        if prompts:
+            tables.append(_outcomes(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
+    families = dict.fromkeys((entry.portion.name for entry in plan.asked), MEASURES)
+    return values_so_far(pd.concat(tables, ignore_index=True), families) if tables else []
 
 
 def _enter(

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.score_tables import score_table
+from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 
 # Called with a label when a model starts; returns a context manager that yields the progress callback.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
@@ -79,6 +80,7 @@ def evaluate(
     out: Path | str | None = None,
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    so_far: SoFar = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
     """Measure the bias of models towards stereotypes.
@@ -100,7 +102,9 @@ def evaluate(
     is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
 
     `chat:my-model@http://localhost:8000/v1` and `chat:FOLDER_OR_ID` are chat models, which choose between options;
-    `chat` says how they are asked and what that may cost. `tell` is called with what a run will take.
+    `chat` says how they are asked and what that may cost. `tell` is called with what a run will take. `watch` is told
+    the progress; `so_far` is called after every batch with a function that computes the values of the items answered
+    so far, which have no interval and no verdict.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
@@ -182,6 +186,7 @@ def evaluate(
                     perturb=perturb,
                     options=chat,
                     watch=watch,
+                    so_far=so_far,
                     tell=tell,
                 )
         else:
@@ -189,7 +194,7 @@ def evaluate(
                 with opened(source, options) as model:
                     if isinstance(model, ChatModel):  # a plug-in may open one for any name
                         raise UsageError(_MIXED)
-                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch))
+                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch, so_far))
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
     if not scores:
@@ -242,7 +247,13 @@ def _fingerprint(model: Opened, chat: ChatOptions) -> str:
 
 
 def _ask_model(
-    model: Model, chosen: Sequence[Portion], protocol: str, suffixes: Sequence[str], answers: AnswerStore, watch: Watch
+    model: Model,
+    chosen: Sequence[Portion],
+    protocol: str,
+    suffixes: Sequence[str],
+    answers: AnswerStore,
+    watch: Watch,
+    so_far: SoFar,
 ) -> ModelRun:
     """Ask a language model about all portions."""
     run = ModelRun()
@@ -252,7 +263,7 @@ def _ask_model(
             asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, suffixes)))
         except CannotAsk as refusal:
             run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
-    run.scores += _scores(model, asked, answers, watch)
+    run.scores += _scores(model, asked, answers, watch, so_far)
     run.skipped += [
         {"model": model.name, **entry.portion.label(), "item": skip.item, "reason": skip.reason}
         for entry in asked
@@ -348,6 +359,7 @@ def _scores(
     asked: Sequence[_AskedPortion],
     store: AnswerStore,
     watch: Watch,
+    so_far: SoFar,
 ) -> Iterator[pd.DataFrame]:
     """The scores of all portions; questions are answered together, one kind of head at a time."""
     answers: dict[bytes, Answer] = {}
@@ -356,9 +368,35 @@ def _scores(
         questions = [question for trial in trials for question in trial.questions]
         names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
         with watch(f"{model.name} ({kind})") as report:
-            answers.update(model.answer(questions, kind=kind, store=store, names=names, report=report))
+
+            def reported(progress: Progress, kind: Kind = kind, report: Callable[[Progress], None] = report) -> None:
+                report(progress)
+                so_far(lambda: _stored_so_far(model, asked, kind, store))
+
+            answers.update(model.answer(questions, kind=kind, store=store, names=names, report=reported))
     for entry in asked:
         yield _table(model.name, entry, answers)
+
+
+def _stored_so_far(model: Model, asked: Sequence[_AskedPortion], kind: Kind, store: AnswerStore) -> list[ValueSoFar]:
+    """The values of the items whose questions all have stored answers, of one kind of head."""
+    fingerprint = model.fingerprint(kind)
+    tables, families = [], {}
+    for entry in asked:
+        if entry.asked.kind != kind:
+            continue
+        answers = store.get(fingerprint, [q.digest for trial in entry.asked.trials for q in trial.questions])
+        open_items = {
+            trial.item.id
+            for trial in entry.asked.trials
+            if not all(question.digest in answers for question in trial.questions)
+        }
+        trials = [trial for trial in entry.asked.trials if trial.item.id not in open_items]
+        if trials:
+            complete = replace(entry, asked=replace(entry.asked, trials=trials))
+            tables.append(_table(model.name, complete, answers))
+            families[entry.portion.name] = benchmark_for(entry.portion.form).measures
+    return values_so_far(pd.concat(tables, ignore_index=True), families) if tables else []
 
 
 def _table(model: str, entry: _AskedPortion, answers: Mapping[bytes, Answer]) -> pd.DataFrame:

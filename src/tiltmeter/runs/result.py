@@ -12,7 +12,7 @@ import pandas as pd
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import atomic_write, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
-from tiltmeter.runs.chat_run import ANSWERS_SCHEMA
+from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
 

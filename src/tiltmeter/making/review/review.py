@@ -6,13 +6,12 @@ transaction, which also applies its outcome; if two people decide at once, both 
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from itertools import count
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 from tiltmeter.errors import UsageError
-from tiltmeter.making.problems import OpenProblem, assemble
 from tiltmeter.making.project import Project
-from tiltmeter.making.review.review_deciding import make_decision, shown_item
+from tiltmeter.making.review.review_deciding import make_decision, shown_item, unsettled
 from tiltmeter.making.review.review_outcomes import (
     apply_outcome,
     current_decisions,
@@ -21,12 +20,16 @@ from tiltmeter.making.review.review_outcomes import (
     record,
     rule_of,
 )
+from tiltmeter.making.review.review_queue import ReviewQueue
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewState, ReviewVerdict
+from tiltmeter.making.review.review_tables import ReviewQuestion
 from tiltmeter.making.review.review_views import (
     QueueEntry,
     ReviewConflict,
     ReviewItem,
+    ReviewProblem,
     ReviewProgress,
+    check_texts,
 )
 from tiltmeter.making.store import ProjectItem
 
@@ -43,7 +46,7 @@ class Review:
         self._store = project.store
         self._held = held
         self._clock = clock
-        self._reasons: tuple[object, dict[str, list[OpenProblem]]] | None = None
+        self._queue = ReviewQueue(project, self.rule)
         follow_rule(project)
 
     # Reviewers and guidelines
@@ -63,58 +66,40 @@ class Review:
 
     def queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
         """The items to review and those reviewed, in the project's order; of one state, or of all."""
-        problems, slots = self._problems(), self._store.slots(self._clock())
-        decisions = self._decisions()
-        entries = []
-        for entry in self._entries():
-            known = list(current_decisions(self.project, entry, decisions.get(entry.id, ())))
-            if known or entry.id in problems or self.project.settings.review == "all":
-                outcome = outcome_of(self.project, entry, known)
-                reasons = tuple(dict.fromkeys(problem.reason for problem in problems.get(entry.id, ())))
-                in_hand = len(slots.get(entry.id, ()))
-                entries.append(
-                    QueueEntry(entry.id, entry.part, entry.subject, outcome.state, reasons, len(known), in_hand)
-                )
-        return [entry for entry in entries if state in (None, entry.state)]
+        self._queue.refresh()
+        now = self._clock()
+        return [
+            QueueEntry(
+                entry.item,
+                entry.part,
+                entry.subject,
+                entry.state,
+                tuple(dict.fromkeys(problem.reason for problem in self._queue.problems(entry.item))),
+                entry.decisions,
+                self._queue.in_hand(entry.item, now),
+            )
+            for entry in self._queue.entries()
+            if state in (None, entry.state)
+        ]
 
     def next_item(self, reviewer: str, *, skip: Collection[str] = ()) -> ReviewItem | None:
-        """The next item for a reviewer, held for them; None if there is none. Items in `skip` are passed over."""
-        name = self._reviewer(reviewer)
-        problems, everything = self._problems(), self.project.settings.review == "all"
-        with self._store.transaction():
-            now = self._clock()
-            decisions, slots = self._decisions(), self._store.slots(now)
-            own = [item for item, held in slots.items() if name in held.values()]
-            entries = self._entries()
-            # What the reviewer has in hand already comes first.
-            for entry in sorted(entries, key=lambda entry: entry.id not in own):
-                known = list(current_decisions(self.project, entry, decisions.get(entry.id, ())))
-                held = {slot: who for slot, who in slots.get(entry.id, {}).items() if who != name}
-                is_queued = everything or entry.id in problems or known
-                if entry.id in skip or not is_queued or any(decision.reviewer == name for decision in known):
-                    continue
-                if self._wants_more(entry, known, len(held)):
-                    slot = next(number for number in count(1) if number not in held)
-                    self._store.free_slots(entry.id, name)
-                    self._store.take_slot(entry.id, slot, name, now + self._held)
-                    return self._shown(entry, name)
-        return None
+        """The next item for a reviewer, held for them; None if there is none.
 
-    def _wants_more(self, entry: ProjectItem, known: list[ReviewDecision], in_hand: int) -> bool:
-        """Whether an item needs one more decision than those made and in hand.
-
-        All reviewers who are asked decide, even if enough of them agree before, since agreement is measured on them.
+        Items in `skip` are passed over, and those about which the reviewer has asked something that is not answered.
         """
-        settled = outcome_of(self.project, entry, known).state in ("conflict", "adjudicated")
-        return not settled and len(known) + in_hand < self.rule.reviewers
+        name = self._reviewer(reviewer)
+        with self._writing(synced=False):  # who has an item in hand may be forgotten if the machine fails
+            item = self._queue.take(name, self._clock(), self._held, skip)
+            return self._shown(self._entry(item), name) if item else None
 
     def release(self, reviewer: str, item: str) -> None:
         """Give an item back without a decision."""
-        with self._store.transaction():
-            self._store.free_slots(item, self._reviewer(reviewer))
+        with self._writing():
+            self._queue.free(item, self._reviewer(reviewer))
 
     def show(self, item: str, reviewer: str) -> ReviewItem:
         """An item as a reviewer is shown it, without holding it for them."""
+        self._queue.refresh()
         return self._shown(self._entry(item), self._reviewer(reviewer))
 
     # Decisions
@@ -138,26 +123,37 @@ class Review:
         what follows from it are one transaction. Returns the outcome of all decisions on the item.
         """
         name = self._reviewer(reviewer)
-        with self._store.transaction():
+        with self._writing():
             decision = self._decision(name, item, verdict, texts or {}, proposals or {}, accepted or {}, shown)
-            return record(self.project, _with(decision, comment, via, adjudicates=False))
+            return self._record(_with(decision, comment, via, adjudicates=False))
+
+    def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
+        """What validation would find in an item with new texts: errors, and warnings that need a reason."""
+        view = self.show(item, reviewer)
+        check_texts(view, texts)
+        return self.unsettled(view, texts)
+
+    def unsettled(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
+        """What validation finds in an item that was shown if it has these texts, less what was accepted before."""
+        return unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(view.item))
 
     def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
         """Withdraw the reviewer's decision on an item, or the last one on any; it is kept, but no longer counts."""
         name = self._reviewer(reviewer)
-        with self._store.transaction():
+        with self._writing():
             decision = self._store.last_decision(name, item)
             if decision is None:
                 raise UsageError(f"{name} has no decision{f' on {item}' if item else ''} to undo.")
             self._store.undo_decision(decision)
             apply_outcome(self.project, decision.item)
+            self._queue.wrote(decision.item)
         return decision
 
     def others(self, item: str, reviewer: str) -> list[ReviewDecision]:
         """What others decided on an item: only for who has decided on it, and that they saw it is recorded."""
         name, entry = self._reviewer(reviewer), self._entry(item)
         with self._store.transaction():
-            known = list(current_decisions(self.project, entry, self._store.decisions(item)))
+            known = current_decisions(self.project, entry, self._store.decisions(item))
             if all(decision.reviewer != name for decision in known):
                 raise UsageError(f"{name} has not decided on {item} yet, and sees the decisions of others after that.")
             self._store.reveal(item, name)
@@ -165,13 +161,21 @@ class Review:
 
     # Adjudication
 
+    def reveal(self, item: str, reviewer: str) -> None:
+        """Record that somebody is shown all decisions on an item, so that theirs no longer counts for agreement."""
+        name = self._reviewer(reviewer)
+        if not self._store.is_revealed(item, name):
+            with self._store.transaction():
+                self._store.reveal(item, name)
+
     def conflicts(self) -> list[ReviewConflict]:
         """The items on which reviewers do not agree, with all their decisions."""
-        decisions = self._decisions()
+        self._queue.refresh()
         found = []
-        for entry in self._entries():
-            known = list(current_decisions(self.project, entry, decisions.get(entry.id, ())))
-            if known and outcome_of(self.project, entry, known).state == "conflict":
+        for queued in self._queue.entries():
+            if queued.state == "conflict":
+                entry = self._entry(queued.item)
+                known = current_decisions(self.project, entry, self._store.decisions(entry.id))
                 found.append(ReviewConflict(self._shown(entry, ""), tuple(known)))
         return found
 
@@ -189,9 +193,9 @@ class Review:
     ) -> ReviewOutcome:
         """Settle an item on which reviewers do not agree: as one of them decided (`take`), or in another way."""
         name = self._reviewer(by)
-        with self._store.transaction():
+        with self._writing():
             entry = self._entry(item)
-            known = list(current_decisions(self.project, entry, self._store.decisions(item)))
+            known = current_decisions(self.project, entry, self._store.decisions(item))
             if outcome_of(self.project, entry, known).state not in ("conflict", "adjudicated"):
                 raise UsageError(f"Reviewers do not disagree on {item}, so there is nothing to adjudicate.")
             if take is not None:
@@ -203,23 +207,75 @@ class Review:
             if verdict is None:
                 raise UsageError("An adjudication needs a verdict, or a reviewer whose decision is taken.")
             decision = self._decision(name, item, verdict, texts or {}, {}, accepted or {}, None)
-            return record(self.project, _with(decision, comment, via, adjudicates=True))
+            return self._record(_with(decision, comment, via, adjudicates=True))
 
     def progress(self) -> ReviewProgress:
         """How far the review has come."""
-        queue = self.queue()
+        self._queue.refresh()
         states: dict[ReviewState, int] = {"open": 0, "agreed": 0, "conflict": 0, "adjudicated": 0}
-        for waiting in queue:
-            states[waiting.state] += 1
-        decided: dict[str, set[str]] = {name: set() for name in self._store.reviewer_names()}
-        decisions = self._decisions()
-        for entry in self._entries():
-            for decision in current_decisions(self.project, entry, decisions.get(entry.id, ())):
-                decided[decision.reviewer].add(entry.id)
-        wanting = {
-            entry.item for entry in queue if entry.state in ("open", "agreed") and entry.decisions < self.rule.reviewers
-        }
-        return ReviewProgress(states, {name: (len(own), len(wanting - own)) for name, own in decided.items()})
+        for entry in self._queue.entries():
+            states[entry.state] += 1
+        names = self._store.reviewer_names()
+        return ReviewProgress(states, {name: (self._queue.decided(name), self._queue.left(name)) for name in names})
+
+    def progress_of(self, reviewer: str) -> tuple[int, int]:
+        """The number of items that a reviewer has decided on, and of those still to decide."""
+        name = self._reviewer(reviewer)
+        self._queue.refresh()
+        return self._queue.decided(name), self._queue.left(name)
+
+    def history(self, reviewer: str, limit: int = 50) -> list[ReviewDecision]:
+        """The reviewer's own last decisions that stand, the last one first."""
+        return self._store.decisions_of(self._reviewer(reviewer), limit)
+
+    # Questions
+
+    def ask(self, reviewer: str, item: str, question: str) -> None:
+        """Ask something about an item, which is then passed over for this reviewer until somebody answers."""
+        name, question = self._reviewer(reviewer), question.strip()
+        if not question:
+            raise UsageError(f"What do you want to ask about {item}? The question is empty.")
+        with self._writing():
+            self._entry(item)
+            self._store.add_question(item, name, question)
+            self._store.free_slots(item, name)
+
+    def questions(self) -> list[ReviewQuestion]:
+        """The questions that nobody has answered, in order."""
+        return self._store.questions()
+
+    def source_of(self, item: str) -> dict[str, str]:
+        """The source texts of an item, by field."""
+        return self._shown(self._entry(item), "").source
+
+    def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
+        """Answer a question; the item comes to its reviewer again, with the answer."""
+        if not answer.strip():
+            raise UsageError("The answer is empty.")
+        with self._writing():
+            asked = next((one for one in self._store.questions() if one.number == number), None)
+            if asked is None:
+                raise UsageError("This question has been answered, or there is none with this number.")
+            self._store.answer_question(number, answer.strip(), by.strip())
+        return asked
+
+    @contextmanager
+    def _writing(self, *, synced: bool = True) -> Iterator[None]:
+        """A transaction, in which the queue is up to date."""
+        self._queue.refresh()  # before the lock, since the first time may take a while
+        try:
+            with self._store.transaction(synced=synced):
+                self._queue.refresh()
+                yield
+        except BaseException:
+            self._queue.forget()  # what was brought in is rolled back
+            raise
+
+    def _record(self, decision: ReviewDecision) -> ReviewOutcome:
+        outcome = record(self.project, decision)
+        self._queue.free(decision.item, decision.reviewer)
+        self._queue.wrote(decision.item)
+        return outcome
 
     # Inside
 
@@ -230,11 +286,6 @@ class Review:
                 return known
         raise UsageError(f"{name!r} is not a reviewer of this project; add them with --add-reviewer.")
 
-    def _entries(self) -> list[ProjectItem]:
-        """The items that can be reviewed, those that reviewers dropped included."""
-        entries = self._store.items(dropped=None)
-        return [entry for entry in entries if entry.stage != "source" and entry.dropped_in in (None, "review")]
-
     def _entry(self, item: str) -> ProjectItem:
         entry = self._store.item(item)
         if entry.stage == "source":
@@ -243,25 +294,8 @@ class Review:
             raise UsageError(f"{item} was dropped in the step {entry.dropped_in}: {entry.dropped}.")
         return entry
 
-    def _decisions(self) -> dict[str, list[ReviewDecision]]:
-        found: dict[str, list[ReviewDecision]] = {}
-        for decision in self._store.decisions():
-            found.setdefault(decision.item, []).append(decision)
-        return found
-
-    def _problems(self) -> dict[str, list[OpenProblem]]:
-        """The open problems of all items; found anew after each step of the project, which may change all of them."""
-        steps = len(self._store.steps())
-        if self._reasons is None or self._reasons[0] != steps:
-            by_item: dict[str, list[OpenProblem]] = {}
-            for problem in assemble(self.project).problems:
-                if problem.step != "review":
-                    by_item.setdefault(problem.item, []).append(problem)
-            self._reasons = steps, by_item
-        return self._reasons[1]
-
     def _shown(self, entry: ProjectItem, reviewer: str) -> ReviewItem:
-        return shown_item(self.project, entry, reviewer, self._problems().get(entry.id, ()))
+        return shown_item(self.project, entry, reviewer, self._queue.problems(entry.id))
 
     def _decision(
         self,
@@ -273,7 +307,7 @@ class Review:
         accepted: Mapping[str, str],
         shown: str | None,
     ) -> ReviewDecision:
-        problems = self._problems().get(item, ())
+        problems = self._queue.problems(item)
         return make_decision(
             self.project, self._entry(item), reviewer, verdict, texts, proposals, accepted, shown, problems
         )

@@ -26,6 +26,7 @@ def shown_item(project: Project, entry: ProjectItem, reviewer: str, problems: Se
         problems=tuple(_shown_problems(project, entry, texts, problems)),
         shown=shown_id(entry, texts),
         decided=own[-1] if own else None,
+        questions=tuple(asked for asked in project.store.questions(entry.id) if asked.reviewer == reviewer),
     )
 
 
@@ -41,7 +42,7 @@ def _shown_problems(
             found = stored.finding
             problems.append(ReviewProblem(found.rule, found.kind, found.field, found.reason, found.proposals))
     known = {problem.reason for problem in problems}
-    by_others = {code for item, code in project.store.accepted_problems() if item == entry.id}
+    by_others = {code for _, code in project.store.accepted_problems(entry.id)}
     by_others -= set(applied.accepted) if applied else set()
     for problem in (*_validation(project, entry, texts), *_repetitions(found_in_all)):
         if problem.reason not in known | by_others:
@@ -95,6 +96,17 @@ def make_decision(
     return ReviewDecision(item, reviewer, final, result, dict(accepted), shown=view.shown)
 
 
+def unsettled(
+    project: Project, view: ReviewItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]
+) -> list[ReviewProblem]:
+    """What validation finds in an item with these texts, less the warnings that somebody has accepted before."""
+    found = _validation(project, project.store.item(view.item), texts)
+    if texts == view.texts:
+        found += _repetitions(problems)
+    settled = {code for _, code in project.store.accepted_problems(view.item)}
+    return [problem for problem in found if problem.kind == "error" or problem.reason not in settled]
+
+
 def _check_valid(
     project: Project,
     view: ReviewItem,
@@ -103,15 +115,10 @@ def _check_valid(
     problems: Sequence[OpenProblem],
 ) -> None:
     """Refuse to keep an invalid item, or one with warnings that are not accepted with a reason."""
-    entry = project.store.item(view.item)
-    found = _validation(project, entry, texts)
-    if texts == view.texts:
-        found += _repetitions(problems)
+    found = unsettled(project, view, texts, problems)
     if errors := [problem for problem in found if problem.kind == "error"]:
         raise UsageError(f"{view.item} cannot be kept like this: {errors[0].message}. Edit or drop it.")
-    settled = {code for item, code in project.store.accepted_problems() if item == view.item}
-    left = [problem for problem in found if problem.reason not in settled | set(accepted)]
-    if left:
+    if left := [problem for problem in found if problem.reason not in accepted]:
         raise UsageError(
             f"{view.item} would have the warning {left[0].reason} ({left[0].message}): edit or drop it, or accept "
             f"the finding {left[0].reason} with a reason."

@@ -6,7 +6,7 @@ changes (a decision is withdrawn, or another one contradicts it), the earlier on
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
@@ -54,18 +54,23 @@ def shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
 
 def outcome_of(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
     """The outcome of the decisions on an item; those on texts that have changed since do not count."""
-    standing = list(current_decisions(project, entry, decisions))
-    return settle(standing, rule_of(project))
+    return settle(current_decisions(project, entry, decisions), rule_of(project))
 
 
 def current_decisions(
     project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]
-) -> Iterator[ReviewDecision]:
+) -> list[ReviewDecision]:
     """The decisions that were made on the texts that the item has now."""
     known = list(decisions)
-    if known:
-        shown = shown_id(entry, texts_before(project, entry.id))
-        yield from (decision for decision in known if decision.shown == shown)
+    return current_among(entry, texts_before(project, entry.id), known) if known else []
+
+
+def current_among(
+    entry: ProjectItem, texts: dict[str, str], decisions: Iterable[ReviewDecision]
+) -> list[ReviewDecision]:
+    """The decisions that were made on an item with these texts before the review."""
+    shown = shown_id(entry, texts)
+    return [decision for decision in decisions if decision.shown == shown]
 
 
 def record(project: Project, decision: ReviewDecision) -> ReviewOutcome:
@@ -123,7 +128,7 @@ def _apply(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: st
     is_open = [stored.number for stored in store.findings(entry.id, ("proposed", "open")) if stored.closed_by is None]
     store.close_findings(entry.id, by=names, why=why or outcome.state)
     accepted = _accepted(outcome)
-    known = {code for item, code in store.accepted_problems() if item == entry.id}
+    known = {code for _, code in store.accepted_problems(entry.id)}
     for code, (by, reason) in accepted.items():
         if code not in known:
             store.accept_problem(entry.id, code, by=by, why=reason)

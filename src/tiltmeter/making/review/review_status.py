@@ -71,11 +71,11 @@ class ReviewSummary:
         return lines
 
 
-def summarise(project: Project) -> ReviewSummary | None:
-    """The summary of a project's review; None if nobody has been asked to review it."""
+def summarise(project: Project, review: Review | None = None) -> ReviewSummary | None:
+    """The summary of a project's review, which may be open; None if nobody has been asked to review it."""
     if not project.store.reviewer_names():
         return None
-    review = Review(project)
+    review = review or Review(project)
     adjudicators = Counter(decision.reviewer for decision in project.store.decisions() if decision.adjudicates)
     return ReviewSummary(review.rule, review.progress(), agreement(project), adjudicators)
 

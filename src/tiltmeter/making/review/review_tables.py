@@ -29,6 +29,8 @@ CREATE TABLE IF NOT EXISTS decisions (  -- what people decided, every one kept
     undone_at TEXT            -- when it was withdrawn, or replaced by a later one
 ) STRICT;
 CREATE INDEX IF NOT EXISTS decisions_of_item ON decisions (item);
+CREATE INDEX IF NOT EXISTS decisions_of_reviewer ON decisions (reviewer, id);
+CREATE INDEX IF NOT EXISTS standing_decisions ON decisions (item, id) WHERE undone_at IS NULL;
 CREATE TABLE IF NOT EXISTS review_slots (  -- an item that a reviewer has in hand
     item TEXT NOT NULL,
     slot INTEGER NOT NULL,
@@ -36,6 +38,18 @@ CREATE TABLE IF NOT EXISTS review_slots (  -- an item that a reviewer has in han
     expires REAL NOT NULL,    -- seconds since 1970
     PRIMARY KEY (item, slot)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS questions (  -- what reviewers ask about an item, and the answers
+    id INTEGER PRIMARY KEY,
+    item TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    question TEXT NOT NULL,
+    at TEXT NOT NULL,
+    answer TEXT NOT NULL DEFAULT '',
+    answered_by TEXT NOT NULL DEFAULT '',
+    answered_at TEXT          -- when it was answered, or withdrawn by its asker
+) STRICT;
+CREATE INDEX IF NOT EXISTS questions_of_item ON questions (item);
+CREATE INDEX IF NOT EXISTS open_questions ON questions (reviewer, item) WHERE answered_at IS NULL;
 CREATE TABLE IF NOT EXISTS reveals (  -- who was shown the decisions of others on an item
     item TEXT NOT NULL,
     reviewer TEXT NOT NULL,
@@ -53,6 +67,18 @@ CREATE TABLE IF NOT EXISTS applied (  -- the outcome that an item has now, and w
 """
 
 _COLUMNS = "item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, at, id"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQuestion:
+    """What a reviewer asks about an item; `answer` is empty as long as nobody has answered."""
+
+    number: int
+    item: str
+    reviewer: str
+    question: str
+    answer: str = ""
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +171,14 @@ class ReviewTables(Database):
         row = self._db.execute(query, [reviewer, item]).fetchone()
         return _decision(row) if row else None
 
+    def decisions_of(self, reviewer: str, limit: int) -> list[ReviewDecision]:
+        """The last decisions of a reviewer that stand, the last one first; adjudications are not among them."""
+        query = (
+            f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ? AND undone_at IS NULL AND NOT adjudicates "
+            "ORDER BY id DESC LIMIT ?"
+        )
+        return [_decision(row) for row in self._db.execute(query, [reviewer, limit])]
+
     def decided_items(self) -> dict[str, list[str]]:
         """The reviewers of each item that has a decision that stands."""
         found: dict[str, list[str]] = {}
@@ -164,14 +198,9 @@ class ReviewTables(Database):
 
     # Slots
 
-    def slots(self, now: float) -> dict[str, dict[int, str]]:
-        """By item, who has it in hand, by slot."""
-        found: dict[str, dict[int, str]] = {}
-        for item, slot, reviewer in self._db.execute(
-            "SELECT item, slot, reviewer FROM review_slots WHERE expires > ?", [now]
-        ):
-            found.setdefault(item, {})[slot] = reviewer
-        return found
+    def all_slots(self) -> Iterator[tuple[str, int, str, float]]:
+        """Item, slot, reviewer and the time until when the item is held for them; of all slots, expired ones too."""
+        return iter(self._db.execute("SELECT item, slot, reviewer, expires FROM review_slots"))
 
     def take_slot(self, item: str, slot: int, reviewer: str, expires: float) -> None:
         """Give a slot of an item to a reviewer until a time; an expired or own one is replaced."""
@@ -181,7 +210,74 @@ class ReviewTables(Database):
         """Take the item out of a reviewer's hands."""
         self._db.execute("DELETE FROM review_slots WHERE item = ? AND reviewer = ?", [item, reviewer])
 
+    # Questions
+
+    def add_question(self, item: str, reviewer: str, question: str) -> int:
+        """Record what a reviewer asks about an item; its number."""
+        query = "INSERT INTO questions (item, reviewer, question, at) VALUES (?, ?, ?, ?)"
+        cursor = self._db.execute(query, [item, reviewer, question, _now()])
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def answer_question(self, number: int, answer: str, by: str) -> None:
+        """Record the answer to a question."""
+        self._db.execute(
+            "UPDATE questions SET answer = ?, answered_by = ?, answered_at = ? WHERE id = ?",
+            [answer, by, _now(), number],
+        )
+
+    def questions(self, item: str | None = None) -> list[ReviewQuestion]:
+        """The questions about one item, or all that are not answered; in order."""
+        query = "SELECT id, item, reviewer, question, answer, answered_by FROM questions WHERE {} ORDER BY id"
+        if item is None:
+            rows = self._db.execute(query.format("answered_at IS NULL"))
+        else:
+            rows = self._db.execute(query.format("item = ?"), [item])
+        return [ReviewQuestion(*row) for row in rows]
+
+    def unanswered(self) -> dict[str, set[str]]:
+        """By reviewer, the items about which they ask something that is not answered."""
+        found: dict[str, set[str]] = {}
+        for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
+            found.setdefault(reviewer, set()).add(item)
+        return found
+
+    # What has changed
+
+    def stamp(self) -> tuple[int, int]:
+        """Changes whenever something is written: by other connections, and by this one."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version), self._db.total_changes
+
+    def item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
+        """Of one or all items that can be reviewed, part, subject and what changes whenever the item's state does.
+
+        These are the translated items, those that reviewers dropped included, in the project's order.
+        """
+        one, given = ("", []) if item is None else ("AND item = ?", [item])
+        standing = dict(
+            self._db.execute(
+                f"SELECT item, group_concat(id) FROM decisions WHERE undone_at IS NULL {one} GROUP BY item", given
+            )
+        )
+        is_open = dict(
+            self._db.execute(f"SELECT item, count(*) FROM findings WHERE closed_at IS NULL {one} GROUP BY item", given)
+        )
+        rows = self._db.execute(
+            "SELECT id, part, subject, stage, dropped_in, version FROM items WHERE stage != 'source' "
+            f"AND (dropped_in IS NULL OR dropped_in = 'review') {one.replace('item', 'id')} ORDER BY position",
+            given,
+        )
+        return {
+            name: (part, subject, (stage, dropped, version, standing.get(name), is_open.get(name)))
+            for name, part, subject, stage, dropped, version in rows
+        }
+
     # Outcomes
+
+    def applied_texts(self) -> dict[str, dict[str, str]]:
+        """The texts before the review of all items that have an outcome."""
+        return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
     def applied(self, item: str) -> AppliedOutcome | None:
         """The outcome that an item has, if there is one."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewState
+from tiltmeter.making.review.review_tables import ReviewQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class ReviewItem:
     """An item as a reviewer is shown it: source and translation of each text, and its problems.
 
     `shown` goes back with the decision, so that nobody decides on a text that was changed meanwhile; `decided` is the
-    reviewer's own decision that stands.
+    reviewer's own decision that stands, `questions` are their own about the item, with the answers.
     """
 
     item: str
@@ -38,6 +39,7 @@ class ReviewItem:
     problems: tuple[ReviewProblem, ...]
     shown: str
     decided: ReviewDecision | None = None
+    questions: tuple[ReviewQuestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

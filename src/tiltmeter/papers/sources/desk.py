@@ -95,7 +95,7 @@ class Desk:
 
     def run(self, model: str, on: str, **options: Any) -> list["Record"]:
         """Run a model, by its path or hub id, and return its records."""
-        from tiltmeter.runs import evaluate
+        from tiltmeter.runs.evaluate import evaluate
 
         try:
             return evaluate(model, on, device=self.device, watch=self.watch, **options).records

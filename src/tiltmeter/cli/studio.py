@@ -1,0 +1,92 @@
+"""`tiltmeter studio`: the web application."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tiltmeter.errors import UsageError
+
+
+def studio(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="The workspace: the folder of your runs and projects.")
+    ] = Path(),
+    port: Annotated[int | None, typer.Option(help="The port; 8765, or the next free one, by default.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help="Serve reviewers elsewhere at this name: `review.example.org`. They can review, write and rate.",
+        ),
+    ] = None,
+    cert: Annotated[Path | None, typer.Option(help="With --share: the certificate (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option(help="With --share: the key of the certificate.")] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="With --share: a proxy on this machine has the certificate.")
+    ] = False,
+    bind: Annotated[str | None, typer.Option(help="With --share: the address to listen at.")] = None,
+    add_reviewer: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Ask for a password for this reviewer of a shared studio, and end."),
+    ] = None,
+    adjudicator: Annotated[
+        bool, typer.Option("--adjudicator", help="With --add-reviewer: they also settle conflicts and publish.")
+    ] = False,
+    remove_reviewer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Take away the password of this reviewer, and end.")
+    ] = None,
+) -> None:
+    """Open a web page to start and watch runs, look at and compare them, check data, and review test sets.
+
+    Only this machine can open it, by a token that is printed.
+
+    **Examples**
+
+    `tiltmeter studio`
+
+    `tiltmeter studio work --port 9000 --no-browser`
+
+    `tiltmeter studio work --add-reviewer Ana`
+
+    `tiltmeter studio work --share review.example.org --cert cert.pem --key key.pem`
+    """
+    try:
+        from tiltmeter.studio.folders import StudioWorkspace
+        from tiltmeter.studio.reviewers import add_studio_reviewer, remove_studio_reviewer
+        from tiltmeter.studio.serve import open_socket, serve
+        from tiltmeter.studio.studio_config import local_config, shared_config
+    except ModuleNotFoundError as error:
+        raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
+
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    if add_reviewer is not None:
+        workspace = StudioWorkspace(folder).folder
+        password = typer.prompt(f"Password of {add_reviewer}", hide_input=True, confirmation_prompt=True, err=True)
+        add_studio_reviewer(workspace, add_reviewer, password, is_adjudicator=adjudicator)
+        return
+    if remove_reviewer is not None:
+        remove_studio_reviewer(StudioWorkspace(folder).folder, remove_reviewer)
+        return
+    if share is None:
+        if cert or key or behind_proxy or bind:
+            raise UsageError("--cert, --key, --behind-proxy and --bind go with --share HOST.")
+        listening = open_socket("127.0.0.1", port)
+        config = local_config(folder, listening.getsockname()[1], jobs=jobs)
+    else:
+        if behind_proxy == (cert is not None and key is not None) or (cert is None) != (key is None):
+            raise UsageError("--share needs a certificate (--cert and --key), or --behind-proxy if a proxy has it.")
+        config = shared_config(folder, share)
+        listening = open_socket(bind or ("127.0.0.1" if behind_proxy else "0.0.0.0"), port)
+    serve(
+        config,
+        listening,
+        certificate=cert,
+        key=key,
+        behind_proxy=behind_proxy,
+        open_browser=browser,
+        tell=lambda sentence: console.print(sentence, markup=False),
+    )

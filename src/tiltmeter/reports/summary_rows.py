@@ -1,0 +1,61 @@
+"""The rows of a benchmark's summary table: a value with its interval, verdict and ruler."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tiltmeter.measures import measure_named
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.reports.formatting import format_interval, reported_p
+from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.record_rows import contradictory
+from tiltmeter.reports.ruler_svg import Ruler, ruler
+from tiltmeter.reports.words import RowVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """A row of the summary table."""
+
+    verdict: RowVerdict
+    language: str
+    part: str
+    value: str
+    interval: str
+    p_value: str
+    ruler: Ruler
+    beside: list[str]
+
+
+def pooled(part: str) -> bool:
+    """Whether a part stands for the whole benchmark."""
+    return part in (OVERALL, "all")
+
+
+def summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> list[SummaryRow]:
+    """The rows on these verdicts, with further measures `beside`; those of one measure share a scale."""
+    scales = {
+        name: measure_named(name).span(
+            end
+            for v in summary
+            if v.record.measure == name
+            for end in (v.record.value, v.record.low, v.record.high)
+            if end is not None
+        )
+        for name in dict.fromkeys(v.record.measure for v in summary)
+    }
+    lines = []
+    for v in summary:
+        r, number = v.record, measure_named(v.record.measure).number
+        lines.append(
+            SummaryRow(
+                verdict=v,
+                language=language_name(r.language),
+                part="both parts" if r.part == OVERALL and contradictory(v.row) else "" if pooled(r.part) else r.part,
+                value=number(r.value),
+                interval=format_interval(r, "{} – {}"),
+                p_value=reported_p(r),
+                ruler=ruler(r, scales[r.measure], v.verdict.side),
+                beside=[measure_named(name).number(v.row[name].value) if name in v.row else "" for name in beside],
+            )
+        )
+    return lines

@@ -1,0 +1,119 @@
+"""The studio as an application of Starlette."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.studio import responses
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.guard import Guard
+from tiltmeter.studio.reviewers import session_key
+from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, runs
+from tiltmeter.studio.sessions import Session, Sessions
+from tiltmeter.studio.studio_config import StudioConfig
+from tiltmeter.studio.workbench import Workbench
+
+ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, new_run.ROOM, data.ROOM, review.ROOM)
+# Of a request without a file, in bytes. A route for files has its own limit.
+_LARGEST = 1_000_000
+# The style sheet of the reports is also that of the studio.
+_STATIC = {
+    **{str(path.name): path for path in (files("tiltmeter.studio") / "static").iterdir()},
+    "report.css": files("tiltmeter.reports") / "templates" / "report.css",
+}
+
+
+class Studio:
+    """What the rooms share: settings, workspace, sessions."""
+
+    def __init__(self, config: StudioConfig) -> None:
+        self.config = config
+        self.workspace = StudioWorkspace(config.folder)
+        self.sessions = Sessions(self.workspace.state)
+        self.workbench = Workbench()
+        self.rooms: Sequence[StudioRoom] = [room for room in ROOMS if room.shared or not config.share]
+
+    def is_valid(self, session: Session) -> bool:
+        """Whether a reviewer still has the password by which they were let in."""
+        return bool(session.key) and session.key == session_key(self.workspace.folder, session.name)
+
+
+def make_app(studio: Studio) -> ASGIApp:
+    """The application behind its guard; in requests, `app.state.studio` is the studio."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        with ExitStack() as stack:
+            for room in studio.rooms:
+                stack.enter_context(room.running(studio))
+            yield
+
+    app = Starlette(
+        routes=[
+            Route("/", _home),
+            Route("/start", _start),
+            Route("/logout", _logout, methods=["POST"]),
+            Route("/static/{name}", _static),
+            *(login.ROUTES if studio.config.share else ()),
+            *(route for room in studio.rooms for route in room.routes),
+        ],
+        exception_handlers={TiltmeterError: _said, HTTPException: _missing, Exception: _failed},
+        lifespan=lifespan,
+        max_body_size=_LARGEST,
+    )
+    app.state.studio = studio
+    # Outermost, so that errors have its headers, too.
+    return Guard(app, studio.config, studio.sessions, studio.is_valid)
+
+
+def _home(request: Request) -> Response:
+    rooms = responses.studio_of(request).rooms
+    if not rooms:
+        raise HTTPException(404)
+    return responses.go_to(request, rooms[0].path)
+
+
+def _start(request: Request) -> Response:
+    """Exchange the token of the start for a cookie."""
+    studio = responses.studio_of(request)
+    if studio.config.share or not studio.sessions.is_start_token(request.query_params.get("token", "")):
+        return Response("This token is not the one of this start; open the address that was printed.\n", 403)
+    return responses.set_session(request, responses.go_to(request, "/"), studio.sessions.new("owner"))
+
+
+def _logout(request: Request) -> Response:
+    response = responses.go_to(request, "/login" if responses.studio_of(request).config.share else "/")
+    return responses.set_session(request, response, responses.studio_of(request).sessions.new("guest"))
+
+
+def _static(request: Request) -> Response:
+    found = _STATIC.get(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    response = FileResponse(Path(str(found)))
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+def _said(request: Request, error: Exception) -> Response:
+    return responses.error(request, str(error))
+
+
+def _missing(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    sentences = {404: "There is no such page.", 405: "The studio has no such request.", 413: "This is too large."}
+    return responses.error(request, sentences.get(status, str(error)), status)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """Of a fault of ours; the terminal has the traceback, the page only its name."""
+    return responses.error(request, f"This failed ({type(error).__name__}); the terminal says more.", 500)

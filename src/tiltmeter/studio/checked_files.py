@@ -1,0 +1,87 @@
+"""Data files of one's own, checked: the rows of a file with the findings about them."""
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.datasets.by_name import examine_spec
+from tiltmeter.datasets.findings import Finding, errors, warnings
+from tiltmeter.datasets.spec import Spec
+from tiltmeter.datasets.validate import Examination
+
+# Rows with findings that a page shows, and characters of a row.
+SHOWN = 200
+_CUT = 600
+_LINE = re.compile(r"line (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRow:
+    """A row of a file as it stands there, with the findings about it."""
+
+    row: str
+    text: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """A checked file: the number of items, findings about the whole file, rows with findings, and findings by code."""
+
+    name: str
+    items: int
+    errors: int
+    warnings: int
+    whole: tuple[Finding, ...]
+    rows: tuple[CheckedRow, ...]
+    hidden: int
+    codes: tuple[tuple[str, str, int], ...]
+
+
+def check_file(path: Path, name: str) -> CheckedFile:
+    """Check a JSONL file, which is called `name` on the page."""
+    (examination,) = examine_spec(Spec(str(path), None, (), path))
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return _checked(name, examination, lines)
+
+
+def check_content(content: bytes, name: str) -> CheckedFile:
+    """Check the content of a JSONL file that is not in the workspace; nothing of it is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.jsonl"
+        path.write_bytes(content)
+        return check_file(path, name)
+
+
+def _checked(name: str, examination: Examination, lines: Sequence[str]) -> CheckedFile:
+    by_row: dict[str, list[Finding]] = {}
+    for finding in examination.findings:
+        by_row.setdefault(finding.row, []).append(finding)
+    whole = by_row.pop("", [])
+    # Rows with errors first; the order of the file otherwise.
+    rows = sorted(by_row.items(), key=lambda entry: all(finding.severity == "warning" for finding in entry[1]))
+    meanings = {**errors(), **warnings()}
+    counts: dict[str, int] = {}
+    for finding in examination.findings:
+        counts[finding.code] = counts.get(finding.code, 0) + 1
+    return CheckedFile(
+        name=name,
+        items=len(examination.items),
+        errors=len(examination.errors),
+        warnings=len(examination.findings) - len(examination.errors),
+        whole=tuple(whole),
+        rows=tuple(CheckedRow(row, _line(row, lines), tuple(findings)) for row, findings in rows[:SHOWN]),
+        hidden=max(0, len(rows) - SHOWN),
+        codes=tuple((code, meanings[code], n) for code, n in sorted(counts.items(), key=lambda entry: -entry[1])),
+    )
+
+
+def _line(row: str, lines: Sequence[str]) -> str:
+    """The text of a row such as `line 3`, cut if it is long."""
+    found = _LINE.fullmatch(row)
+    if found is None or not 0 < int(found[1]) <= len(lines):
+        return ""
+    text = lines[int(found[1]) - 1]
+    return text if len(text) <= _CUT else f"{text[:_CUT]}…"

@@ -1,0 +1,100 @@
+"""The workspace: the only folder that the studio reads and writes."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.errors import UsageError
+from tiltmeter.files import make_folder
+from tiltmeter.making.settings import SETTINGS
+from tiltmeter.runs.result import MANIFEST
+
+# What the studio itself keeps in a workspace.
+STATE = ".tiltmeter-studio"
+_RUNS = "runs"
+# Runs and projects are looked for so many folders down.
+_DEPTH = 3
+_NAME = re.compile(r"[\w][\w .+-]{0,99}")
+
+
+class StudioWorkspace:
+    """A folder with runs, making projects and data files. Names are paths inside it, with `/`."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder).resolve()
+        if not self.folder.is_dir():
+            raise UsageError(f"{folder} is not a folder; name the one that has, or will have, your runs and projects.")
+        self.state = self.folder / STATE
+        make_folder(self.state)
+
+    def runs(self) -> Iterator[Path]:
+        """The folders of runs, in no order."""
+        return self._holding(MANIFEST)
+
+    def projects(self) -> Iterator[Path]:
+        """The folders of making projects, in no order."""
+        return self._holding(SETTINGS)
+
+    def data_files(self) -> Iterator[Path]:
+        """The JSONL files, in no order."""
+        for folder, names in self.walk():
+            yield from (folder / name for name in names if name.endswith(".jsonl"))
+
+    def run(self, name: str) -> Path:
+        """The folder of a run."""
+        return self._checked(name, MANIFEST, "run")
+
+    def project(self, name: str) -> Path:
+        """The folder of a project."""
+        return self._checked(name, SETTINGS, "project")
+
+    def data_file(self, name: str) -> Path:
+        """A JSONL file."""
+        path = self.path(name)
+        if path.suffix != ".jsonl" or not path.is_file():
+            raise UsageError(f"There is no JSONL file {name!r} in the workspace.")
+        return path
+
+    def new_run(self, name: str) -> Path:
+        """The folder of a run that is to be made; it must not exist."""
+        if not _NAME.fullmatch(name) or name.endswith((".", " ")):
+            raise UsageError(f"{name!r} cannot name a run; use letters, digits, spaces, dots and hyphens.")
+        path = self.folder / _RUNS / name
+        if path.exists():
+            raise UsageError(f"There is a run {name!r} already; choose another name.")
+        return path
+
+    def name_of(self, path: Path) -> str:
+        """The name of a folder or file in the workspace."""
+        return path.relative_to(self.folder).as_posix()
+
+    def path(self, name: str) -> Path:
+        """A path by its name; a UsageError if it is outside the workspace, or hidden."""
+        parts = name.split("/")
+        plain = bool(name) and "\\" not in name and "\0" not in name and ":" not in parts[0]
+        if not plain or any(part == "" or part.startswith(".") for part in parts):
+            raise UsageError(f"{name!r} is not a name in the workspace.")
+        path = self.folder.joinpath(*parts)
+        if not path.resolve().is_relative_to(self.folder):
+            raise UsageError(f"{name!r} leads out of the workspace.")
+        return path
+
+    def _checked(self, name: str, holding: str, kind: str) -> Path:
+        path = self.path(name)
+        if not (path / holding).is_file():
+            raise UsageError(f"There is no {kind} {name!r} in the workspace.")
+        return path
+
+    def _holding(self, file: str) -> Iterator[Path]:
+        for folder, names in self.walk():
+            if file in names:
+                yield folder
+
+    def walk(self) -> Iterator[tuple[Path, list[str]]]:
+        """Every folder down to the third level with the names of its files; links are not followed."""
+        for current, folders, names in os.walk(self.folder):
+            path = Path(current)
+            deep = len(path.relative_to(self.folder).parts) >= _DEPTH
+            folders[:] = [] if deep else [folder for folder in folders if not folder.startswith(".")]
+            yield path, names

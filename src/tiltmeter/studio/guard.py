@@ -1,0 +1,119 @@
+"""What every request has to pass before a room answers it, and the headers of every answer."""
+
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tiltmeter.studio.sessions import COOKIE, Role, Session, Sessions
+from tiltmeter.studio.studio_config import StudioConfig
+
+CSRF_HEADER = "X-CSRF-Token"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# Of pages that the studio shows in a frame: reports, which bring their own policy for scripts and styles.
+FRAMED_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+FRAMED_POLICY += "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+_SAFE = {"GET", "HEAD"}
+# Paths that need no session, and paths that a guest may use.
+_OPEN = ("/static/", "/start")
+_FOR_GUESTS = ("/login",)
+# Where a reviewer may go.
+_FOR_REVIEWERS = ("/review", "/login", "/logout")
+
+
+class Guard:
+    """Checks Host, Origin, cookie, role and CSRF token."""
+
+    def __init__(
+        self, app: ASGIApp, config: StudioConfig, sessions: Sessions, is_valid: Callable[[Session], bool]
+    ) -> None:
+        """`is_valid` says whether a reviewer's session is still good."""
+        self._app = app
+        self._config = config
+        self._sessions = sessions
+        self._is_valid = is_valid
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return  # no websockets
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (refusal or self._app)(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        method, path = scope["method"], scope["path"]
+        if headers.get("host", "").lower() not in self._config.hosts or len(headers.getlist("host")) != 1:
+            return _refused(421, "The studio does not answer at this address; use the one that was printed.")
+        if method not in {*_SAFE, "POST"}:
+            return _refused(405, "The studio has no such request.")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._config.origins:
+            return _refused(403, "The request comes from another page.")
+        site = headers.get("sec-fetch-site", "none")
+        if site not in ("none", "same-origin") and headers.get("sec-fetch-mode") != "navigate":
+            return _refused(403, "The request comes from another page.")
+        if path.startswith(_OPEN) and method in _SAFE:
+            return None
+        session = self._session(headers)
+        scope.setdefault("state", {})["session"] = session
+        if method == "POST":
+            if origin is None:
+                return _refused(403, "The request does not say which page it comes from.")
+            if session is None or not self._sessions.is_csrf(session, headers.get(CSRF_HEADER, "")):
+                return _refused(403, "The page is too old; load it again.")
+        if path in _FOR_GUESTS:
+            return None
+        if session is None or not self._may(session.role, path):
+            if self._config.share and method in _SAFE and (session is None or session.role == "guest"):
+                return Response(status_code=303, headers={"Location": "/login"})
+            return _refused(
+                401 if session is None else 403,
+                "Open the address that `tiltmeter studio` printed at its start; it has a token that lets you in."
+                if not self._config.share
+                else "This is not for reviewers.",
+            )
+        return None
+
+    def _may(self, role: Role, path: str) -> bool:
+        if self._config.share:
+            is_theirs = any(path == front or path.startswith(f"{front}/") for front in _FOR_REVIEWERS)
+            return role == "reviewer" and (path == "/" or is_theirs)
+        return role == "owner"
+
+    def _session(self, headers: Headers) -> Session | None:
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return None
+        found = cookies.get(COOKIE)
+        session = self._sessions.read(found.value) if found else None
+        return None if session is not None and session.role == "reviewer" and not self._is_valid(session) else session
+
+
+def _refused(status: int, sentence: str) -> Response:
+    return PlainTextResponse(f"{sentence}\n", status)

@@ -1,0 +1,247 @@
+"""The queue of runs. Each run is carried out by a process of its own, which outlives the studio."""
+
+import json
+import logging
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.files import make_folder, write_text
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.job_files import LOG, OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, Job, read_job
+from tiltmeter.studio.run_request import RunRequest, checked_request
+
+logger = logging.getLogger(__name__)
+
+JOBS = "jobs"
+_ID = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{6}")
+# Held by the studio that starts jobs; a second studio on the same workspace only shows them.
+_QUEUE_LOCK = "queue.lock"
+# Seconds between two looks at the folders.
+_LOOK = 0.25
+
+
+class _Started(NamedTuple):
+    """A process that this studio started, and when its job had been queued."""
+
+    process: "subprocess.Popen[bytes]"
+    queued: str
+
+
+class JobQueue:
+    """The jobs of a workspace, first come, first served, `at_once` at a time.
+
+    `running` is the context in which jobs are started; without it, jobs can be looked at, added and stopped.
+    """
+
+    def __init__(self, workspace: StudioWorkspace, at_once: int = 1) -> None:
+        self.workspace = workspace
+        self.folder = workspace.state / JOBS
+        self._at_once = at_once
+        self._started: dict[str, _Started] = {}
+        self._ended: dict[str, tuple[int, Job]] = {}
+        self._changing = threading.Lock()
+        self._shown: tuple[Job, ...] = ()
+        # Grows with every change of what `shown` returns.
+        self.version = 0
+
+    def add(self, request: RunRequest) -> Job:
+        """Check a request and queue it."""
+        with self._changing:
+            request = checked_request(request, self.workspace)
+            if any(job.request.name == request.name and (job.active or job.resumable) for job in self.jobs()):
+                raise UsageError(f"A run {request.name!r} is in the queue already; choose another name.")
+            now = datetime.now(UTC)
+            folder = self.folder / f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}"
+            make_folder(folder)
+            write_text(folder / REQUEST, json.dumps(request.to_dict(), indent=1, ensure_ascii=False) + "\n")
+            write_text(folder / QUEUED, now.isoformat())
+        self.look()
+        return read_job(folder)
+
+    def jobs(self) -> list[Job]:
+        """All jobs, in the order in which they were added; folders that cannot be read are left out."""
+        found = []
+        for folder in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
+            if _ID.fullmatch(folder.name) and (folder / REQUEST).is_file():
+                try:
+                    found.append(self._read(folder))
+                except TiltmeterError as error:
+                    logger.warning("%s", error)
+        return found
+
+    def job(self, job_id: str) -> Job:
+        """The job with this identifier."""
+        return read_job(self._folder(job_id))
+
+    def stop(self, job_id: str) -> None:
+        """Ask a job to stop, or take it out of the queue; answers so far are kept."""
+        folder = self._folder(job_id)
+        with self._changing:
+            job = read_job(folder)
+            if job.state == "queued" and not self._is_starting(job):
+                write_text(folder / OUTCOME, json.dumps({"state": "stopped", "sentence": "It had not started."}))
+                (folder / QUEUED).unlink(missing_ok=True)
+            elif job.active:
+                write_text(folder / STOP, "")
+        self.look()
+
+    def go_on(self, job_id: str) -> None:
+        """Queue a job again that stopped, failed or was interrupted; it asks only what has no stored answer."""
+        folder = self._folder(job_id)
+        with self._changing:
+            job = read_job(folder)
+            if not job.resumable:
+                raise UsageError(f"{job.request.name!r} is {job.state}; only a job that stopped can go on.")
+            # In this order: a job without `queued` that has no outcome counts as interrupted, and can go on.
+            (folder / STOP).unlink(missing_ok=True)
+            write_text(folder / QUEUED, datetime.now(UTC).isoformat())
+            (folder / OUTCOME).unlink(missing_ok=True)
+        self.look()
+
+    def remove(self, job_id: str) -> None:
+        """Remove a job from the list; the folder of its run stays, and so do stored answers."""
+        folder = self._folder(job_id)
+        with self._changing:
+            job = read_job(folder)
+            if (job.state != "queued" and job.active) or self._is_starting(job):
+                raise UsageError(f"{job.request.name!r} is running; stop it first.")
+            # Without its request a folder is no job, so a removal that is interrupted is complete.
+            (folder / REQUEST).unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._ended.pop(job_id, None)
+        self.look()
+
+    def busy(self) -> set[Path]:
+        """The folders of runs that are being made or wait for it."""
+        return {self.workspace.folder / "runs" / job.request.name for job in self.jobs() if job.active}
+
+    def shown(self) -> tuple[Job, ...]:
+        """The jobs as they were at the last look, newest first."""
+        return self._shown
+
+    def look(self) -> None:
+        """Read all jobs again."""
+        jobs = tuple(reversed(self.jobs()))
+        if jobs != self._shown:
+            self._shown = jobs
+            self.version += 1
+
+    def tend(self) -> None:
+        """Start the jobs whose turn it is, and notice processes that ended before they began."""
+        with self._changing:
+            for job_id, started in list(self._started.items()):
+                if started.process.poll() is not None:
+                    del self._started[job_id]
+                    self._bury(self.folder / job_id, started)
+            jobs = self.jobs()
+            working = {job.id for job in jobs if job.state in ("running", "stopping")} | set(self._started)
+            waiting = [job for job in jobs if job.state == "queued" and job.id not in working]
+            for job in sorted(waiting, key=lambda job: (job.queued, job.id))[: max(0, self._at_once - len(working))]:
+                self._start(job)
+        self.look()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Start jobs as their turn comes, in a thread, until the context is left; jobs that run go on."""
+        make_folder(self.folder)
+        ended = threading.Event()
+        thread = threading.Thread(target=self._tend_until, args=(ended,), name="job queue", daemon=True)
+        self.look()
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _tend_until(self, ended: threading.Event) -> None:
+        lock = FileLock(self.folder / _QUEUE_LOCK, timeout=0, thread_local=False)
+        try:
+            while not ended.wait(_LOOK):
+                try:
+                    lock.acquire()
+                except Timeout:
+                    self.look()
+                    continue
+                try:
+                    while True:
+                        self.tend()
+                        if ended.wait(_LOOK):
+                            return
+                finally:
+                    lock.release()
+        except Exception:  # the page would show jobs that wait for ever
+            logger.exception("The queue of runs has failed; start the studio again.")
+            raise
+
+    def _read(self, folder: Path) -> Job:
+        """The job in a folder; one that has ended is read once."""
+        try:
+            ended = (folder / OUTCOME).stat().st_mtime_ns if not (folder / QUEUED).exists() else None
+        except OSError:
+            ended = None
+        if ended is not None and (known := self._ended.get(folder.name)) is not None and known[0] == ended:
+            return known[1]
+        job = read_job(folder)
+        if ended is not None and not job.active:
+            self._ended[folder.name] = (ended, job)
+        else:
+            self._ended.pop(folder.name, None)
+        return job
+
+    def _folder(self, job_id: str) -> Path:
+        folder = self.folder / job_id
+        if not _ID.fullmatch(job_id) or not (folder / REQUEST).is_file():
+            raise UsageError("There is no such job; it may have been removed.")
+        return folder
+
+    def _is_starting(self, job: Job) -> bool:
+        """Whether a process was started for it that may not have taken its lock yet."""
+        started = self._started.get(job.id)
+        return started is not None and started.queued == job.queued and started.process.poll() is None
+
+    def _start(self, job: Job) -> None:
+        folder = self.folder / job.id
+        for name in (OUTCOME, PROGRESS, STOP):
+            (folder / name).unlink(missing_ok=True)
+        with (folder / LOG).open("ab") as log:
+            process = subprocess.Popen(
+                # -P: modules are not looked for in the workspace, which is the current folder.
+                [sys.executable, "-P", "-m", "tiltmeter.studio.job_process", str(folder)],
+                cwd=self.workspace.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **_detached(),
+            )
+        self._started[job.id] = _Started(process, job.queued)
+
+    def _bury(self, folder: Path, started: "_Started") -> None:
+        """Record the failure of a process that ended before it began, so that it is not started again and again."""
+        if (folder / REQUEST).is_file() and read_job(folder).queued == started.queued:
+            code = started.process.returncode
+            lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            sentence = f"Its process could not start (exit code {code}): {lines[-1] if lines else 'it wrote nothing'}"
+            write_text(folder / OUTCOME, json.dumps({"state": "failed", "sentence": sentence}))
+            (folder / QUEUED).unlink(missing_ok=True)
+
+
+def _detached() -> dict[str, Any]:
+    """The arguments with which a process outlives the one that starts it, and its terminal."""
+    if os.name == "nt":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS  # type: ignore[attr-defined]
+        return {"creationflags": flags}
+    return {"start_new_session": True}

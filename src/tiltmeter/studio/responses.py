@@ -1,0 +1,80 @@
+"""HTML for the rooms: whole pages, fragments for htmx, and errors."""
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from tiltmeter.reports.templating import page_template
+from tiltmeter.studio.sessions import COOKIE, Session
+
+if TYPE_CHECKING:
+    from tiltmeter.studio.app import Studio
+
+_ROOM = "tiltmeter.studio"
+
+
+def studio_of(request: Request) -> "Studio":
+    """The studio that answers a request."""
+    found: Studio = request.app.state.studio
+    return found
+
+
+def session_of(request: Request) -> Session:
+    """Who sent a request."""
+    session: Session | None = request.scope["state"]["session"]
+    assert session is not None, "the guard lets nobody in without one"
+    return session
+
+
+def is_htmx(request: Request) -> bool:
+    """Whether a request wants a fragment."""
+    return request.headers.get("hx-request") == "true"
+
+
+def page(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+    """A whole page; its template extends `base.html.jinja`."""
+    return fragment(request, template, status, **values)
+
+
+def fragment(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+    """A piece of a page."""
+    studio, session = studio_of(request), request.scope["state"].get("session")
+    html = page_template(template, _ROOM).render(
+        csrf=studio.sessions.csrf(session) if session else "",
+        session=session,
+        rooms=studio.rooms,
+        share=studio.config.share,
+        path=request.url.path,
+        **values,
+    )
+    return HTMLResponse(html, status)
+
+
+def error(request: Request, sentence: str, status: int = 400) -> Response:
+    """A sentence in the page's message line, or as a page of its own."""
+    if is_htmx(request):
+        return fragment(request, "error_message.html.jinja", status, sentence=sentence)
+    return page(request, "error.html.jinja", status, sentence=sentence)
+
+
+def go_to(request: Request, path: str) -> Response:
+    """Have the browser open another page of the studio."""
+    if is_htmx(request):
+        return Response(status_code=204, headers={"HX-Redirect": path})
+    return RedirectResponse(path, 303)
+
+
+def set_session(request: Request, response: Response, session: Session) -> Response:
+    """Have the browser keep a session."""
+    studio = studio_of(request)
+    response.set_cookie(
+        COOKIE,
+        studio.sessions.cookie(session),
+        max_age=studio.sessions.lifetime(session),
+        httponly=True,
+        samesite="lax",
+        secure=studio.config.secure,
+        path="/",
+    )
+    return response

@@ -1,0 +1,124 @@
+"""What the page of one item shows a reviewer: nothing in it depends on what others decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tiltmeter.datasets.findings import errors, warnings
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_marks import (
+    MarkedPiece,
+    NumberedProposal,
+    mark_changes,
+    mark_texts,
+    number_proposals,
+)
+from tiltmeter.making.review.review_rule import ReviewDecision
+from tiltmeter.making.review.review_tables import ReviewQuestion
+from tiltmeter.making.review.review_views import ReviewItem
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewText:
+    """A text of an item: its name, source and translation in marked pieces, and as the reviewer has decided it."""
+
+    field: str
+    name: str
+    source: list[MarkedPiece]
+    shown: list[MarkedPiece]
+    text: str
+    now: str
+    proposals: list[tuple[NumberedProposal, list[MarkedPiece]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewReason:
+    """Why an item is in the queue: a sentence, the finding's name with its meaning, and the text that it is about."""
+
+    code: str
+    sentence: str
+    meaning: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeededReason:
+    """A warning that has to be accepted with a reason if the item is kept; `why` is what the reviewer gave before."""
+
+    code: str
+    sentence: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPage:
+    """An item, and how far the reviewer has come."""
+
+    item: str
+    part: str
+    subject: str
+    shown: str
+    texts: list[ReviewText]
+    reasons: list[ReviewReason]
+    needed: list[NeededReason]
+    questions: tuple[ReviewQuestion, ...]
+    decided: ReviewDecision | None
+    done: int
+    left: int
+
+
+def text_name(field: str) -> str:
+    """A field of a form in plain words.
+
+    >>> text_name("target_term"), text_name("candidates[1].word")
+    ('target term', 'candidates 2, word')
+    """
+    for number in range(20):
+        field = field.replace(f"[{number}].", f" {number + 1}, ").replace(f"[{number}]", f" {number + 1}")
+    return field.replace("_", " ").replace(".", ", ")
+
+
+def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
+    """The page of an item for a reviewer."""
+    sources, texts, proposals = mark_texts(view.source), mark_texts(view.texts), number_proposals(view)
+    own = view.decided if view.decided and view.decided.shown == view.shown else None
+    now = {**view.texts, **(own.texts if own else {})}
+    rows = [
+        ReviewText(
+            field,
+            text_name(field),
+            sources[field],
+            texts[field],
+            view.texts[field],
+            now[field],
+            [(one, mark_changes(view.texts[field], one.text)) for one in proposals if one.field == field],
+        )
+        for field in view.source
+    ]
+    meanings = {**errors(), **warnings()}
+    reasons = [
+        ReviewReason(
+            problem.reason, _sentence(problem.message), meanings.get(problem.reason, ""), text_name(problem.field)
+        )
+        for problem in view.problems
+    ]
+    given = dict(own.accepted) if own else {}
+    found = review.unsettled(view, now) if _is_whole(view, now) else []
+    needed = [
+        NeededReason(problem.reason, _sentence(problem.message), given.get(problem.reason, ""))
+        for problem in found
+        if problem.kind == "warning"
+    ]
+    done, left = review.progress_of(reviewer)
+    return ReviewPage(
+        view.item, view.part, view.subject, view.shown, rows, reasons, needed, view.questions, own, done, left
+    )
+
+
+def _is_whole(view: ReviewItem, texts: Mapping[str, str]) -> bool:
+    """Whether texts can be checked at all: all there, and none empty."""
+    return all(texts.get(field, "").strip() for field in view.source)
+
+
+def _sentence(message: str) -> str:
+    """A message as a sentence."""
+    return f"{message[:1].upper()}{message[1:]}{'' if message.endswith(('.', '!', '?')) else '.'}"

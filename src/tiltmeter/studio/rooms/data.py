@@ -1,0 +1,141 @@
+"""The room Data: the catalogue, one's own files, making projects."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.datasets.by_name import DATASETS, dataset
+from tiltmeter.datasets.description import Dataset, Source
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.forms import Item, form_of
+from tiltmeter.making.project import open_project
+from tiltmeter.making.status import status_of
+from tiltmeter.reports.languages import language_name
+from tiltmeter.studio import responses
+from tiltmeter.studio.checked_files import check_content, check_file
+from tiltmeter.studio.rooms import StudioRoom
+
+# The largest file that can be checked, in bytes.
+LARGEST_FILE = 20_000_000
+# Items of each part and language that are shown as examples.
+_EXAMPLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLine:
+    """A making project in a list; `problem` says why it cannot be opened."""
+
+    name: str
+    language: str = ""
+    form: str = ""
+    system: str = ""
+    items: int = 0
+    open_items: int = 0
+    problem: str = ""
+
+
+def _catalogue(request: Request) -> Response:
+    workspace = responses.studio_of(request).workspace
+    files = sorted(map(workspace.name_of, workspace.data_files()))
+    return responses.page(request, "data.html.jinja", sets=list(DATASETS.values()), files=files)
+
+
+def _projects(request: Request) -> Response:
+    workspace = responses.studio_of(request).workspace
+    lines = []
+    for folder in sorted(workspace.projects()):
+        name = workspace.name_of(folder)
+        try:
+            with open_project(folder) as project:
+                status, settings = status_of(project), project.settings
+                lines.append(
+                    ProjectLine(
+                        name,
+                        language_name(settings.language),
+                        settings.makes,
+                        settings.system,
+                        sum(status.items.values()),
+                        status.open_items,
+                    )
+                )
+        except TiltmeterError as error:
+            lines.append(ProjectLine(name, problem=str(error)))
+    return responses.fragment(request, "data_projects.html.jinja", projects=lines)
+
+
+def _set(request: Request) -> Response:
+    found = dataset(request.path_params["name"])
+    return responses.page(request, "data_set.html.jinja", data=found, sources=_by_language(found))
+
+
+def _count(request: Request) -> Response:
+    """The number of items in the files that are here; a download is never started."""
+    found = dataset(request.path_params["name"])
+    here = [number for number, source in enumerate(found.sources) if source.is_local()]
+    counted = sum(_items_of(found.name, number) for number in here)
+    return responses.fragment(request, "data_count.html.jinja", counted=counted, here=len(here), all=len(found.sources))
+
+
+def _examples(request: Request) -> Response:
+    found = dataset(request.path_params["name"])
+    language = request.query_params.get("language", found.languages[0])
+    sources = [source for source in found.select(None, [language]) if source.is_local()]
+    if not sources:
+        raise UsageError(
+            f"The files of {found.name} in {language_name(language)} are not here; a run fetches them, as does "
+            f"`tiltmeter data get {found.name}:{language}`."
+        )
+    shown: dict[str | None, list[Item]] = {}
+    for source in sources:
+        for item in source.examine().items:
+            shown.setdefault(form_of(item).part_of(item), []).append(item)
+    items = [(item, form_of(item)) for part in shown.values() for item in part[:_EXAMPLES]]
+    return responses.fragment(request, "data_examples.html.jinja", items=items, language=language, data=found)
+
+
+def _file(request: Request) -> Response:
+    name = request.query_params.get("file", "")
+    checked = check_file(responses.studio_of(request).workspace.data_file(name), name)
+    return responses.page(request, "data_file.html.jinja", checked=checked)
+
+
+async def _upload(request: Request) -> Response:
+    async with request.form(max_files=1, max_fields=4, max_part_size=LARGEST_FILE) as form:
+        given = form.get("file")
+        if not isinstance(given, UploadFile) or not given.filename:
+            raise UsageError("Choose a file first.")
+        content, name = await given.read(), given.filename
+    checked = await run_in_threadpool(check_content, content, name)
+    return responses.fragment(request, "data_checked.html.jinja", checked=checked)
+
+
+@cache
+def _items_of(name: str, number: int) -> int:
+    """The number of items in a file of a data set; its files are pinned."""
+    return len(dataset(name).sources[number].examine().items)
+
+
+def _by_language(data: Dataset) -> list[tuple[str, list[Source]]]:
+    return [
+        (language, [source for source in data.sources if source.language == language]) for language in data.languages
+    ]
+
+
+ROOM = StudioRoom(
+    "Data",
+    "/data",
+    [
+        Route("/data", _catalogue),
+        Route("/data/projects", _projects),
+        Route("/data/sets/{name}", _set),
+        Route("/data/sets/{name}/count", _count),
+        Route("/data/sets/{name}/examples", _examples),
+        Route("/data/file", _file),
+        Route("/data/check", _upload, methods=["POST"], max_body_size=LARGEST_FILE),
+    ],
+)

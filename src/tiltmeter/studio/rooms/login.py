@@ -1,0 +1,41 @@
+"""Letting reviewers in to a shared studio by their password."""
+
+from urllib.parse import parse_qs
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.errors import UsageError
+from tiltmeter.studio import responses
+from tiltmeter.studio.reviewers import check_password, session_key, studio_reviewer
+
+
+def _ask(request: Request) -> Response:
+    studio = responses.studio_of(request)
+    session = request.scope["state"].get("session")
+    if session is not None and session.role == "reviewer":
+        return responses.go_to(request, "/")
+    guest = session or studio.sessions.new("guest")
+    request.scope["state"]["session"] = guest
+    return responses.set_session(request, responses.page(request, "login.html.jinja"), guest)
+
+
+async def _body(request: Request) -> dict[str, str]:
+    content = (await request.body()).decode("utf-8", "replace")
+    return {name: values[0] for name, values in parse_qs(content, keep_blank_values=True, max_num_fields=10).items()}
+
+
+async def _let_in(request: Request) -> Response:
+    studio, given = responses.studio_of(request), await _body(request)
+    name, folder = given.get("name", ""), studio.workspace.folder
+    if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):
+        raise UsageError("Name and password do not belong together.")
+    reviewer = await run_in_threadpool(studio_reviewer, folder, name)
+    assert reviewer is not None, "whoever has a password is a reviewer"
+    session = studio.sessions.new("reviewer", reviewer.name, session_key(folder, reviewer.name))
+    return responses.set_session(request, responses.go_to(request, "/"), session)
+
+
+ROUTES = [Route("/login", _ask), Route("/login", _let_in, methods=["POST"])]

@@ -1,0 +1,273 @@
+"""The room New run: choose models and benchmarks, see what that takes, start, watch, stop and go on."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import anyio
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.benchmarks import benchmarks
+from tiltmeter.datasets.by_name import DATASETS, dataset
+from tiltmeter.datasets.description import Dataset
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.measures import measure_named
+from tiltmeter.models.checkpoint import EMBEDDED
+from tiltmeter.reports.languages import language_name
+from tiltmeter.studio import responses
+from tiltmeter.studio.item_counts import language_counts
+from tiltmeter.studio.job_estimate import duration, estimate
+from tiltmeter.studio.job_files import Job
+from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.model_names import ENDPOINTS, checked_model, endpoint_name, model_files
+from tiltmeter.studio.rooms import StudioRoom
+from tiltmeter.studio.run_request import CHAT_PROTOCOLS, PUBLISHED, RunRequest, checked_request
+from tiltmeter.studio.run_summary import summarize
+
+if TYPE_CHECKING:
+    from tiltmeter.studio.app import Studio
+
+# Seconds between two messages to a page at least.
+_BETWEEN = 0.25
+# Seconds that a page may take to receive a message.
+_SEND_TIMEOUT = 30.0
+_MOST_FIELDS = 500
+# The data set that is chosen at first.
+_FIRST = "starter"
+_PLAIN = re.compile(r"[^\w.-]+")
+
+_QUEUES: "WeakKeyDictionary[Studio, JobQueue]" = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedSet:
+    """A data set with its languages: code, name and number of items, which is None if the files are not here."""
+
+    data: Dataset
+    languages: tuple[tuple[str, str, int | None], ...]
+
+
+@contextmanager
+def _running(studio: "Studio") -> Iterator[None]:
+    """Start jobs as long as the studio runs."""
+    queue = _QUEUES[studio] = JobQueue(studio.workspace, studio.config.jobs)
+    try:
+        with queue.running():
+            yield
+    finally:
+        del _QUEUES[studio]
+
+
+def _queue(request: Request) -> JobQueue:
+    return _QUEUES[responses.studio_of(request)]
+
+
+def _page(request: Request) -> Response:
+    workspace = responses.studio_of(request).workspace
+    protocols = dict.fromkeys(name for benchmark in benchmarks().values() for name in benchmark.protocols)
+    return responses.page(
+        request,
+        "new_run.html.jinja",
+        embedded=EMBEDDED,
+        models=model_files(workspace),
+        sets=list(DATASETS.values()),
+        first=_offered(DATASETS[_FIRST]),
+        files=sorted(map(workspace.name_of, workspace.data_files())),
+        protocols=[name for name in protocols if name != PUBLISHED],
+        chat_protocols=CHAT_PROTOCOLS,
+        endpoints=ENDPOINTS,
+        **_listed(request),
+    )
+
+
+def _set(request: Request) -> Response:
+    """The languages of a data set with the number of items, which takes a moment to count the first time."""
+    found = _offered(dataset(request.path_params["name"]))
+    return responses.fragment(request, "new_run_set.html.jinja", set=found, chosen=False)
+
+
+def _offered(data: Dataset) -> OfferedSet:
+    counts = language_counts(data)
+    return OfferedSet(data, tuple((code, language_name(code), counts[code]) for code in data.languages))
+
+
+async def _add_model(request: Request) -> Response:
+    form = await _form(request)
+    where, name, address = (_text(form, field) for field in ("where", "name", "address"))
+    workspace = responses.studio_of(request).workspace
+    if not name:
+        raise UsageError("Give the name of the model.")
+    if where in ENDPOINTS:
+        model = endpoint_name(where, name, address)
+    else:
+        model = await run_in_threadpool(checked_model, f"chat:{name}" if where == "chat-here" else name, workspace)
+    response = responses.fragment(request, "new_run_model.html.jinja", model=model)
+    response.headers["HX-Trigger-After-Swap"] = "estimate"
+    return response
+
+
+async def _estimate(request: Request) -> Response:
+    form = await _form(request)
+    return await run_in_threadpool(_estimated, request, form)
+
+
+def _estimated(request: Request, form: FormData) -> Response:
+    """What the run will take, or why it cannot be started; that is no error yet."""
+    workspace = responses.studio_of(request).workspace
+    try:
+        found = estimate(checked_request(_asked(form, _queue(request)), workspace), workspace)
+    except TiltmeterError as error:
+        return responses.fragment(request, "new_run_estimate.html.jinja", estimate=None, problem=str(error))
+    return responses.fragment(request, "new_run_estimate.html.jinja", estimate=found, problem="")
+
+
+async def _start(request: Request) -> Response:
+    form = await _form(request)
+    queue = _queue(request)
+    job = await run_in_threadpool(lambda: queue.add(_asked(form, queue)))
+    return responses.fragment(request, "new_run_jobs.html.jinja", **_listed(request, job.id))
+
+
+def _change(request: Request) -> Response:
+    queue, job_id = _queue(request), request.path_params["job"]
+    actions = {"stop": queue.stop, "go-on": queue.go_on, "remove": queue.remove}
+    action = request.path_params["action"]
+    if action not in actions:
+        raise UsageError("A job can be stopped, go on, or be removed.")
+    actions[action](job_id)
+    return responses.fragment(request, "new_run_jobs.html.jinja", **_listed(request, job_id))
+
+
+async def _events(request: Request) -> Response:
+    """The list of jobs whenever it has changed, at most four times a second."""
+    queue = _queue(request)
+
+    async def changes() -> AsyncIterator[ServerSentEvent]:
+        seen = -1
+        while True:
+            if queue.version != seen:
+                seen = queue.version
+                found = await run_in_threadpool(
+                    lambda: responses.fragment(request, "new_run_jobs.html.jinja", **_listed(request))
+                )
+                yield ServerSentEvent(bytes(found.body).decode(), event="jobs")
+            await anyio.sleep(_BETWEEN)
+
+    return EventSourceResponse(changes(), send_timeout=_SEND_TIMEOUT)
+
+
+def _listed(request: Request, focus: str = "") -> dict[str, Any]:
+    """What the list of jobs shows; `focus` is the job whose heading is focused."""
+    queue = _queue(request)
+    jobs = queue.shown()
+    return {
+        "jobs": jobs,
+        "focus": focus,
+        "leads": {job.id: _leads(queue, job) for job in jobs if job.state == "finished"},
+        "duration": duration,
+        "language_name": language_name,
+        "number": lambda value: measure_named(value["measure"]).number(value["value"]),
+    }
+
+
+def _leads(queue: JobQueue, job: Job) -> tuple[str, ...]:
+    """The verdicts of a finished run; none if its folder is gone."""
+    manifest = queue.workspace.folder / "runs" / job.request.name / "manifest.json"
+    try:
+        changed = manifest.stat().st_mtime_ns
+    except OSError:
+        return ()
+    return _leads_of(str(manifest.parent), changed)
+
+
+@lru_cache(maxsize=500)
+def _leads_of(folder: str, _changed: int) -> tuple[str, ...]:
+    return tuple(benchmark.lead for benchmark in summarize(Path(folder)).benchmarks)
+
+
+async def _form(request: Request) -> FormData:
+    return await request.form(max_files=0, max_fields=_MOST_FIELDS)
+
+
+def _asked(form: FormData, queue: JobQueue) -> RunRequest:
+    """The request of a form."""
+    models = _texts(form, "model")
+    on = _specs(_texts(form, "on"))
+    return RunRequest(
+        name=_text(form, "name") or _free_name(models, on, queue),
+        models=tuple(models),
+        on=tuple(on),
+        protocol=_text(form, "protocol") or PUBLISHED,
+        limit=_number(form, "limit", int),
+        tokenizer=_text(form, "tokenizer") or None,
+        price_in=_number(form, "price_in", float),
+        price_out=_number(form, "price_out", float),
+        max_requests=_number(form, "max_requests", int),
+    )
+
+
+def _specs(chosen: list[str]) -> list[str]:
+    """Languages of one data set as one specification.
+
+    >>> _specs(["starter:en", "starter:de", "my.jsonl"])
+    ['starter:en,de', 'my.jsonl']
+    """
+    languages: dict[str, list[str]] = {}
+    for spec in chosen:
+        name, colon, language = spec.partition(":")
+        languages.setdefault(name, []).extend([language] if colon else [])
+    return [f"{name}:{','.join(codes)}" if codes else name for name, codes in languages.items()]
+
+
+def _free_name(models: list[str], on: list[str], queue: JobQueue) -> str:
+    """A name from the first model and benchmark that no run has."""
+    first = [text[0].split("@")[0].removesuffix("/").rsplit("/", 1)[-1] for text in (models, on) if text]
+    plain = _PLAIN.sub("-", "-".join(first)).strip("-.")[:60] or "run"
+    taken = {job.request.name for job in queue.jobs()}
+    name, number = plain, 1
+    while name in taken or (queue.workspace.folder / "runs" / name).exists():
+        number += 1
+        name = f"{plain}-{number}"
+    return name
+
+
+def _texts(form: FormData, field: str) -> list[str]:
+    return [value.strip() for value in form.getlist(field) if isinstance(value, str) and value.strip()]
+
+
+def _text(form: FormData, field: str) -> str:
+    return next(iter(_texts(form, field)), "")
+
+
+def _number(form: FormData, field: str, kind: Any) -> Any:
+    text = _text(form, field)
+    try:
+        return kind(text) if text else None
+    except ValueError:
+        raise UsageError(f"{text!r} is no number.") from None
+
+
+ROOM = StudioRoom(
+    "New run",
+    "/new-run",
+    [
+        Route("/new-run", _page),
+        Route("/new-run/sets/{name}", _set),
+        Route("/new-run/models", _add_model, methods=["POST"]),
+        Route("/new-run/estimate", _estimate, methods=["POST"]),
+        Route("/new-run/start", _start, methods=["POST"]),
+        Route("/new-run/events", _events),
+        Route("/new-run/jobs/{job}/{action}", _change, methods=["POST"]),
+    ],
+    running=_running,
+)

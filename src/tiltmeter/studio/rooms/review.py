@@ -1,0 +1,317 @@
+"""The room Review: projects, and one item at a time for reviewers."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.making.item_makers import WRITTEN
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_marks import mark_changes
+from tiltmeter.making.review.review_rule import ReviewVerdict
+from tiltmeter.making.settings import read_settings
+from tiltmeter.reports.languages import language_name
+from tiltmeter.studio import responses
+from tiltmeter.studio.review_page import ReviewPage, review_page, text_name
+from tiltmeter.studio.rooms import StudioRoom, rating, settling, writing
+from tiltmeter.studio.rooms.people import (
+    VIA,
+    at_work,
+    form_values,
+    may_settle,
+    person,
+    person_needed,
+    project_name,
+    reviewing,
+    settings_of,
+)
+from tiltmeter.studio.workbench import OpenWork
+
+if TYPE_CHECKING:
+    from tiltmeter.studio.app import Studio
+
+_WORDS = {"accept": "accepted", "edit": "edited", "drop": "dropped"}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectCard:
+    """A project in the list; `problem` says why it cannot be opened."""
+
+    name: str
+    title: str = ""
+    language: str = ""
+    is_written: bool = False
+    problem: str = ""
+
+
+def _projects(request: Request) -> Response:
+    workspace = responses.studio_of(request).workspace
+    cards = []
+    for folder in sorted(workspace.projects()):
+        name = workspace.name_of(folder)
+        try:
+            settings = read_settings(folder)
+        except TiltmeterError as error:
+            cards.append(ProjectCard(name, problem=str(error)))
+        else:
+            is_written = settings.system == WRITTEN
+            cards.append(ProjectCard(name, settings.title or name, language_name(settings.language), is_written))
+    return responses.page(request, "review.html.jinja", cards=cards, person=person(request))
+
+
+def _state(request: Request) -> Response:
+    """How far a project is, and this person in it; nothing about what others decided."""
+    name = person(request)
+
+    def look(work: OpenWork) -> dict[str, Any]:
+        counts = work.project.store.stage_counts()
+        known = next((one for one in work.project.store.reviewer_names() if one.casefold() == name.casefold()), "")
+        progress = work.review.progress_of(known) if known else None
+        return {"items": sum(counts.values()), "untranslated": counts.get("source", 0), "progress": progress}
+
+    return responses.fragment(request, "review_state.html.jinja", **at_work(request, look))
+
+
+def _project(request: Request) -> Response:
+    """A project: what this person can do in it."""
+    name = person(request)
+    settings = settings_of(request)
+
+    def look(work: OpenWork) -> dict[str, Any]:
+        names = work.project.store.reviewer_names()
+        known = next((one for one in names if one.casefold() == name.casefold()), "")
+        progress = work.review.progress_of(known) if known else None
+        return {"reviewers": names, "progress": progress, "guidelines": work.review.guidelines()}
+
+    return responses.page(
+        request,
+        "review_project.html.jinja",
+        project=project_name(request),
+        settings=settings,
+        person=name,
+        language=language_name(settings.language),
+        is_written=settings.system == WRITTEN,
+        may_settle=may_settle(request),
+        **at_work(request, look),
+    )
+
+
+async def _who(request: Request) -> Response:
+    """The owner says which reviewer they are, and becomes one if they were not."""
+    session = responses.session_of(request)
+    if session.role != "owner":
+        raise UsageError("Your name is the one that you logged in with.")
+    values = await form_values(request)
+    name = (values.get("new", "").strip() or values.get("name", "")).strip()
+    if not name or len(name) > 100 or not name.isprintable():
+        raise UsageError("Choose a name, or give a new one of at most 100 characters.")
+    response = responses.go_to(request, _url("/review/project", request) if project_name(request) else "/review")
+    return responses.set_session(request, response, session.named(name))
+
+
+def _url(path: str, request: Request) -> str:
+    return f"{path}?project={quote(project_name(request))}"
+
+
+# One item
+
+
+def _page_of(request: Request, item: str = "", name: str = "") -> ReviewPage | None:
+    """The page of an item, or of the next one; None if nothing is left."""
+    name = name or person_needed(request)
+
+    def look(review: Review) -> ReviewPage | None:
+        view = review.show(item, name) if item else review.next_item(name)
+        return review_page(review, name, view) if view else None
+
+    return reviewing(request, look)
+
+
+def _item(request: Request) -> Response:
+    """The page for one item: the next one, or the one that is named."""
+    name = person_needed(request)
+    reviewing(request, lambda review: review.add_reviewer(name))
+    shown = _page_of(request, request.query_params.get("item", ""))
+    return _answer(request, shown, "", "review_item.html.jinja")
+
+
+def _answer(
+    request: Request, shown: ReviewPage | None, said: str, template: str = "review_next.html.jinja"
+) -> Response:
+    settings = settings_of(request)
+    return responses.fragment(
+        request,
+        template,
+        project=project_name(request),
+        page=shown,
+        said=said,
+        person=person(request),
+        source_language=settings.source_language,
+        language=settings.language,
+        source_name=language_name(settings.source_language),
+        language_name=language_name(settings.language),
+        is_written=settings.system == WRITTEN,
+    )
+
+
+async def _decide(request: Request) -> Response:
+    """Store a decision and show the next item."""
+    values = await form_values(request)
+    return await run_in_threadpool(_decided, request, values)
+
+
+def _decided(request: Request, values: Mapping[str, str]) -> Response:
+    name, item = person_needed(request), values.get("item", "")
+    verdict: ReviewVerdict = "drop" if values.get("verdict") == "drop" else "edit"
+
+    def work(review: Review) -> tuple[ReviewPage | None, str]:
+        view = review.show(item, name)
+        texts = _texts(values) if verdict == "edit" else {}
+        changed = {field: text for field, text in texts.items() if view.texts.get(field) != text}
+        accepted = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:")}
+        # The verdict, not what comes of it with others' decisions, which this person may not know.
+        review.decide(
+            name,
+            item,
+            verdict if verdict == "drop" or changed else "accept",
+            texts=changed,
+            accepted={code: why for code, why in accepted.items() if verdict != "drop" and why.strip()},
+            comment=values.get("comment", ""),
+            shown=values.get("shown", ""),
+            via=VIA,
+        )
+        done = "drop" if verdict == "drop" else "edit" if changed else "accept"
+        following = review.next_item(name)
+        return review_page(review, name, following) if following else None, f"{item} is {_WORDS[done]}."
+
+    shown, said = reviewing(request, work)
+    return _answer(request, shown, said)
+
+
+async def _ask(request: Request) -> Response:
+    values = await form_values(request)
+    name, item = person_needed(request), values.get("item", "")
+
+    def ask() -> Response:
+        reviewing(request, lambda review: review.ask(name, item, values.get("question", "")))
+        said = f"The question about {item} is stored; the item comes again when it is answered."
+        return _answer(request, _page_of(request), said)
+
+    return await run_in_threadpool(ask)
+
+
+def _undo(request: Request) -> Response:
+    """Withdraw the last decision, and show its item again."""
+    name = person_needed(request)
+    undone = reviewing(request, lambda review: review.undo(name))
+    said = f"The decision on {undone.item}, {_WORDS[undone.verdict]}, is withdrawn."
+    return _answer(request, _page_of(request, undone.item), said)
+
+
+def _previous(request: Request) -> Response:
+    """The item that this person decided on before the one that is shown."""
+    name, before = person_needed(request), request.query_params.get("item", "")
+
+    def find(review: Review) -> str:
+        items = [decision.item for decision in review.history(name, limit=1000)]
+        following = items.index(before) + 1 if before in items else 0
+        return items[following] if following < len(items) else ""
+
+    item = reviewing(request, find)
+    if not item:
+        raise UsageError("There is no earlier item that you have decided on.")
+    return _answer(request, _page_of(request, item), f"{item}, which you decided on before.")
+
+
+def _next(request: Request) -> Response:
+    return _answer(request, _page_of(request), "")
+
+
+async def _check(request: Request) -> Response:
+    """What changed in the texts of an item, and what is wrong with them; nothing is stored."""
+    values = await form_values(request)
+
+    def check() -> Response:
+        name, item, texts = person_needed(request), values.get("item", ""), _texts(values)
+
+        def work(review: Review) -> dict[str, Any]:
+            view = review.show(item, name)
+            try:
+                found, problem = review.check(name, item, texts), ""
+            except UsageError as error:
+                found, problem = [], str(error)
+            changes = [
+                (text_name(field), mark_changes(view.texts[field], text))
+                for field, text in texts.items()
+                if field in view.texts and text != view.texts[field]
+            ]
+            return {"found": found, "problem": problem, "changes": changes}
+
+        given = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:")}
+        return responses.fragment(
+            request,
+            "review_check.html.jinja",
+            given=given,
+            language=settings_of(request).language,
+            **reviewing(request, work),
+        )
+
+    return await run_in_threadpool(check)
+
+
+def _history(request: Request) -> Response:
+    """What this person has decided, the last first."""
+    name = person_needed(request)
+    decisions = reviewing(request, lambda review: review.history(name, limit=200))
+    return responses.page(
+        request,
+        "review_history.html.jinja",
+        project=project_name(request),
+        person=name,
+        decisions=decisions,
+        words=_WORDS,
+    )
+
+
+def _texts(values: Mapping[str, str]) -> dict[str, str]:
+    return {key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:")}
+
+
+@contextmanager
+def _running(studio: "Studio") -> Iterator[None]:
+    try:
+        yield
+    finally:
+        studio.workbench.close()
+
+
+ROOM = StudioRoom(
+    "Review",
+    "/review",
+    [
+        Route("/review", _projects),
+        Route("/review/state", _state),
+        Route("/review/project", _project),
+        Route("/review/who", _who, methods=["POST"]),
+        Route("/review/item", _item),
+        Route("/review/next", _next),
+        Route("/review/previous", _previous),
+        Route("/review/decide", _decide, methods=["POST"]),
+        Route("/review/ask", _ask, methods=["POST"]),
+        Route("/review/undo", _undo, methods=["POST"]),
+        Route("/review/check", _check, methods=["POST"]),
+        Route("/review/history", _history),
+        *settling.ROUTES,
+        *writing.ROUTES,
+        *rating.ROUTES,
+    ],
+    shared=True,
+    running=_running,
+)

@@ -1,0 +1,281 @@
+"""The room Runs: all runs of the workspace, their reports, comparisons and downloads, and the trash."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+from weakref import WeakKeyDictionary
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.reports.languages import language_name
+from tiltmeter.studio import responses
+from tiltmeter.studio.guard import FRAMED_POLICY
+from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.rooms import StudioRoom
+from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, comparison_request
+from tiltmeter.studio.run_downloads import DOWNLOADS, download
+from tiltmeter.studio.run_folders import run_folder
+from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices
+from tiltmeter.studio.run_reports import RunReports
+from tiltmeter.studio.run_summary import TONES
+from tiltmeter.studio.run_trash import DAYS, RunTrash
+
+if TYPE_CHECKING:
+    from tiltmeter.studio.app import Studio
+
+PAGE = 50  # runs at a time
+# Seconds that one request may read runs that are new; the next one goes on.
+_READING = 0.4
+# In what compared runs may differ, in words; the values of `comparing.ACROSS`.
+_ACROSS = {
+    "kinds": "kinds of model (masked, causal, encoder-decoder)",
+    "protocols": "protocols",
+    "editions": "files of the data",
+    "tokenizers": "tokenizers, in means over tokens",
+}
+
+
+@dataclass
+class _Shelf:
+    """What the room keeps while a studio runs."""
+
+    index: RunIndex
+    trash: RunTrash
+    reports: RunReports = field(default_factory=RunReports)
+    comparisons: RunComparisons = field(default_factory=RunComparisons)
+
+
+_SHELVES: "WeakKeyDictionary[Studio, _Shelf]" = WeakKeyDictionary()
+
+
+@contextmanager
+def _running(studio: "Studio") -> Iterator[None]:
+    """Empty the trash of what is old; at the end, stop making reports."""
+    index = RunIndex(studio.workspace, JobQueue(studio.workspace).busy)
+    shelf = _SHELVES[studio] = _Shelf(index, RunTrash(index))
+    shelf.trash.empty()
+    try:
+        yield
+    finally:
+        shelf.reports.close()
+        del _SHELVES[studio]
+
+
+def _shelf(request: Request) -> _Shelf:
+    return _SHELVES[responses.studio_of(request)]
+
+
+def _runs(request: Request) -> Response:
+    values = _listed(request)
+    return responses.page(request, "runs.html.jinja", **values, tones=TONES, workspace=_shelf(request).index.workspace)
+
+
+def _list(request: Request) -> Response:
+    """The list alone, for filters; with `start`, the runs that "show more" appends."""
+    values = _listed(request)
+    if values["start"]:
+        return responses.fragment(request, "runs_more.html.jinja", **values)
+    response = responses.fragment(request, "runs_list.html.jinja", **values)
+    response.headers["HX-Replace-Url"] = f"/runs?{values['query']}" if values["query"] else "/runs"
+    return response
+
+
+def _listed(request: Request) -> dict[str, Any]:
+    given = request.query_params
+    wanted = RunFilter(**{name: given.get(name, "") for name in asdict(RunFilter())})
+    start = int(given["start"]) if given.get("start", "").isdecimal() else 0
+    runs = _shelf(request).index.runs(_READING)
+    kept = [run for run in runs if wanted.keeps(run)]
+    query = urlencode({name: value for name, value in asdict(wanted).items() if value})
+    return {
+        "runs": kept[start : start + PAGE],
+        "start": start,
+        "next": start + PAGE if len(kept) > start + PAGE else None,
+        "kept": len(kept),
+        "all": len(runs),
+        "unread": sum(not run.is_read for run in runs),
+        "wanted": wanted,
+        "query": query,
+        "choices": choices(runs),
+        "language_name": language_name,
+        "shown_time": shown_time,
+    }
+
+
+def shown_time(finished: str) -> str:
+    """A time for people.
+
+    >>> shown_time("2026-01-02T03:04:05+00:00")
+    '2 January 2026, 03:04 UTC'
+    """
+    return f"{datetime.fromisoformat(finished):%d %B %Y, %H:%M} UTC".lstrip("0") if finished else ""
+
+
+def _open(request: Request) -> Response:
+    shelf = _shelf(request)
+    run = shelf.index.run(_named(request))
+    return responses.page(
+        request,
+        "runs_open.html.jinja",
+        run=run,
+        report=_report_state(shelf, run),
+        downloads=DOWNLOADS,
+        shown_time=shown_time,
+        language_name=language_name,
+    )
+
+
+def _state(request: Request) -> Response:
+    """The frame with the report, or that it is being made."""
+    shelf = _shelf(request)
+    run = shelf.index.whole(_named(request))
+    return responses.fragment(request, "runs_report.html.jinja", run=run, report=_report_state(shelf, run))
+
+
+def _report_state(shelf: _Shelf, run: ListedRun) -> dict[str, Any]:
+    """Whether the report is ready, and the sentence if it cannot be made."""
+    if not run.is_whole:
+        return {"ready": False, "problem": ""}
+    try:
+        path = shelf.reports.of(shelf.index.workspace.path(run.path))
+    except TiltmeterError as error:
+        return {"ready": False, "problem": str(error)}
+    return {"ready": path is not None, "problem": ""}
+
+
+def _report(request: Request) -> Response:
+    """The report itself, for the frame, or with `save` as a file."""
+    shelf = _shelf(request)
+    run = shelf.index.whole(_named(request))
+    path = shelf.reports.made(shelf.index.workspace.path(run.path))
+    response = FileResponse(path, media_type="text/html")
+    response.headers["Content-Security-Policy"] = FRAMED_POLICY
+    if "save" in request.query_params:
+        response.headers["Content-Disposition"] = _attachment(run, "html")
+    return response
+
+
+def _download(request: Request) -> Response:
+    shelf = _shelf(request)
+    run = shelf.index.whole(_named(request))
+    model = request.query_params.get("model")
+    kind, text = download(request.query_params.get("as", ""), shelf.index.workspace.path(run.path), model)
+    return Response(
+        text, media_type=f"{kind.media}; charset=utf-8", headers={"Content-Disposition": _attachment(run, kind.suffix)}
+    )
+
+
+def _attachment(run: ListedRun, suffix: str) -> str:
+    name = "".join(letter if letter.isalnum() or letter in " .-_" else "-" for letter in run.name).strip(" .")
+    return f"attachment; filename*=UTF-8''{quote(f'{name}.{suffix}' if name else f'run.{suffix}', safe='')}"
+
+
+async def _describe(request: Request) -> Response:
+    """Set name and tags."""
+    given = await _form(request)
+    return await run_in_threadpool(_described, request, given)
+
+
+def _described(request: Request, given: Mapping[str, str]) -> Response:
+    index, path = _shelf(request).index, given.get("run", "")
+    index.describe(path, name=given.get("name"), tags=given.get("tags"))
+    return responses.fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
+
+
+async def _delete(request: Request) -> Response:
+    given = await _form(request)
+    await run_in_threadpool(_shelf(request).trash.delete, given.get("run", ""))
+    return responses.go_to(request, "/runs")
+
+
+def _trash(request: Request) -> Response:
+    deleted = _shelf(request).trash.runs()
+    return responses.page(request, "runs_trash.html.jinja", deleted=deleted, days=DAYS)
+
+
+async def _restore(request: Request) -> Response:
+    given = await _form(request)
+    path = await run_in_threadpool(_shelf(request).trash.restore, given.get("deleted", ""))
+    return responses.go_to(request, f"/runs/open?{urlencode({'run': path})}")
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, without files."""
+    async with request.form(max_files=0, max_fields=10) as form:
+        return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def _compare(request: Request) -> Response:
+    comparison = _comparison(request)
+    return responses.page(
+        request,
+        "runs_compare.html.jinja",
+        comparison=comparison,
+        paths=request.query_params.getlist("run"),
+        query=_query(request),
+        across_words=_ACROSS,
+    )
+
+
+def _compared(request: Request) -> Response:
+    """What the comparison gave, once it is made."""
+    result = _shelf(request).comparisons.of(_comparison(request))
+    return responses.fragment(request, "runs_compared.html.jinja", result=result, query=_query(request))
+
+
+def _comparison_page(request: Request) -> Response:
+    """The page of the comparison, for the frame, or with `save` as a file."""
+    result = _shelf(request).comparisons.of(_comparison(request))
+    if result.problem:
+        raise UsageError(result.problem)
+    response = HTMLResponse(result.page, headers={"Content-Security-Policy": FRAMED_POLICY})
+    if "save" in request.query_params:
+        response.headers["Content-Disposition"] = "attachment; filename=comparison.html"
+    return response
+
+
+def _query(request: Request) -> str:
+    """The query of a comparison, for the addresses of its parts."""
+    return urlencode([entry for entry in request.query_params.multi_items() if entry[0] in ("run", "by", "across")])
+
+
+def _comparison(request: Request) -> ComparisonRequest:
+    index, given = _shelf(request).index, request.query_params
+    runs = [index.whole(path) for path in dict.fromkeys(given.getlist("run"))]
+    distinct = len({run.name for run in runs}) == len(runs)
+    folders = {run.name if distinct else run.path: index.workspace.path(run.path) for run in runs}
+    state = tuple(run_folder(folder) for folder in folders.values())
+    return comparison_request(folders, given.get("by", ""), tuple(given.getlist("across")), state)
+
+
+def _named(request: Request) -> str:
+    return request.query_params.get("run", "")
+
+
+ROOM = StudioRoom(
+    "Runs",
+    "/runs",
+    [
+        Route("/runs", _runs),
+        Route("/runs/list", _list),
+        Route("/runs/open", _open),
+        Route("/runs/state", _state),
+        Route("/runs/report", _report),
+        Route("/runs/download", _download),
+        Route("/runs/describe", _describe, methods=["POST"]),
+        Route("/runs/delete", _delete, methods=["POST"]),
+        Route("/runs/trash", _trash),
+        Route("/runs/restore", _restore, methods=["POST"]),
+        Route("/runs/compare", _compare),
+        Route("/runs/compared", _compared),
+        Route("/runs/comparison", _comparison_page),
+    ],
+    running=_running,
+)

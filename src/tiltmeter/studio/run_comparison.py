@@ -1,0 +1,93 @@
+"""Runs compared in the studio: the page of `tiltmeter compare --html`, and what is not compared.
+
+What compares is imported on use: it imports torch, which takes seconds.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.runs.result import Result
+
+if TYPE_CHECKING:
+    from tiltmeter.comparing.comparability import Across
+    from tiltmeter.comparing.comparison import By
+    from tiltmeter.comparing.not_compared import NotCompared
+
+MOST_RUNS = 12
+# Pages that are kept in memory.
+_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """The folders of the runs by name, and the options of a comparison. `state` identifies what the folders hold."""
+
+    runs: tuple[tuple[str, Path], ...]
+    state: tuple[Any, ...] = ()
+    by: "By | None" = None
+    across: "tuple[Across, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """What a comparison gave: its page, or the sentence why there is none; and what was left out."""
+
+    page: str
+    problem: str
+    left_out: "list[NotCompared]"
+
+
+def comparison_request(
+    runs: Mapping[str, Path], by: str = "", across: tuple[str, ...] = (), state: tuple[Any, ...] = ()
+) -> ComparisonRequest:
+    """Check a request."""
+    from tiltmeter.comparing.comparability import ACROSS
+    from tiltmeter.comparing.comparison import BY
+
+    if len(runs) < 2:
+        raise UsageError("Choose two runs or more to compare.")
+    if len(runs) > MOST_RUNS:
+        raise UsageError(f"These are {len(runs)} runs; choose at most {MOST_RUNS}.")
+    chosen = next((known for known in BY if known == by), None)
+    if by and chosen is None:
+        raise UsageError(f"Runs cannot be compared by {by!r}; choose one of {', '.join(BY)}.")
+    if unknown := [name for name in across if name not in ACROSS]:
+        raise UsageError(f"There is no comparison across {unknown[0]!r}; there is {', '.join(ACROSS)}.")
+    return ComparisonRequest(tuple(runs.items()), state, chosen, tuple(name for name in ACROSS if name in across))
+
+
+class RunComparisons:
+    """Compares runs, and keeps the last results."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[ComparisonRequest, ComparedRuns] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, request: ComparisonRequest) -> ComparedRuns:
+        """The result of a comparison; one at a time is made."""
+        with self._lock:
+            if request not in self._kept:
+                self._kept[request] = _compared(request)
+                if len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(request)
+            return self._kept[request]
+
+
+def _compared(request: ComparisonRequest) -> ComparedRuns:
+    from tiltmeter.api import compare
+    from tiltmeter.comparing.not_compared import not_compared
+    from tiltmeter.reports.comparison_page import comparison_page
+
+    results = {name: Result.load(folder) for name, folder in request.runs}
+    left_out = not_compared(list(results.items()), by=request.by, across=request.across)
+    try:
+        comparison = compare(results, by=request.by, across=request.across)
+    except TiltmeterError as error:
+        return ComparedRuns("", str(error), left_out)
+    return ComparedRuns(comparison_page(comparison), "", left_out)

@@ -1,0 +1,65 @@
+"""The folders of runs in a workspace."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.runs.result import MANIFEST, MEASURES, SCORES
+
+LEVELS = 3  # how far below the workspace a run may be
+_FILES = (MANIFEST, MEASURES, SCORES)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """A folder with a run, finished or not. `path` is relative to the workspace, with `/`.
+
+    `stamp` identifies what its manifest and measures hold, by size and time of change.
+    """
+
+    path: str
+    changed: float
+    stamp: str
+
+
+def run_folders(workspace: Path) -> Iterator[RunFolder]:
+    """The runs of a workspace, at most three levels down; hidden folders and links are not looked into."""
+    yield from _below(str(workspace), "", LEVELS)
+
+
+def run_folder(folder: Path) -> RunFolder | None:
+    """The run in a folder; None if there is none."""
+    try:
+        with os.scandir(folder) as entries:
+            return _run(folder.name, {entry.name: entry for entry in entries})
+    except OSError:
+        return None
+
+
+def _below(folder: str, path: str, levels: int) -> Iterator[RunFolder]:
+    try:
+        with os.scandir(folder) as entries:
+            inside = {entry.name: entry for entry in entries}
+    except OSError:
+        return
+    if path and (run := _run(path, inside)):
+        yield run
+        return
+    if levels == 0:
+        return
+    for name, entry in inside.items():
+        if not name.startswith(".") and entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, f"{path}/{name}" if path else name, levels - 1)
+
+
+def _run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | None:
+    there = [inside[name] for name in _FILES if name in inside]
+    if not there:
+        return None
+    try:
+        states = [(entry.name, entry.stat()) for entry in there]
+    except OSError:  # removed meanwhile
+        return None
+    stamp = " ".join(f"{name}:{state.st_mtime_ns}:{state.st_size}" for name, state in states if name != SCORES)
+    return RunFolder(path, states[0][1].st_mtime, stamp)

@@ -1,0 +1,127 @@
+"""Deleted runs: kept in the workspace for 30 days, and restored with their names and tags."""
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tiltmeter.errors import UsageError
+from tiltmeter.files import make_folder, write_text
+from tiltmeter.studio.run_index import RunIndex
+
+DAYS = 30
+_ORIGIN, _RUN = "origin.json", "run"
+_IDENTIFIER = re.compile(r"[0-9a-f]{16}")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedRun:
+    """A run in the trash: the path it had, the name it was given and its tags, and when it was deleted."""
+
+    path: str
+    given_name: str
+    tags: tuple[str, ...]
+    deleted: str
+    identifier: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name for display."""
+        return self.given_name or self.path.rsplit("/", 1)[-1]
+
+    @property
+    def until(self) -> datetime:
+        """When it is deleted for good."""
+        return datetime.fromisoformat(self.deleted) + timedelta(days=DAYS)
+
+
+class RunTrash:
+    """The trash of a workspace: a folder for each run, with the run and a file on where it was."""
+
+    def __init__(self, index: RunIndex, now: Callable[[], datetime] = _now) -> None:
+        self._index = index
+        self._workspace = index.workspace
+        self._folder = self._workspace.state / "trash"
+        self._now = now
+
+    def delete(self, path: str) -> DeletedRun:
+        """Move a run to the trash, in one step; refused while a job writes to it."""
+        run = self._index.run(path)
+        if run.running:
+            raise UsageError(f"{run.name} is still running; stop it before you delete it.")
+        deleted = DeletedRun(
+            path,
+            self._index.given_name(path),
+            run.tags,
+            self._now().isoformat(timespec="seconds"),
+            secrets.token_hex(8),
+        )
+        place = self._folder / deleted.identifier
+        make_folder(place)
+        write_text(place / _ORIGIN, json.dumps(asdict(deleted), ensure_ascii=False, indent=1) + "\n")
+        try:
+            (self._workspace.folder / path).rename(place / _RUN)
+        except OSError as error:
+            shutil.rmtree(place, ignore_errors=True)
+            raise UsageError(f"{run.name} cannot be moved to the trash: {error.strerror}.") from error
+        self._index.set_description(path, "", ())
+        return deleted
+
+    def runs(self) -> list[DeletedRun]:
+        """The runs in the trash, the last one that was deleted first."""
+        found = [deleted for place in self._places() if (deleted := _read(place))]
+        return sorted(found, key=lambda deleted: deleted.deleted, reverse=True)
+
+    def restore(self, identifier: str) -> str:
+        """Move a run back, and return its path: the one it had, or with a number if there is something else now."""
+        place = self._folder / identifier
+        deleted = _read(place) if _IDENTIFIER.fullmatch(identifier) else None
+        if deleted is None:
+            raise UsageError("This run is not in the trash any more.")
+        path = self._free(deleted.path)
+        target = self._workspace.path(path)
+        make_folder(target.parent)
+        try:
+            (place / _RUN).rename(target)
+        except OSError as error:
+            raise UsageError(f"{deleted.name} cannot be restored: {error.strerror}.") from error
+        shutil.rmtree(place, ignore_errors=True)
+        self._index.set_description(path, deleted.given_name, deleted.tags)
+        return path
+
+    def empty(self) -> int:
+        """Delete for good what was deleted more than 30 days ago, and what an interruption left; returns how much."""
+        old = [place for place in self._places() if (deleted := _read(place)) is None or deleted.until < self._now()]
+        for place in old:
+            shutil.rmtree(place, ignore_errors=True)
+        return len(old)
+
+    def _places(self) -> Iterator[Path]:
+        if self._folder.is_dir():
+            yield from (place for place in self._folder.iterdir() if _IDENTIFIER.fullmatch(place.name))
+
+    def _free(self, path: str) -> str:
+        numbered = path
+        number = 2
+        while (self._workspace.path(numbered)).exists():
+            numbered, number = f"{path}-{number}", number + 1
+        return numbered
+
+
+def _read(place: Path) -> DeletedRun | None:
+    """What is in a folder of the trash; None if it is not whole, since deleting or restoring was interrupted."""
+    if not (place / _RUN).is_dir():
+        return None
+    try:
+        fields = json.loads((place / _ORIGIN).read_bytes())
+        return DeletedRun(**{**fields, "tags": tuple(fields["tags"]), "identifier": place.name})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,71 @@
+"""Serve a studio."""
+
+import socket
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from tiltmeter.errors import UsageError
+from tiltmeter.studio.app import Studio, make_app
+from tiltmeter.studio.studio_config import StudioConfig
+
+PORT = 8765
+# Other ports are tried if the default one is taken.
+_TRIED = 20
+
+
+def open_socket(host: str, port: int | None) -> socket.socket:
+    """A socket that listens; without a port, the default one or one of the next that are free."""
+    for number in [port] if port is not None else [*range(PORT, PORT + _TRIED), 0]:
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+        except OSError as error:
+            listening.close()
+            if port is not None:
+                raise UsageError(f"Port {port} of {host} cannot be used ({error.strerror}); choose another.") from error
+            continue
+        return listening
+    raise UsageError(f"No port of {host} is free; name one with --port.")
+
+
+def serve(
+    config: StudioConfig,
+    listening: socket.socket,
+    *,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    behind_proxy: bool = False,
+    open_browser: bool = False,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve a studio until it is interrupted."""
+    studio = Studio(config)
+    port = listening.getsockname()[1]
+    address = f"{config.scheme}://{min(config.hosts, key=len) if config.share else f'127.0.0.1:{port}'}/"
+    settings = uvicorn.Config(
+        make_app(studio),
+        log_level="warning",
+        server_header=False,
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips="127.0.0.1" if behind_proxy else None,
+        ssl_certfile=None if certificate is None else str(certificate),
+        ssl_keyfile=None if key is None else str(key),
+        timeout_graceful_shutdown=2,
+    )
+    try:
+        settings.load()
+    except OSError as error:  # ssl.SSLError is one
+        raise UsageError(f"The certificate {certificate} with the key {key} cannot be used: {error}.") from error
+    if config.share:
+        tell(f"Reviewers open {address} and give their password. They can review, write and rate, and nothing else.")
+    else:
+        address = f"{address}start?token={studio.sessions.start_token}"
+        tell(f"The studio on {studio.workspace.folder} is at {address}")
+        tell("Only this machine can open it. Ctrl+C ends it; runs that were started go on.")
+        if open_browser:
+            webbrowser.open(address)
+    uvicorn.Server(settings).run(sockets=[listening])

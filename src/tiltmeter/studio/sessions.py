@@ -1,0 +1,91 @@
+"""Who is at the other end: signed cookies, CSRF tokens, and the token of a start."""
+
+import os
+import secrets
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
+
+COOKIE = "tiltmeter_studio"
+_SECRET = "secret"
+# guest: has not said who they are; owner: has the token of the start; reviewer: has a password.
+Role = Literal["guest", "owner", "reviewer"]
+# Seconds for which a cookie is good.
+_LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A person at a browser; `name` is the reviewer's, empty for an owner who has not chosen one.
+
+    `key` is that of the password by which a reviewer was let in; with another password, the session ends.
+    """
+
+    role: Role
+    id: str
+    name: str = ""
+    key: str = ""
+
+    def named(self, name: str) -> "Session":
+        """The same person as a reviewer of this name."""
+        return replace(self, name=name)
+
+
+class Sessions:
+    """Makes and reads cookies. The secret is kept in the workspace, so that people stay known after a restart."""
+
+    def __init__(self, state: Path) -> None:
+        secret = _secret(state / _SECRET)
+        self._cookies = URLSafeTimedSerializer(secret, salt="cookie")
+        self._signer = Signer(secret, salt="csrf")
+        self.start_token = secrets.token_urlsafe(24)
+
+    def new(self, role: Role, name: str = "", key: str = "") -> Session:
+        """A new session."""
+        return Session(role, secrets.token_urlsafe(12), name, key)
+
+    def cookie(self, session: Session) -> str:
+        """The value of the cookie."""
+        return str(self._cookies.dumps([session.role, session.id, session.name, session.key]))
+
+    def lifetime(self, session: Session) -> int:
+        """Seconds for which the cookie is good."""
+        return _LIFETIME[session.role]
+
+    def read(self, cookie: str) -> Session | None:
+        """The session of a cookie; None if it is not one of ours, or too old."""
+        try:
+            role, id_, name, key = self._cookies.loads(cookie, max_age=max(_LIFETIME.values()))
+            self._cookies.loads(cookie, max_age=_LIFETIME[role])
+        except (BadSignature, ValueError, TypeError, KeyError):
+            return None
+        return Session(role, id_, name, key)
+
+    def csrf(self, session: Session) -> str:
+        """The token that forms of this session carry."""
+        return self._signer.get_signature(session.id).decode()
+
+    def is_csrf(self, session: Session, token: str) -> bool:
+        """Whether a form carries the token of its session."""
+        return secrets.compare_digest(self.csrf(session).encode(), token.encode())
+
+    def is_start_token(self, token: str) -> bool:
+        """Whether this is the token that was printed at the start."""
+        return secrets.compare_digest(self.start_token.encode(), token.encode())
+
+
+def _secret(path: Path) -> str:
+    """The secret in a file that only its owner can read; made if it is not there."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        if found := path.read_text(encoding="utf-8").strip():
+            return found
+        path.unlink()  # of a start that was interrupted
+        return _secret(path)
+    made = secrets.token_hex(32)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(made)
+    return made

@@ -1,0 +1,40 @@
+// Runs chosen for a comparison: they stay chosen when the list is filtered.
+"use strict";
+
+(() => {
+  const bar = document.getElementById("chosen");
+  const list = bar.querySelector("ul");
+  const chosen = new Map();
+
+  function show() {
+    list.replaceChildren(...[...chosen].map(([path, name]) => {
+      const entry = document.createElement("li");
+      const label = document.createElement("bdi");
+      label.textContent = name;
+      const field = document.createElement("input");
+      Object.assign(field, { type: "hidden", name: "run", value: path });
+      entry.append(label, field);
+      return entry;
+    }));
+    bar.hidden = chosen.size === 0;
+    bar.querySelector("button").disabled = chosen.size < 2;
+    bar.querySelector("button").textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
+    bar.querySelector("p").textContent = chosen.size === 1 ? "Choose one more to compare" : "";
+    for (const box of document.querySelectorAll("input.pick")) box.checked = chosen.has(box.value);
+  }
+
+  document.addEventListener("change", (event) => {
+    const box = event.target;
+    if (!box.matches("input.pick")) return;
+    if (box.checked) chosen.set(box.value, box.dataset.name);
+    else chosen.delete(box.value);
+    show();
+  });
+  bar.addEventListener("reset", () => { chosen.clear(); show(); });
+  document.addEventListener("htmx:afterSettle", show);
+  // A browser that goes back restores the boxes.
+  window.addEventListener("pageshow", () => {
+    for (const box of document.querySelectorAll("input.pick:checked")) chosen.set(box.value, box.dataset.name);
+    show();
+  });
+})();

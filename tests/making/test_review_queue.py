@@ -1,0 +1,154 @@
+"""The queue in memory: always the same as one that is read anew, whoever writes; and questions about items."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from perf.breaking_engine import BreakingEngine
+from perf.making_items import source_file
+from tests.making.test_review import BETTER, Clock, context_of, reviewing, with_rule
+from tiltmeter.errors import UsageError
+from tiltmeter.making.problems import assemble
+from tiltmeter.making.project import Project, new_project, open_project
+from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_rule import ReviewVerdict
+from tiltmeter.making.settings import write_settings
+from tiltmeter.making.translate import translate_project
+
+NAMES = ("Ana", "Eva", "Ida")
+VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "edit", "drop")
+
+
+@pytest.fixture
+def translated(project: Project) -> Project:
+    translate_project(project, BreakingEngine(way="dropped"))
+    return project
+
+
+def do_something(review: Review, choice: random.Random) -> None:
+    """One of the things that reviewers and commands do, which may be refused."""
+    name, project = choice.choice(NAMES), review.project
+    item = choice.choice([entry.item for entry in review.queue()])
+    action = choice.randrange(9)
+    try:
+        if action < 4:
+            verdict = choice.choice(VERDICTS)
+            text = review.show(item, name).texts["context"].replace("hoy", choice.choice(("ayer", "nunca")))
+            review.decide(name, item, verdict, texts={"context": text} if verdict == "edit" else {})
+        elif action == 4:
+            review.undo(name)
+        elif action == 5:
+            review.adjudicate(name, item, "drop")
+        elif action == 6:
+            review.next_item(name)
+        elif action == 7:
+            review.ask(name, item, "Which one?")
+        else:
+            with project.store.transaction():
+                text = f"el texto {choice.randrange(3)} BLANK."
+                project.store.set_text(item, "text", "context", text, step="repair", by="x", why="")
+    except UsageError:
+        pass
+
+
+@pytest.mark.parametrize(("agree", "of", "which"), [(1, 1, "open"), (2, 3, "open"), (2, 2, "all")])
+def test_the_queue_in_memory_is_that_of_the_database(agree: int, of: int, which: str, tmp_path: Path) -> None:
+    source = source_file(tmp_path / "source.jsonl", 6, 2)
+    clock = Clock()
+    with new_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as project:
+        translate_project(project, BreakingEngine(way="dropped"))
+        with_rule(project, agree, of, which)
+        write_settings(project.folder, project.settings)
+        here = reviewing(project, *NAMES, clock=clock)
+        choice = random.Random(f"{agree} {of}")
+        with open_project(project.folder) as other:
+            there = Review(other, held=60.0, clock=clock)
+            for turn in range(150):
+                do_something(choice.choice((here, there)), choice)
+                clock.now += choice.randrange(20)
+                with open_project(project.folder) as anew:
+                    fresh = Review(anew, held=60.0, clock=clock)
+                    assert here.progress() == there.progress() == fresh.progress(), turn
+                    wanted = [(entry.item, entry.state, entry.decisions, entry.in_hand) for entry in fresh.queue()]
+                    for review in (here, there):
+                        found = [(entry.item, entry.state, entry.decisions, entry.in_hand) for entry in review.queue()]
+                        assert found == wanted, turn
+
+
+def test_a_decision_from_before_a_step_is_in_the_queue_again_when_it_is_undone(translated: Project) -> None:
+    reviewing(translated, "Ana").decide("Ana", "i0", "accept")
+    repair_project(translated)
+    review = reviewing(translated)
+    assert "i0" not in {problem.item for problem in assemble(translated).problems}
+    assert "i0" in {entry.item for entry in review.queue()}
+    review.undo("Ana")
+    entry = next(entry for entry in review.queue() if entry.item == "i0")
+    assert (entry.state, entry.reasons) == ("open", ("blank-restored",))
+
+
+def test_what_is_rolled_back_is_not_remembered(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    review = reviewing(translated, "Ana")
+    with monkeypatch.context() as patched:
+        patched.setattr(translated.store, "transaction", lambda synced: FullDisk(translated))
+        with pytest.raises(OSError, match="full"):
+            review.decide("Ana", "i0", "edit", texts={"context": BETTER})
+    assert review.progress().reviewers == {"Ana": (0, 4)}
+    assert context_of(translated) != BETTER
+    shown = review.next_item("Ana")
+    assert shown is not None
+    assert shown.item == "i0"
+
+
+class FullDisk:
+    """A transaction that cannot be committed."""
+
+    def __init__(self, project: Project) -> None:
+        self._db = project.store._db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, *exc: object) -> None:
+        self._db.execute("ROLLBACK")
+        raise OSError("the disk is full")
+
+
+def test_an_item_waits_for_the_answer_to_a_question(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva")
+    with pytest.raises(UsageError, match="question is empty"):
+        review.ask("Ana", "i0", " ")
+    with pytest.raises(UsageError, match="no item 'i9'"):
+        review.ask("Ana", "i9", "What?")
+    review.ask("Ana", "i0", "Is this a dialect?")
+    first = review.next_item("Ana"), review.next_item("Eva")
+    assert [shown and shown.item for shown in first] == ["i1", "i0"]
+    # Others do not see the question.
+    assert review.show("i0", "Eva").questions == ()
+    (asked,) = review.questions()
+    assert (asked.item, asked.reviewer, asked.question) == ("i0", "Ana", "Is this a dialect?")
+    with pytest.raises(UsageError, match="answer is empty"):
+        review.answer("Ida", asked.number, "")
+    review.answer("Ida", asked.number, "Yes, of the north.")
+    with pytest.raises(UsageError, match="has been answered"):
+        review.answer("Ida", asked.number, "No.")
+    review.release("Ana", "i1")
+    again = review.next_item("Ana")
+    assert again is not None
+    assert (again.item, again.questions[0].answer, again.questions[0].answered_by) == (
+        "i0",
+        "Yes, of the north.",
+        "Ida",
+    )
+
+
+def test_the_history_of_a_reviewer(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva")
+    for item in ("i0", "i1", "i2"):
+        review.decide("Ana", item, "accept")
+    review.decide("Eva", "i3", "drop")
+    review.undo("Ana", "i1")
+    assert [made.item for made in review.history("Ana")] == ["i2", "i0"]
+    assert [made.item for made in review.history("Ana", limit=1)] == ["i2"]
+    assert review.progress_of("Ana") == (2, 2)

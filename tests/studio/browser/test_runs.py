@@ -1,0 +1,106 @@
+"""The room Runs in a browser."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
+from tests.studio.made_runs import biased, save, small, write
+
+LATER = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("work")
+    save(folder / "runs" / "bert", small("bert", 1), LATER)
+    save(folder / "runs" / "roberta", small("roberta", 2), LATER + timedelta(days=1))
+    save(folder / "runs" / "gpt", small("gpt2", 3, "causal"), LATER + timedelta(days=2))
+    save(folder / "biased", biased("a-model-with-a-long-name/" + "x" * 40), LATER + timedelta(days=3))
+    for number in range(60):
+        write(folder / "old" / f"half-{number}", {"scores.parquet": ""})
+    with serving(folder) as found:
+        yield found
+
+
+def press(page: Any, found: Any, key: str = "Enter") -> None:
+    """Use an element by keyboard."""
+    found.focus()
+    page.keyboard.press(key)
+
+
+@pytest.mark.parametrize(("screen", "dark"), [(WIDE, False), (NARROW, True)])
+def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
+    studio: Served, browser: Any, screen: dict[str, int], dark: bool
+) -> None:
+    def check() -> None:
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
+
+    with visiting(browser, studio, screen=screen, dark=dark) as page:
+        page.goto(f"{studio.address}/runs")
+        page.get_by_text("64 runs").wait_for()
+        assert page.locator("li.run").count() == 50
+        check()
+        press(page, page.get_by_role("button", name="Show more"))
+        page.locator("li.run").nth(63).wait_for()
+        page.locator("li.run:nth-child(51) a:focus").wait_for()
+
+        # What is chosen stays chosen while the list is searched.
+        search = page.get_by_role("searchbox")
+        search.focus()
+        page.keyboard.type("bert")
+        page.get_by_text("2 of 64 runs").wait_for()
+        page.wait_for_url("**/runs?text=bert")
+        page.locator("#find:focus").wait_for()
+        press(page, page.get_by_label("Choose bert for a comparison"), "Space")
+        search.fill("gpt")
+        page.get_by_text("1 of 64 runs").wait_for()
+        press(page, page.get_by_label("Choose gpt for a comparison"), "Space")
+        check()
+        press(page, page.get_by_role("button", name="Compare 2 runs"))
+        page.get_by_role("heading", name="Not compared").wait_for()
+        page.get_by_text("models of different kinds (masked; causal)").first.wait_for()
+        check()
+        press(page, page.get_by_role("link", name="Compare them all the same"))
+        page.frame_locator("iframe.report").get_by_role("heading", name="Comparison, item by item").wait_for()
+        check()
+
+        page.goto(f"{studio.address}/runs?tone=towards")
+        press(page, page.get_by_role("link", name="biased", exact=True))
+        frame = page.frame_locator("iframe.report")
+        frame.get_by_role("heading", name="Is there a bias, which way, and how sure is that?").wait_for()
+        frame.locator(".chart svg").first.wait_for()
+        assert frame.locator("body").evaluate("() => window.origin") == "null"
+        check()
+
+        press(page, page.get_by_text("Rename, tag, delete"))
+        name = page.get_by_label("Name (the folder keeps its own)")
+        name.fill("The large one")
+        page.get_by_label("Tags, separated by commas").fill("paper, draft")
+        page.keyboard.press("Enter")
+        page.get_by_text("saved", exact=True).wait_for()
+        page.get_by_role("heading", name="The large one").wait_for()
+        check()
+        page.once("dialog", lambda dialog: dialog.accept())
+        press(page, page.get_by_role("button", name="Delete"))
+        page.get_by_text("63 runs").wait_for()
+        press(page, page.get_by_role("link", name="Trash"))
+        page.get_by_role("heading", name="The large one").wait_for()
+        check()
+        press(page, page.get_by_role("button", name="Restore The large one"))
+        page.get_by_text("draft").wait_for()
+        press(page, page.get_by_text("Download", exact=True))
+        with page.expect_download() as download:
+            press(page, page.get_by_role("link", name="All numbers (CSV)"))
+        assert download.value.suggested_filename == "The large one.measures.csv"
+        page.goto(f"{studio.address}/runs?tag=paper")
+        page.get_by_text("1 of 64 runs").wait_for()
+        page.goto(f"{studio.address}/runs/open?run=biased")
+        press(page, page.get_by_text("Rename, tag, delete"))
+        page.get_by_label("Name (the folder keeps its own)").fill("")
+        page.get_by_label("Tags, separated by commas").fill("")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="biased").wait_for()

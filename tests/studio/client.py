@@ -1,0 +1,36 @@
+"""Clients of a studio in the same process, without a socket."""
+
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from tiltmeter.studio.app import Studio, make_app
+from tiltmeter.studio.guard import CSRF_HEADER
+from tiltmeter.studio.reviewers import session_key
+from tiltmeter.studio.sessions import COOKIE, Role
+from tiltmeter.studio.studio_config import StudioConfig, local_config
+
+PORT = 8765
+ORIGIN = f"http://127.0.0.1:{PORT}"
+
+
+def studio_on(folder: Path, config: StudioConfig | None = None) -> Studio:
+    return Studio(config or local_config(folder, PORT))
+
+
+def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> TestClient:
+    """A client that is known to the studio as this person (None: nobody). `with` starts the rooms."""
+    origin = next(origin for origin in studio.config.origins if "127" in origin or studio.config.share)
+    client = TestClient(make_app(studio), base_url=origin, follow_redirects=False, raise_server_exceptions=False)
+    if role is not None:
+        key = session_key(studio.workspace.folder, name) if role == "reviewer" else ""
+        session = studio.sessions.new(role, name, key)
+        client.cookies.set(COOKIE, studio.sessions.cookie(session))
+        client.headers.update({"Origin": origin, CSRF_HEADER: studio.sessions.csrf(session)})
+    return client
+
+
+def htmx(client: TestClient, path: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
+    """A POST as htmx sends it."""
+    return client.post(path, data=data or {}, headers={"HX-Request": "true"}, **options)

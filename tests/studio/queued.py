@@ -1,0 +1,70 @@
+"""Helpers for tests of the queue: a server that pauses, and waiting for what a process writes."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.models.chat_served import ChatServer, chat_serving
+from tests.runs.chosen import association_file
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.run_request import RunRequest
+
+ITEMS = 5
+# Messages about one item of three options: two wordings in three orders.
+MESSAGES = 6 * ITEMS
+
+
+class PausingServer(ChatServer):
+    """Answers A to so many messages, then nothing until `go_on` is set."""
+
+    def __init__(self, answers: int) -> None:
+        super().__init__(self._policy)
+        self._left = threading.Semaphore(answers)
+        self.go_on = threading.Event()
+
+    def _policy(self, _prompt: str, _sample: int = 0) -> str:
+        if not self._left.acquire(blocking=False):
+            self.go_on.wait()
+        return "A"
+
+
+@contextmanager
+def pausing(answers: int = 10) -> Iterator[tuple[PausingServer, str]]:
+    """A server with the name of its model."""
+    server = PausingServer(answers)
+    with chat_serving(server) as name:
+        try:
+            yield server, name
+        finally:
+            server.go_on.set()
+
+
+def workspace_with_items(folder: Path) -> StudioWorkspace:
+    """A workspace with a file of five items, `association-5.en.jsonl`."""
+    folder.mkdir(exist_ok=True)
+    association_file(folder, ITEMS)
+    return StudioWorkspace(folder)
+
+
+def wanted(name: str, model: str, **more: Any) -> RunRequest:
+    return RunRequest(name=name, models=(model,), on=("association-5.en.jsonl",), **more)
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait until something has happened in another process."""
+    never = threading.Event()
+    while not happened():
+        never.wait(0.02)
+
+
+def ended(queue: JobQueue, job_id: str) -> None:
+    """Tend to the queue until a job has ended."""
+
+    def happened() -> bool:
+        queue.tend()
+        return not queue.job(job_id).active
+
+    until(happened)

@@ -1,0 +1,147 @@
+"""Estimates from what runs took before."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.studio.queued import wanted, workspace_with_items
+from tiltmeter.benchmarks.association import choice
+from tiltmeter.benchmarks.choosing.design import Design
+from tiltmeter.benchmarks.choosing.prompts import prompts_for
+from tiltmeter.datasets import load
+from tiltmeter.datasets.by_name import dataset
+from tiltmeter.engine.execute import Progress
+from tiltmeter.runs.so_far import ValueSoFar
+from tiltmeter.studio.item_counts import count_items, language_counts
+from tiltmeter.studio.job_estimate import estimate, estimate_model
+from tiltmeter.studio.job_progress import JobProgress
+from tiltmeter.studio.model_sizes import ModelSize, model_size
+from tiltmeter.studio.run_request import RunRequest
+from tiltmeter.studio.timings import Timing, Timings
+
+# 10 s to start and end, then 1,000 questions in 100 s; five questions for an item.
+KNOWN = Timing("known", "causal", 1_000, "CPU", "association", "published", 200, 1_000, 9.0, 1_000, 100.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "forms", "middle", "spread", "basis"),
+    [
+        ("known", ModelSize(1_000, "causal"), "association", 60.0, 1.4, "1 run like this"),
+        ("known", ModelSize(1_000, "causal"), "pairs", 60.0, 2.5, "other items"),
+        # Three times as large: three times the 50 s, but the same start.
+        ("new", ModelSize(3_000, "causal"), "association", 160.0, 3.0, "scaled by size from known"),
+    ],
+)
+def test_the_nearest_that_is_known(
+    name: str, size: ModelSize, forms: str, middle: float, spread: float, basis: str
+) -> None:
+    found = estimate_model(name, size, forms, "published", 100, [KNOWN])
+    assert found.low == pytest.approx(middle / spread)
+    assert found.high == pytest.approx(middle * spread)
+    assert basis in found.basis
+
+
+def test_nothing_is_known_of_another_kind_or_of_a_size_that_is_not_known() -> None:
+    for size in (ModelSize(3_000, "masked"), ModelSize(None, "causal"), ModelSize()):
+        assert estimate_model("new", size, "association", "published", 100, [KNOWN]).low is None
+
+
+def test_of_several_sizes_the_nearest_is_taken() -> None:
+    large = replace(KNOWN, model="large", bytes=100_000)
+    found = estimate_model("new", ModelSize(50_000, "causal"), "association", "published", 100, [KNOWN, large])
+    assert "large" in found.basis
+
+
+def test_a_run_is_estimated_once_one_is_known(tmp_path: Path) -> None:
+    workspace = workspace_with_items(tmp_path)
+    request = wanted("mine", "known", limit=3)
+    assert estimate(request, workspace).words.startswith("No estimate of the time yet")
+    with Timings(workspace.state) as timings:
+        timings.add([KNOWN])
+    found = estimate(request, workspace)
+    assert found.items == 3
+    # 10 s and 15 questions of 0.1 s.
+    assert found.words == "About 8 seconds to 16 seconds."
+    both = estimate(replace(request, models=("known", "org/unknown")), workspace)
+    assert both.words == "About 8 seconds to 16 seconds, without org/unknown, of which nothing is known yet."
+
+
+def test_messages_to_a_chat_server_are_counted(tmp_path: Path) -> None:
+    workspace = workspace_with_items(tmp_path)
+    request = RunRequest(
+        name="a", models=("chat:m@http://host/v1",), on=("starter:en,de",), limit=7, price_in=1.0, price_out=1.0
+    )
+    messages = sum(
+        len(prompts_for(item.id, item.language, choice(item), Design()))
+        for language in ("en", "de")
+        for part in ("intrasentence", "intersentence")
+        for item in load("starter", part, language)[:7]
+    )
+    found = estimate(request, workspace)
+    assert found.items == 28
+    assert f"about {messages:,} requests" in found.requests
+    assert "at most about 0." in found.requests
+    twice = estimate(replace(request, models=(*request.models, "chat:n@http://host/v1")), workspace)
+    assert f"about {2 * messages:,} requests" in twice.requests
+
+
+def test_items_are_counted_only_in_files_that_are_here(tmp_path: Path) -> None:
+    workspace = workspace_with_items(tmp_path)
+    assert count_items("starter/intrasentence:en", None, workspace) == len(load("starter", "intrasentence", "en"))
+    assert count_items("starter:en", 3, workspace) == 6
+    assert count_items("starter-gest/template-1", 3, workspace) == 3
+    assert count_items("association-5.en.jsonl", None, workspace) == 5
+    assert count_items("stereoset:en", None, workspace) is None
+    assert set(language_counts(dataset("stereoset")).values()) == {None}
+    assert language_counts(dataset("starter-gest")) == {"en": 64}
+
+
+def test_sizes_without_loading(tmp_path: Path) -> None:
+    workspace = workspace_with_items(tmp_path)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"architectures": ["BertForMaskedLM"]}))
+    assert model_size("model", workspace) == ModelSize()
+    (folder / "model.safetensors").write_bytes(b"x" * 700)
+    assert model_size("model", workspace) == ModelSize(700, "masked")
+    (tmp_path / "small.gguf").write_bytes(b"x" * 20)
+    assert model_size("chat:small.gguf", workspace) == ModelSize(20, "chat")
+    assert model_size("openai:m@http://host/v1", workspace) == ModelSize(None, "causal")
+
+
+def test_progress_is_written_when_it_changes(tmp_path: Path) -> None:
+    now = 0.0
+    path = tmp_path / "progress.json"
+    progress = JobProgress(path, clock=lambda: now)
+    progress.flush()
+    with progress.watch("known (causal)") as report:
+        report(Progress(10, 100, 0.0))
+        now = 5.0
+        report(Progress(20, 100, 0.0))
+        now = 9.0
+        report(Progress(60, 100, 0.0))
+        progress.flush()
+        state = json.loads(path.read_text())
+        assert (state["phase"], state["answered"], state["remaining"]) == ("answering", 60, 4.0)
+        written = path.stat().st_mtime_ns
+        progress.flush()
+        assert path.stat().st_mtime_ns == written
+    (stage,) = progress.stages
+    assert (stage.stored, stage.loaded, stage.at_load) == (10, 5.0, 20)
+
+
+def test_values_so_far_take_a_small_share_of_the_time(tmp_path: Path) -> None:
+    now, calls = 0.0, 0
+
+    def values() -> list[ValueSoFar]:
+        nonlocal now, calls
+        now, calls = now + 2.0, calls + 1
+        return []
+
+    progress = JobProgress(tmp_path / "progress.json", clock=lambda: now)
+    while now < 1_000:
+        progress.so_far(values)
+        now += 0.1
+    assert 20 <= calls <= 25  # 40 to 50 of 1,000 s

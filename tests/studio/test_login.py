@@ -1,0 +1,95 @@
+"""Reviewers of a shared studio log in by their password."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.studio.client import client_of, htmx, studio_on
+from tiltmeter.cli import app
+from tiltmeter.errors import UsageError
+from tiltmeter.studio.guard import CSRF_HEADER
+from tiltmeter.studio.reviewers import FREE_ATTEMPTS, add_studio_reviewer, remove_studio_reviewer, studio_reviewers
+from tiltmeter.studio.studio_config import shared_config
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Any:
+    add_studio_reviewer(tmp_path, "Ana", "a long word")
+    shared = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
+    client = client_of(shared, None)
+    asked = client.get("/login")
+    token = re.search(r'"X-CSRF-Token": "([^"]+)"', asked.text)
+    assert token is not None
+    client.headers.update({"Origin": "https://review.example.org", CSRF_HEADER: token[1]})
+    return client
+
+
+def test_a_password_lets_in_and_the_cookie_is_secure(client: Any, tmp_path: Path) -> None:
+    found = htmx(client, "/login", {"name": "ana", "password": "a long word"})
+    assert found.headers["hx-redirect"] == "/"
+    assert "Secure" in found.headers["set-cookie"]
+    assert client.get("/login").status_code == 303
+    assert client.get("/data").status_code == 403
+    remove_studio_reviewer(tmp_path, "Ana")
+    assert client.get("/review").headers["location"] == "/login"
+
+
+def test_another_password_ends_sessions(client: Any, tmp_path: Path) -> None:
+    htmx(client, "/login", {"name": "Ana", "password": "a long word"})
+    add_studio_reviewer(tmp_path, "Ana", "another word")
+    assert client.get("/review").headers["location"] == "/login"
+
+
+def test_wrong_passwords_are_refused_and_limited(client: Any) -> None:
+    answers = [htmx(client, "/login", {"name": "Ana", "password": f"{n}"}) for n in range(FREE_ATTEMPTS)]
+    assert {answer.status_code for answer in answers} == {400}
+    assert "do not belong together" in answers[0].text
+    assert "try again in" in htmx(client, "/login", {"name": "Ana", "password": "a long word"}).text
+
+
+def test_a_login_needs_the_token_of_its_page(client: Any) -> None:
+    client.headers.update({CSRF_HEADER: "x"})
+    assert htmx(client, "/login", {"name": "Ana", "password": "a long word"}).status_code == 403
+
+
+def test_passwords_are_asked_for_and_not_printed(tmp_path: Path) -> None:
+    command = ["studio", str(tmp_path), "--add-reviewer", "Eva", "--adjudicator"]
+    found = CliRunner().invoke(app, command, input="a long word\na long word\n")
+    assert found.exit_code == 0, found.output
+    assert "a long word" not in found.output
+    (eva,) = studio_reviewers(tmp_path)
+    assert (eva.name, eva.is_adjudicator) == ("Eva", True)
+    assert CliRunner().invoke(app, ["studio", str(tmp_path), "--remove-reviewer", "Eva"]).exit_code == 0
+    assert studio_reviewers(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--share", "review.example.org"],
+        ["--share", "review.example.org", "--cert", "a.pem"],
+        ["--share", "review.example.org", "--cert", "a.pem", "--key", "b.pem", "--behind-proxy"],
+        ["--share", "https://review.example.org/", "--behind-proxy"],
+        ["--cert", "a.pem"],
+        ["--behind-proxy"],
+        ["--bind", "0.0.0.0"],
+    ],
+)
+def test_nothing_is_shared_without_a_certificate(tmp_path: Path, options: list[str]) -> None:
+    found = CliRunner().invoke(app, ["studio", str(tmp_path), *options])
+    assert isinstance(found.exception, UsageError)
+
+
+@pytest.mark.parametrize("content", [None, "not a certificate"])
+def test_a_certificate_that_cannot_be_used_is_an_error(tmp_path: Path, content: str | None) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    if content is not None:
+        cert.write_text(content, encoding="utf-8")
+        key.write_text(content, encoding="utf-8")
+    options = ["--share", "review.example.org", "--cert", str(cert), "--key", str(key), "--port", "0"]
+    found = CliRunner().invoke(app, ["studio", str(tmp_path), *options, "--bind", "127.0.0.1"])
+    assert isinstance(found.exception, UsageError)
+    assert "cert.pem" in str(found.exception)

@@ -1,0 +1,281 @@
+"""The room Review over HTTP: one item at a time, blind, settled, published."""
+
+import io
+import re
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from starlette.testclient import TestClient
+
+from perf.kills_review import make_project
+from tests.studio.client import client_of, htmx, studio_on
+from tiltmeter.making.project import open_project
+from tiltmeter.making.settings import read_settings, write_settings
+from tiltmeter.studio.app import Studio
+from tiltmeter.studio.reviewers import add_studio_reviewer
+from tiltmeter.studio.studio_config import shared_config
+
+P = "project=project"
+CONTEXT = "el cocinero era muy BLANK hoy number0."
+BETTER = "el cocinero fue muy BLANK hoy number0."
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / ".cache"))
+    make_project(tmp_path, 3, 2, 2)
+    return tmp_path
+
+
+@contextmanager
+def people(studio: Studio, *names: str) -> Iterator[list[TestClient]]:
+    """Clients of people who have said who they are; rooms are started once."""
+    clients = [client_of(studio, "owner", name) for name in names]
+    try:
+        yield clients
+    finally:
+        studio.workbench.close()
+
+
+def hidden(html: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', html)
+    assert found is not None
+    return found[1]
+
+
+def decide(client: TestClient, html: str, verdict: str = "keep", **more: str) -> Any:
+    values = {"item": hidden(html, "item"), "shown": hidden(html, "shown"), "verdict": verdict, **more}
+    return htmx(client, f"/review/decide?{P}", values)
+
+
+def item_of(html: str) -> str:
+    return hidden(html, "item")
+
+
+def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> None:
+    studio = studio_on(workspace)
+    with people(studio, "Ana", "Eva", "Ida") as (ana, eva, ida):
+        blind = [f"/review/{path}?{P}" for path in ("item", "state", "project", "history", "next")]
+        blind += [f"/review/item?{P}&item=i{number}" for number in range(3)]
+        eva.get(f"/review/item?{P}")
+        before = [eva.get(path).text for path in blind]
+        first = ana.get(f"/review/item?{P}").text
+        assert item_of(first) == "i0"
+        assert '<mark class="blank">BLANK</mark>' in first
+        assert '<mark class="target">cocinero</mark>' in first
+        assert 'lang="es" dir="auto"' in first
+        assert "0 decided, 3 left for you" in first
+        # Ana edits, drops, accepts.
+        answer = decide(ana, first, **{"text:context": BETTER, "text:target_term": "cocinero"})
+        assert answer.status_code == 200, answer.text
+        assert "i0 is edited." in answer.text
+        answer = decide(ana, answer.text, "drop", comment="not one")
+        assert "i1 is dropped." in answer.text
+        assert "2 decided, 1 left for you" in answer.text
+        answer = decide(ana, answer.text)
+        assert "i2 is accepted." in answer.text
+        assert "Nothing is left for you here" in answer.text
+        # Eva's pages are the same to the letter.
+        assert [eva.get(path).text for path in blind] == before
+        seen = eva.get(f"/review/item?{P}").text
+        assert CONTEXT in re.sub("<[^>]*>", "", seen)
+        for _ in range(3):
+            seen = decide(eva, seen).text
+        assert "Nothing is left" in seen
+        # Agreement.
+        found = ida.get(f"/review/agreement?{P}").text
+        assert "Krippendorff" in found
+        assert "Cohen" in found
+        assert "0 open, 1 agreed, 2 conflict, 0 adjudicated" in found
+        # Adjudication: take one, write another.
+        page = ida.get(f"/review/conflicts?{P}").text
+        assert "<del>era</del><ins>fue</ins>" in page
+        assert "2 in conflict" in page
+        answer = htmx(ida, f"/review/adjudicate?{P}", {"item": "i0", "take": "Ana"})
+        assert "i0 is settled." in answer.text
+        texts = {"text:context": "el jardinero fue muy BLANK hoy number1."}
+        answer = htmx(ida, f"/review/adjudicate?{P}", {"item": "i1", "verdict": "edit", **texts})
+        assert "Reviewers do not disagree" in answer.text
+        # Publication.
+        assert "refuse" in ida.get(f"/review/publish?{P}").text
+        answer = htmx(ida, f"/review/published?{P}", {"open": "refuse", "licence": "CC0-1.0"})
+        assert "Edition 1" in answer.text, answer.text
+        assert BETTER in (workspace / "published" / "project" / "items.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_copy_is_consistent_and_whole(workspace: Path, tmp_path: Path) -> None:
+    (workspace / "project" / "guidelines.md").write_text("Keep the register.", encoding="utf-8")
+    write_settings(workspace / "project", replace(read_settings(workspace / "project"), guidelines="guidelines.md"))
+    with people(studio_on(workspace), "Ana") as (ana,):
+        assert "Keep the register." in ana.get(f"/review/project?{P}").text
+        decide(ana, ana.get(f"/review/item?{P}").text, "drop")
+        copied = ana.get(f"/review/copy?{P}")
+        assert copied.headers["content-disposition"] == 'attachment; filename="project.zip"'
+    archive = zipfile.ZipFile(io.BytesIO(copied.content))
+    assert sorted(archive.namelist()) == [
+        "project/guidelines.md",
+        "project/project.sqlite",
+        "project/project.toml",
+    ]
+    archive.extractall(tmp_path / "away")
+    database = sqlite3.connect(tmp_path / "away" / "project" / "project.sqlite")
+    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
+    with open_project(tmp_path / "away" / "project") as project:
+        assert [(one.item, one.verdict) for one in project.store.decisions()] == [("i0", "drop")]
+
+
+def test_undo_previous_and_history(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        page = ana.get(f"/review/item?{P}").text
+        for _ in range(2):
+            page = decide(ana, page, comment="so").text
+        assert item_of(page) == "i2"
+        before = ana.get(f"/review/previous?{P}&item=i2").text
+        assert (item_of(before), "You decided: accepted" in before) == ("i1", True)
+        assert item_of(ana.get(f"/review/previous?{P}&item=i1").text) == "i0"
+        assert ana.get(f"/review/previous?{P}&item=i0").status_code == 400
+        # Decide anew on an earlier item; the queue goes on.
+        assert item_of(decide(ana, before, "drop").text) == "i2"
+        undone = htmx(ana, f"/review/undo?{P}")
+        assert "The decision on i1, dropped, is withdrawn." in undone.text
+        assert item_of(undone.text) == "i1"
+        listed = ana.get(f"/review/history?{P}").text
+        assert "i0" in listed
+        assert "accepted" in listed
+        htmx(ana, f"/review/undo?{P}")
+        answer = htmx(ana, f"/review/undo?{P}")
+        assert (answer.status_code, "no decision" in answer.text) == (400, True)
+
+
+def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None:
+    odd = {"text:context": "la persona era muy BLANK hoy."}
+    with people(studio_on(workspace), "Ana") as (ana,):
+        page = ana.get(f"/review/item?{P}").text
+        checked = htmx(ana, f"/review/check?{P}", {"item": "i0", **odd}).text
+        assert 'name="why:target-not-in-context"' in checked
+        assert "<del>cocinero</del><ins>persona</ins>" in checked
+        assert "has BLANK 0 times" in htmx(ana, f"/review/check?{P}", {"item": "i0", "text:context": "x"}).text
+        refused = decide(ana, page, **odd)
+        assert refused.status_code == 400
+        assert "target-not-in-context" in refused.text
+        stored = decide(ana, page, **odd, **{"why:target-not-in-context": "as spoken"})
+        assert "i0 is edited." in stored.text
+        again = ana.get(f"/review/item?{P}&item=i0").text
+        assert 'value="as spoken"' in again
+        assert "la persona era muy BLANK hoy." in again
+
+
+def test_questions_and_answers(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Ida") as (ana, ida):
+        ana.get(f"/review/item?{P}")
+        assert htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": " "}).status_code == 400
+        answer = htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": "A dialect?"})
+        assert item_of(answer.text) == "i1"
+        listed = ida.get(f"/review/questions?{P}").text
+        assert "A dialect?" in listed
+        assert htmx(ida, f"/review/answer?{P}", {"number": "x", "answer": "No."}).status_code == 400
+        answered = htmx(ida, f"/review/answer?{P}", {"number": hidden(listed, "number"), "answer": "No."})
+        assert "The answer about i0 is stored." in answered.text
+        assert "No." in ana.get(f"/review/item?{P}&item=i0").text
+
+
+def test_a_text_that_changed_meanwhile_is_not_decided_on(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        page = ana.get(f"/review/item?{P}").text
+        with open_project(workspace / "project") as project, project.store.transaction():
+            project.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
+        answer = decide(ana, page)
+        assert (answer.status_code, "changed since it was shown" in answer.text) == (400, True)
+
+
+def test_who_one_is(workspace: Path) -> None:
+    studio = studio_on(workspace)
+    with people(studio, "") as (owner,):
+        assert owner.get(f"/review/item?{P}").status_code == 400
+        page = owner.get(f"/review/project?{P}").text
+        assert 'value="Ana"' in page
+        assert "Review items" not in page
+        assert htmx(owner, f"/review/who?{P}", {"new": "a\nb"}).status_code == 400
+        answer = htmx(owner, f"/review/who?{P}", {"name": "Ana", "new": "<b>Zoë</b>"})
+        assert answer.headers["HX-Redirect"] == f"/review/project?{P}"
+        page = owner.get(f"/review/project?{P}").text
+        assert "&lt;b&gt;Zoë" in page
+        assert "<b>Zoë" not in page
+        assert item_of(owner.get(f"/review/item?{P}").text) == "i0"
+
+
+def test_texts_are_never_markup(workspace: Path) -> None:
+    evil = '<script>alert(1)</script> el cocinero "era" BLANK.'
+    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
+        page = ana.get(f"/review/item?{P}").text
+        answer = decide(ana, page, comment="<i>so</i>", **{"text:context": evil})
+        for html in (answer.text, ana.get(f"/review/item?{P}&item=i0").text, ana.get(f"/review/history?{P}").text):
+            assert "<script>alert" not in html
+            assert "<i>so" not in html
+        decide(eva, eva.get(f"/review/item?{P}").text, "drop")
+        conflict = eva.get(f"/review/conflicts?{P}").text
+        assert "&lt;script&gt;" in re.sub("</?(ins|del)>", "", conflict)
+        assert "<script>alert" not in re.sub("</?(ins|del)>", "", conflict)
+
+
+@pytest.mark.parametrize("name", ["", "..", "../project", "/etc", "project/..", "none", ".tiltmeter-studio", "a\0b"])
+def test_other_folders_are_not_projects(workspace: Path, name: str) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        for path in (
+            "item",
+            "project",
+            "state",
+            "agreement",
+            "conflicts",
+            "publish",
+            "copy",
+            "write",
+            "rate",
+            "history",
+        ):
+            assert ana.get(f"/review/{path}?project={quote(name)}").status_code == 400, path
+        for path in ("decide", "undo", "ask", "check", "adjudicate", "answer", "published", "written", "rated"):
+            assert htmx(ana, f"/review/{path}?project={quote(name)}", {"open": "keep"}).status_code == 400, path
+    assert not (workspace / "published").exists()
+
+
+def test_a_shared_studio_has_no_settling_for_reviewers(workspace: Path) -> None:
+    add_studio_reviewer(workspace, "Zoe", "correct horse")
+    add_studio_reviewer(workspace, "Ida", "correct horse", is_adjudicator=True)
+    studio = studio_on(workspace, shared_config(workspace, "review.example.org"))
+    zoe, ida = client_of(studio, "reviewer", "Zoe"), client_of(studio, "reviewer", "Ida")
+    try:
+        page = zoe.get(f"/review/project?{P}").text
+        assert "Who are you" not in page
+        assert "Settle conflicts" not in page
+        assert item_of(zoe.get(f"/review/item?{P}").text) == "i0"
+        for path in ("agreement", "conflicts", "questions", "publish", "copy"):
+            assert zoe.get(f"/review/{path}?{P}").status_code == 400, path
+            assert ida.get(f"/review/{path}?{P}").status_code == 200, path
+        for path in ("adjudicate", "answer", "published"):
+            answer = htmx(zoe, f"/review/{path}?{P}", {"item": "i0", "take": "Ana", "open": "keep", "number": "1"})
+            assert "for adjudicators" in answer.text, path
+        # Nobody becomes somebody else.
+        assert "logged in with" in htmx(zoe, f"/review/who?{P}", {"new": "Ana"}).text
+    finally:
+        studio.workbench.close()
+
+
+def test_the_list_of_projects(workspace: Path) -> None:
+    broken = workspace / "broken"
+    broken.mkdir()
+    (broken / "project.toml").write_text("source = 3\n", encoding="utf-8")
+    with people(studio_on(workspace), "Ana") as (ana,):
+        listed = ana.get("/review").text
+        assert "/review/project?project=project" in listed
+        assert "Spanish" in listed
+        assert "broken" in listed
+        assert "3 items. You have decided on 0; 3 left for you." in ana.get(f"/review/state?{P}").text

@@ -1,0 +1,265 @@
+"""The list of runs: what it shows, broken runs, what is stored, filters, names and tags."""
+
+import json
+import os
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runs.made import saved_before
+from tests.studio.made_runs import biased, save, small, write
+from tiltmeter.errors import UsageError
+from tiltmeter.reports.gather import gather
+from tiltmeter.reports.record_rows import rows_of
+from tiltmeter.reports.words import headlines
+from tiltmeter.runs.result import MANIFEST, MEASURES, Result
+from tiltmeter.studio import run_index, run_summary
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices
+from tiltmeter.studio.run_summary import RunSummary, summarize
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def index_of(folder: Path, *running: Path) -> RunIndex:
+    return RunIndex(StudioWorkspace(folder), lambda: set(running))
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """Three runs, at three depths."""
+    save(tmp_path / "runs" / "bert", biased(), DAY)
+    save(tmp_path / "gpt", biased("gpt2", 38.0, "causal", "de"), DAY + timedelta(days=2))
+    save(tmp_path / "a" / "b" / "even", biased("made/even", 50.0), DAY + timedelta(days=1))
+    return tmp_path
+
+
+def by_path(index: RunIndex) -> dict[str, ListedRun]:
+    return {run.path: run for run in index.runs()}
+
+
+def test_all_runs_are_listed_newest_first(work: Path) -> None:
+    save(work / "a" / "b" / "c" / "too-deep", biased())
+    save(work / ".hidden" / "run", biased())
+    save(work / "runs" / "bert" / "inside", biased())
+    (work / "link").symlink_to(work / "gpt")
+    runs = index_of(work).runs()
+    assert [run.path for run in runs] == ["gpt", "a/b/even", "runs/bert"]
+    assert [run.name for run in runs] == ["gpt", "even", "bert"]
+    summary = runs[0].summary
+    assert (summary.models, summary.languages, summary.items) == (("gpt2",), ("de",), 400)
+    assert summary.finished == "2026-03-03T00:00:00+00:00"
+
+
+def test_verdicts_are_those_of_the_report(work: Path) -> None:
+    for path, run in by_path(index_of(work)).items():
+        gathered = gather([("", Result.load(work / path))])
+        (expected,) = headlines(rows_of(gathered.records))
+        (shown,) = run.summary.benchmarks
+        assert (shown.name, shown.tone, shown.lead) == (expected.benchmark, expected.tone, expected.lead)
+        (ruler,) = shown.rulers
+        value = next(r.value for r in gathered.records if (r.measure, r.part, r.view) == ("SS", "overall", "all"))
+        assert (ruler.measure, ruler.value) == ("SS", f"{value:.1f}")
+        assert ruler.ruler.low < ruler.ruler.value < ruler.ruler.high
+    tones = {path: run.summary.tones for path, run in by_path(index_of(work)).items()}
+    assert tones == {"runs/bert": {"towards"}, "gpt": {"against"}, "a/b/even": {"none"}}
+
+
+def test_a_summary_is_stored_and_read_again_only_if_the_run_changes(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(folder: Path) -> RunSummary:
+        read.append(folder.name)
+        return summarize(folder)
+
+    monkeypatch.setattr(run_index, "summarize", counted)
+    first = index_of(work).runs()
+    assert sorted(read) == ["bert", "even", "gpt"]
+    read.clear()
+    assert index_of(work).runs() == first
+    assert read == []
+    save(work / "gpt", biased("gpt2", 62.0, "causal", "de"), DAY)
+    assert by_path(index_of(work))["gpt"].summary.tones == {"towards"}
+    assert read == ["gpt"]
+    os.utime(work / "runs" / "bert" / MEASURES, ns=(1, 1))
+    monkeypatch.setattr(run_index, "_FORMAT", "another version")
+    index_of(work).runs()
+    assert sorted(read) == ["bert", "even", "gpt", "gpt"]
+
+
+def test_the_summary_of_a_run_that_is_gone_is_forgotten(work: Path) -> None:
+    index = index_of(work)
+    index.runs()
+    shutil.rmtree(work / "gpt")
+    index.runs()
+    with index._store() as store:
+        assert set(store.summaries()) == {"runs/bert", "a/b/even"}
+
+
+def test_rows_of_single_groups_are_not_parsed(work: Path) -> None:
+    before = by_path(index_of(work))["gpt"].summary
+    path = work / "gpt" / MEASURES
+    start, row, rest = path.read_text(encoding="utf-8").partition('  "view": "target",\n')
+    assert row
+    path.write_text(f"{start}{row}  no JSON\n{rest}", encoding="utf-8")
+    assert by_path(index_of(work))["gpt"].summary == before
+
+
+def test_the_tables_of_a_run_are_not_read(work: Path) -> None:
+    before = index_of(work).runs()
+    for path in work.rglob("*.parquet"):
+        path.write_bytes(b"nothing")
+    (work / ".tiltmeter-studio" / "studio.sqlite").unlink()
+    assert [run.summary for run in index_of(work).runs()] == [run.summary for run in before]
+
+
+def test_reading_stops_in_time_and_goes_on(work: Path) -> None:
+    for number in range(1, 4):
+        runs = index_of(work).runs(seconds=0)
+        assert [run.is_read for run in sorted(runs, key=lambda run: -run.changed)] == [True] * number + [False] * (
+            3 - number
+        )
+    assert all(run.is_whole for run in runs)
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "unfinished": ({"scores.parquet": "", MEASURES: []}, "has no manifest.json, so it was not finished"),
+    "no measures": ({MANIFEST: {}}, "has no measures.json"),
+    "cut": ({MANIFEST: '{"models": [', MEASURES: []}, "Its manifest.json cannot be read"),
+    "no object": ({MANIFEST: [1], MEASURES: []}, "Its manifest.json is not that of a run"),
+    "no rows": ({MANIFEST: {}, MEASURES: {"a": 1}}, "Its measures.json is not that of a run"),
+    "other rows": ({MANIFEST: {}, MEASURES: [{"view": "all"}]}, "Its measures.json cannot be read"),
+    "deep": ({MANIFEST: {}, MEASURES: "[" * 100_000}, "Its measures.json cannot be read"),
+    "other data": ({MANIFEST: {"data": [{"items": "x"}]}, MEASURES: []}, "lacks something"),
+    "other models": ({MANIFEST: {"models": 4, "data": 5}, MEASURES: []}, "lacks something"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_run_is_listed_with_its_problem(name: str, tmp_path: Path) -> None:
+    files, problem = BROKEN[name]
+    write(tmp_path / "broken", files)
+    (run,) = index_of(tmp_path).runs()
+    assert problem in run.summary.problem
+    assert not run.is_whole
+    assert index_of(tmp_path).run("broken").summary == run.summary
+    with pytest.raises(UsageError, match=r"broken cannot be opened\. It"):
+        index_of(tmp_path).whole("broken")
+
+
+def test_an_unknown_measure_or_verdict_is_a_problem(work: Path) -> None:
+    path = work / "gpt" / MEASURES
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"kind": "significant"', '"kind": "perhaps"'), encoding="utf-8")
+    assert "cannot be read" in by_path(index_of(work))["gpt"].summary.problem
+    path.write_text(text.replace('"measure": "SS"', '"measure": "SSS"'), encoding="utf-8")
+    listed = by_path(index_of(work))["gpt"].summary
+    assert listed.problem or not listed.benchmarks[0].rulers
+
+
+def test_a_run_without_verdicts_is_listed(tmp_path: Path) -> None:
+    saved_before(tmp_path / "old", biased())
+    (run,) = index_of(tmp_path).runs()
+    (benchmark,) = run.summary.benchmarks
+    assert run.is_whole
+    assert benchmark.lead == "Made by an earlier version, without a verdict; its report has one."
+    assert benchmark.rulers[0].words == "no verdict"
+    assert run.summary.tones == set()
+
+
+def test_only_the_rows_over_all_items_are_parsed_and_none_is_missed() -> None:
+    result = biased()
+    text = json.dumps([record_row(row) for row in result.measures.to_dict("records")], indent=1).encode() + b"\n"
+    rows = json.loads(run_summary._over_all(text))
+    expected = [row for row in json.loads(text) if row["view"] == "all"]
+    assert rows == expected
+    assert 0 < len(rows) < len(json.loads(text)) / 5
+    for other in (b"[]\n", b"[ {}]", text.replace(b"\n", b"\r\n"), text[:-3]):
+        assert run_summary._over_all(other) == other
+
+
+def record_row(row: Any) -> dict[str, str]:
+    # A text that looks like the layout is not taken for it: its line breaks are escaped.
+    return {"model": str(row["model"]), "label": '\n },\n {\n  "view": "all",\n', "view": str(row["view"]), "n": "1"}
+
+
+def test_a_folder_that_cannot_be_named_is_listed_without_a_path(tmp_path: Path) -> None:
+    try:
+        write(tmp_path / os.fsdecode(b"x\xff"), {MANIFEST: {}})
+    except OSError:
+        pytest.skip("this file system has only names in UTF-8")
+    write(tmp_path / "a:b", {MANIFEST: {}})
+    runs = index_of(tmp_path).runs()
+    assert {(run.path, run.name) for run in runs} == {("", "x⟨U+DCFF⟩"), ("", "a:b")}
+    assert all("rename" in run.summary.problem for run in runs)
+
+
+def test_unsafe_characters_are_shown_by_code_point(tmp_path: Path) -> None:
+    save(tmp_path / "run", small("evil\u202e<b>", 1))
+    (run,) = index_of(tmp_path).runs()
+    assert run.summary.models == ("evil⟨U+202E⟩<b>",)
+
+
+def test_search_and_filters(work: Path) -> None:
+    index = index_of(work)
+    index.describe("gpt", name="The German one")
+    index.describe("gpt", tags="paper, draft")
+    runs = index.runs()
+
+    def kept(**given: str) -> list[str]:
+        return [run.path for run in runs if RunFilter(**given).keeps(run)]
+
+    assert kept() == ["gpt", "a/b/even", "runs/bert"]
+    assert kept(text="GERMAN") == kept(text="german one") == kept(text="draft") == ["gpt"]
+    assert kept(text="made BERT") == ["runs/bert"]
+    assert kept(text="english stereoset") == ["a/b/even", "runs/bert"]
+    assert kept(text="bert german") == []
+    assert kept(tone="towards") == ["runs/bert"]
+    assert kept(tone="none") == ["a/b/even"]
+    assert kept(language="de") == kept(tag="paper") == ["gpt"]
+    assert kept(benchmark="stereoset", language="en", tone="none") == ["a/b/even"]
+    assert kept(benchmark="stereo") == kept(tag="pap") == []
+    found = choices(runs)
+    assert (found.benchmarks, found.languages, found.tags) == (["stereoset"], ["en", "de"], ["draft", "paper"])
+
+
+def test_names_and_tags_are_kept_beside_the_folder(work: Path) -> None:
+    index = index_of(work)
+    index.describe("gpt", name="  my \n name ")
+    index.describe("gpt", tags=" b,a ; b\n,, c ")
+    run = index_of(work).run("gpt")
+    assert (run.name, run.tags) == ("my name", ("a", "b", "c"))
+    assert by_path(index)["gpt"].name == "my name"
+    index.describe("gpt", name="")
+    index.describe("gpt", tags="")
+    assert (index.run("gpt").name, index.run("gpt").tags) == ("gpt", ())
+    with pytest.raises(UsageError, match="The name has 101 characters"):
+        index.describe("gpt", name="x" * 101)
+    with pytest.raises(UsageError, match=r"The tag x+… has 31 characters"):
+        index.describe("gpt", tags="x" * 31)
+    with pytest.raises(UsageError, match="The tag"):
+        index.describe("gpt", name="not kept", tags="x" * 31)
+    assert index.run("gpt").name == "gpt"
+    with pytest.raises(UsageError, match="These are 13 tags"):
+        index.describe("gpt", tags=",".join(map(str, range(13))))
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "../x", "/etc", "runs/../../x", "runs", ".tiltmeter-studio", "a\0b"])
+def test_only_runs_of_the_workspace_can_be_named(path: str, work: Path) -> None:
+    index = index_of(work / "runs")
+    for action in (index.run, index.whole, lambda path: index.describe(path, name="x")):
+        with pytest.raises(UsageError, match="workspace"):
+            action(path)
+
+
+def test_a_run_that_a_job_writes_is_marked(work: Path) -> None:
+    index = index_of(work, work / "gpt", Path("/elsewhere"))
+    assert [run.path for run in index.runs() if run.running] == ["gpt"]
+    assert not by_path(index)["gpt"].is_whole
+    with pytest.raises(UsageError, match="still running"):
+        index.whole("gpt")

@@ -1,0 +1,116 @@
+"""Requests for runs: what is refused before it is queued."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.queued import workspace_with_items
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.model_names import endpoint_name, model_files
+from tiltmeter.studio.run_request import RunRequest, checked_request
+
+OWN = "association-5.en.jsonl"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> StudioWorkspace:
+    folder = tmp_path / "work"
+    (tmp_path / "secret.gguf").touch()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "config.json").write_text("{}")
+    made = workspace_with_items(folder)
+    (folder / "models" / "mine").mkdir(parents=True)
+    (folder / "models" / "mine" / "config.json").write_text("{}")
+    (folder / "small.gguf").touch()
+    (folder / "plain").mkdir()
+    (folder / "link").symlink_to(tmp_path / "outside")
+    (folder / "runs" / "taken").mkdir(parents=True)
+    return made
+
+
+def request(**values: Any) -> RunRequest:
+    return RunRequest(**{"name": "mine", "models": ("embedded",), "on": ("starter:en",), **values})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"models": ("models/mine", "small.gguf", "bert-base-cased", "org/name@main")},
+        {"models": ("chat:embedded", "chat:my-model@http://localhost:8000/v1"), "protocol": "forced-choice"},
+        {"models": ("openai:org/model@https://example.org:8443/v1",), "tokenizer": "models/mine"},
+        {"on": ("stereoset/intrasentence:de,fr", "starter")},
+        {"on": (OWN, f"{OWN}:en"), "limit": 3},
+        {"protocol": "in-context/c"},
+        {"on": ("crows-pairs",), "protocol": "aul"},
+        {"price_in": 0.5, "price_out": 2.0, "max_requests": 10, "models": ("chat:a@http://b/v1",)},
+    ],
+)
+def test_accepted(workspace: StudioWorkspace, values: dict[str, Any]) -> None:
+    asked = request(**values)
+    assert checked_request(asked, workspace) == asked
+    assert RunRequest.from_dict(asked.to_dict()) == asked
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"models": ()}, "at least one model"),
+        ({"on": ()}, "at least one benchmark"),
+        ({"models": ("embedded", "embedded")}, "chosen twice"),
+        ({"models": ("embedded", "chat:embedded")}, "different quantities"),
+        ({"models": ("../outside",)}, "leads out"),
+        ({"models": ("/etc",)}, "leads out"),
+        ({"models": ("link",)}, "leads out"),
+        ({"models": ("chat:link",)}, "leads out"),
+        ({"models": ("../secret.gguf",)}, "no file"),
+        ({"models": ("plain",)}, "holds no config.json"),
+        ({"models": ("a b",)}, "neither"),
+        ({"models": ("-rf",)}, "neither"),
+        ({"models": ("bert\n--trust-remote-code",)}, "one line"),
+        ({"models": ("a" * 600,)}, "one line"),
+        ({"models": ("<script>",)}, "neither"),
+        ({"models": ("file:x@http://host/v1",)}, "no protocol of a server"),
+        ({"models": ("openai:m@ftp://host/v1",)}, "no address"),
+        ({"models": ("openai:m@http://me:secret@host/v1",)}, "TILTMETER_API_KEY"),
+        ({"models": ("openai:m@http://host/v1?key=secret",)}, "TILTMETER_API_KEY"),
+        ({"models": ("openai:@http://host/v1",)}, "cannot name"),
+        ({"models": ("chat:../outside",)}, "leads out"),
+        ({"on": ("nonsense",)}, "no data set"),
+        ({"on": ("stereoset:xx",)}, "no language"),
+        ({"on": ("stereoset/nonsense:de",)}, "no part"),
+        ({"on": ("../work/association-5.en.jsonl",)}, "not a name in the workspace"),
+        ({"on": ("/etc/passwd",)}, "no data set"),
+        ({"on": ("missing.jsonl",)}, "no JSONL file"),
+        ({"on": (f"{OWN}:de",)}, "no language"),
+        ({"limit": 0}, "at least 1"),
+        ({"limit": -3}, "at least 1"),
+        ({"protocol": "nonsense"}, "no protocol of starter:en"),
+        ({"protocol": "aul"}, "no protocol of starter:en"),
+        ({"models": ("chat:embedded",), "protocol": "in-context"}, "Chat models are not asked"),
+        ({"name": "../x"}, "cannot name a run"),
+        ({"name": "a/b"}, "cannot name a run"),
+        ({"name": ""}, "cannot name a run"),
+        ({"name": "taken"}, "already"),
+        ({"tokenizer": "../outside"}, "leads out"),
+        ({"tokenizer": "chat:x"}, "no tokenizer"),
+        ({"price_in": 1.0}, "both prices"),
+        ({"price_in": -1.0, "price_out": 1.0}, "both prices"),
+        ({"price_in": float("nan"), "price_out": 1.0}, "both prices"),
+        ({"max_requests": 0}, "at least 1"),
+    ],
+)
+def test_refused(workspace: StudioWorkspace, values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(TiltmeterError, match=sentence):
+        checked_request(request(**values), workspace)
+    assert not (workspace.state / "jobs").exists()
+
+
+def test_models_in_the_workspace_are_found(workspace: StudioWorkspace) -> None:
+    assert model_files(workspace) == ["models/mine", "small.gguf"]
+
+
+def test_an_address_loses_its_last_slash() -> None:
+    assert endpoint_name("chat", "m", "http://host/v1/") == "chat:m@http://host/v1"

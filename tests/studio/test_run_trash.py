@@ -1,0 +1,133 @@
+"""The trash of runs."""
+
+import errno
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.studio.made_runs import save, small, write
+from tiltmeter.errors import UsageError
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.run_index import RunIndex
+from tiltmeter.studio.run_trash import DAYS, RunTrash
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that tests turn."""
+
+    now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> RunIndex:
+    save(tmp_path / "runs" / "one", small("one", 1))
+    save(tmp_path / "runs" / "two", small("two", 2))
+    return RunIndex(StudioWorkspace(tmp_path), set)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_deleted_run_comes_back_as_it_was(index: RunIndex, clock: Clock) -> None:
+    folder, trash = index.workspace.folder / "runs" / "one", RunTrash(index, clock)
+    before = files_of(folder)
+    index.describe("runs/one", name="First")
+    index.describe("runs/one", tags="kept")
+    deleted = trash.delete("runs/one")
+    assert not folder.exists()
+    assert [run.path for run in index.runs()] == ["runs/two"]
+    assert trash.runs() == [deleted]
+    assert (deleted.name, deleted.path, deleted.until) == ("First", "runs/one", START + timedelta(days=DAYS))
+    assert trash.restore(deleted.identifier) == "runs/one"
+    assert files_of(folder) == before
+    assert (index.run("runs/one").name, index.run("runs/one").tags) == ("First", ("kept",))
+    assert trash.runs() == []
+    assert list((index.workspace.state / "trash").iterdir()) == []
+
+
+def test_another_run_at_its_place_keeps_it(index: RunIndex) -> None:
+    trash = RunTrash(index)
+    index.describe("runs/one", name="First")
+    deleted = trash.delete("runs/one")
+    save(index.workspace.folder / "runs" / "one", small("other", 3))
+    assert index.run("runs/one").name == "one"
+    assert trash.restore(deleted.identifier) == "runs/one-2"
+    assert index.run("runs/one").summary.models == ("other",)
+    assert index.run("runs/one-2").summary.models == ("one",)
+    assert index.run("runs/one-2").name == "First"
+
+
+def test_what_is_older_than_thirty_days_is_deleted_for_good(index: RunIndex, clock: Clock) -> None:
+    trash = RunTrash(index, clock)
+    trash.delete("runs/one")
+    clock.now += timedelta(days=1)
+    second = trash.delete("runs/two")
+    clock.now = START + timedelta(days=DAYS)
+    assert trash.empty() == 0
+    clock.now += timedelta(seconds=1)
+    assert trash.empty() == 1
+    assert trash.runs() == [second]
+    clock.now += timedelta(days=1)
+    assert trash.empty() == 1
+    assert trash.runs() == []
+
+
+def test_what_an_interruption_leaves_is_removed_and_nothing_else(index: RunIndex) -> None:
+    trash, place = RunTrash(index), index.workspace.state / "trash"
+    write(place / ("a" * 16), {"origin.json": {}})  # written, and then nothing was moved
+    (place / ("b" * 16) / "run").mkdir(parents=True)  # half deleted
+    write(place / "notes", {"mine.txt": "x"})
+    assert trash.runs() == []
+    assert trash.empty() == 2
+    assert [path.name for path in place.iterdir()] == ["notes"]
+
+
+def test_a_running_run_is_not_deleted(index: RunIndex) -> None:
+    busy = RunIndex(index.workspace, lambda: {index.workspace.folder / "runs" / "one"})
+    with pytest.raises(UsageError, match="one is still running; stop it before you delete it"):
+        RunTrash(busy).delete("runs/one")
+    assert (index.workspace.folder / "runs" / "one").is_dir()
+    RunTrash(busy).delete("runs/two")
+
+
+def test_an_unfinished_run_can_be_deleted(index: RunIndex) -> None:
+    write(index.workspace.folder / "half", {"scores.parquet": ""})
+    RunTrash(index).delete("half")
+    assert not (index.workspace.folder / "half").exists()
+
+
+@pytest.mark.parametrize("path", ["", "..", "runs", "runs/none", "../x", ".tiltmeter-studio/trash"])
+def test_only_runs_can_be_deleted(path: str, index: RunIndex) -> None:
+    with pytest.raises(UsageError, match="workspace"):
+        RunTrash(index).delete(path)
+
+
+@pytest.mark.parametrize("identifier", ["", "..", "../../runs/one", "c" * 16, "C" * 16])
+def test_only_what_is_in_the_trash_is_restored(identifier: str, index: RunIndex) -> None:
+    with pytest.raises(UsageError, match="not in the trash"):
+        RunTrash(index).restore(identifier)
+
+
+def test_a_run_that_cannot_be_moved_stays(index: RunIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", refuse)
+        with pytest.raises(UsageError, match="one cannot be moved to the trash: Invalid cross-device link"):
+            RunTrash(index).delete("runs/one")
+    assert RunTrash(index).runs() == []
+    assert RunTrash(index).empty() == 0
+    assert index.run("runs/one").is_whole

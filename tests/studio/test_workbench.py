@@ -1,0 +1,90 @@
+"""Open projects in threads of their own: one at a time, closed when idle, opened anew when edited."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perf.kills_review import make_project
+from tiltmeter.errors import UsageError
+from tiltmeter.making.project import open_project
+from tiltmeter.making.settings import read_settings, write_settings
+from tiltmeter.studio.workbench import Workbench
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+    make_project(tmp_path, 12, 1, 1)
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def workbench() -> Iterator[Workbench]:
+    made = Workbench()
+    yield made
+    made.close()
+
+
+def test_requests_from_many_threads_go_through_one(workbench: Workbench, folder: Path) -> None:
+    def decide(turn: int) -> str:
+        name = ("Ana", "Eva")[turn % 2]
+
+        def work_on_next() -> str:
+            def work(review):  # type: ignore[no-untyped-def]
+                shown = review.next_item(name)
+                review.decide(name, shown.item, "accept", shown=shown.shown)
+                return shown.item, threading.current_thread().name
+
+            return workbench.review(folder, work)
+
+        return work_on_next()
+
+    with ThreadPoolExecutor(8) as threads:
+        done = list(threads.map(decide, range(12)))
+    assert sorted(item for item, _ in done) == sorted(f"i{number}" for number in range(12))
+    assert {thread for _, thread in done} == {"workbench project"}
+    assert workbench.review(folder, lambda review: review.next_item("Ana")) is None
+
+
+def test_errors_come_back(workbench: Workbench, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'Bob' is not a reviewer"):
+        workbench.review(folder, lambda review: review.next_item("Bob"))
+    with pytest.raises(UsageError, match="is not a project"):
+        workbench.review(tmp_path / "none", lambda review: review.queue())
+    assert workbench.review(folder, lambda review: len(review.queue())) == 12
+
+
+def test_it_is_opened_anew_when_the_settings_change(workbench: Workbench, folder: Path) -> None:
+    assert str(workbench.review(folder, lambda review: review.rule)) == "1 of 1"
+    write_settings(folder, replace(read_settings(folder), agreeing=2, reviewers_per_item=10))
+    assert str(workbench.review(folder, lambda review: review.rule)) == "2 of 10"
+
+
+def test_an_idle_project_is_closed(folder: Path) -> None:
+    workbench = Workbench(idle=0.05)
+    workbench.review(folder, lambda review: review.queue())
+    (worker,) = (thread for thread in threading.enumerate() if thread.name == "workbench project")
+    worker.join(timeout=30)
+    assert not worker.is_alive()
+    assert workbench.open_projects == []
+    assert workbench.review(folder, lambda review: len(review.queue())) == 12
+    workbench.close()
+    with pytest.raises(UsageError, match="being closed"):
+        workbench.review(folder, lambda review: review.queue())
+
+
+def test_another_process_may_write_meanwhile(workbench: Workbench, folder: Path) -> None:
+    assert workbench.review(folder, lambda review: review.progress_of("Ana")) == (0, 12)
+    with open_project(folder) as other:
+        from tiltmeter.making.review.review import Review
+
+        Review(other).decide("Eva", "i0", "drop")
+    assert workbench.review(folder, lambda review: review.progress_of("Ana")) == (0, 11)
+    with sqlite3.connect(folder / "project.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM decisions").fetchone() == (1,)
+    database.close()

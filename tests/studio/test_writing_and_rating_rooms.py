@@ -1,0 +1,77 @@
+"""Writing against quotas and rating on scales, over HTTP."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.studio.client import client_of, htmx, studio_on
+from tiltmeter.making.writing.writing import new_written_project
+
+P = "project=my-sk"
+
+
+@pytest.fixture
+def clients(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
+    new_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
+    plan = tmp_path / "my-sk" / "writing.toml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
+    studio = studio_on(tmp_path)
+    yield client_of(studio, "owner", "Ana"), client_of(studio, "owner", "Ida")
+    studio.workbench.close()
+
+
+def write(client: TestClient, sentence: str, translation: str, about: str = "4") -> str:
+    values = {"about": about, "text:sentence": sentence, "text:translation": translation}
+    return str(htmx(client, f"/review/written?{P}", values).text)
+
+
+def test_writing_with_a_quota_and_checks(clients: tuple[TestClient, TestClient]) -> None:
+    ana, ida = clients
+    page = ana.get(f"/review/write?{P}&about=4").text
+    assert "0 of 2 written" in page
+    assert 'lang="sk"' in page
+    checked = htmx(ana, f"/review/write/check?{P}", {"text:sentence": "They slept."}).text
+    assert "not in the first person" in checked
+    assert "no translation" in checked
+    good = {"text:sentence": "I swept.", "text:translation": "Pozametala som."}
+    assert "The checks find nothing." in htmx(ana, f"/review/write/check?{P}", good).text
+    assert "w-1 is stored." in write(ana, "I swept.", "Pozametala som.")
+    again = write(ana, "I swept.", "Pozametala som.")
+    assert "w-1 was there already." in again
+    assert "1 of 2 written" in again
+    assert "not in the first person" in write(ana, "They slept.", "Spali.")
+    assert htmx(ana, f"/review/written?{P}", {"about": "99", "text:sentence": "I swept."}).status_code == 400
+    assert htmx(ana, f"/review/written?{P}", {"about": "4"}).status_code == 400
+    assert "You are not one of the writers" in ida.get(f"/review/write?{P}").text
+    assert htmx(ida, f"/review/written?{P}", {"about": "4", "text:sentence": "I."}).status_code == 400
+
+
+def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
+    ana, ida = clients
+    write(ana, "I swept.", "Pozametala som.")
+    assert "Nothing is left for you to rate" in ana.get(f"/review/rate?{P}").text  # nobody rates their own
+    page = ida.get(f"/review/rate?{P}").text
+    assert "Of which gender is this typical" in page
+    assert "I swept." in page
+    assert "Written about" not in page
+    assert "tidy" not in page
+    rated = {"unit": "w-1", "task": "gender", "step": "2"}
+    for step in ("", "x", "9", "-1"):
+        assert htmx(ida, f"/review/rated?{P}", {**rated, "step": step}).status_code == 400
+    answer = htmx(ida, f"/review/rated?{P}", rated).text
+    assert "w-1 is rated 2 in gender." in answer
+    assert re.search("Written about.*tidy", answer)
+    refused = htmx(ida, f"/review/rate/undo?{P}")
+    assert "so it stands" in refused.text
+    proposed = {"unit": "w-1", "task": "fit", "step": "5", "text:sentence": "I swept the floor."}
+    answer = htmx(ida, f"/review/rated?{P}", proposed).text
+    assert "Nothing is left" in answer
+    # What a rater proposes comes to the reviewers, with a number.
+    shown = ana.get(f"/review/item?{P}").text
+    assert 'data-text="I swept the floor."' in shown
+    # What is written later can be rated without opening the project anew.
+    write(ana, "I cooked.", "Varila som.")
+    assert "I cooked." in ida.get(f"/review/rate?{P}").text
