@@ -24,7 +24,7 @@ from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_ne
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 # In the made task articles have no topic, so that a sentence of another article may well follow.
-QUICK = TrainingRecipe(accumulation=1, batch=32, core_rate=3e-3, head_rate=3e-3, passes=3, fresh_negatives=False)
+QUICK = TrainingRecipe(accumulation=1, batch=32, core_rate=3e-3, head_rate=3e-3, passes=2, fresh_negatives=False)
 SHORT = TrainingRecipe(accumulation=1, batch=64, passes=1)
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
 
