@@ -3,7 +3,8 @@
     python -m perf.kills_training [--kills 20] [--seed 0]
 
 A tiny model (with dropout) is trained on the CPU by the command line, in a process that is killed with SIGKILL after a
-random time, again and again; then it is left to finish. Weights have to be the same bit for bit, and so has the curve.
+random time, or when it has written two more checkpoints, again and again; then it is left to finish. Weights have to be
+the same bit for bit, and so has the curve.
 """
 
 import argparse
@@ -32,39 +33,43 @@ def main() -> None:
         base = make_model("distilbert", folder / "base")
         pairs = make_pairs(folder / "pairs", 6_000)
         began = time.monotonic()
-        process = _train(base, pairs, folder / "whole")
-        while not list((folder / "whole").glob(".training/checkpoints/*/complete")):
-            time.sleep(0.05)
+        process = _train(base, pairs, folder / "whole", given.kills)
+        while not (every := _last_step(folder / "whole")):
+            assert process.poll() is None, "it ended before its first checkpoint"
+            time.sleep(0.02)
         first = time.monotonic() - began
         process.wait()
-        rest = time.monotonic() - began - first
-        print(f"{first:.1f} s to the first checkpoint, {rest:.1f} s from there", flush=True)
+        whole = time.monotonic() - began
+        print(f"{first:.1f} s to the first checkpoint, {whole:.1f} s in all", flush=True)
         chance = random.Random(given.seed)
-        killed = 0
-        while killed < given.kills:
-            process = _train(base, pairs, folder / "killed")
-            # On the way to the next checkpoints, so that all kills come before the end.
-            time.sleep(0.9 * first + chance.uniform(0, 0.8) * rest / given.kills)
-            if process.poll() is not None:
-                break  # it finished before
+        for kill in range(1, given.kills + 1):
+            before = _last_step(folder / "killed")
+            process = _train(base, pairs, folder / "killed", given.kills)
+            end = time.monotonic() + chance.uniform(0.5, 1.3) * first
+            while time.monotonic() < end and _last_step(folder / "killed") < before + 2 * every:
+                time.sleep(0.02)
+            assert process.poll() is None, "it ended before it was killed"
             process.send_signal(signal.SIGKILL)
             process.wait()
-            killed += 1
-            steps = sorted(
-                int(p.name.split("-")[1]) for p in (folder / "killed").glob(".training/checkpoints/checkpoint-*")
-            )
-            print(f"kill {killed}: checkpoints {steps}", flush=True)
-        _train(base, pairs, folder / "killed").wait()
-        first, second = (_outcome(folder / name) for name in ("whole", "killed"))
-        assert first[1] == second[1], "the curves differ"
-        assert first[0].keys() == second[0].keys()
-        assert all(torch.equal(first[0][name], second[0][name]) for name in first[0]), "the weights differ"
-        print(f"{killed} kills: {len(first[0])} tensors and {len(first[1])} entries of the curve are the same")
+            print(f"kill {kill}: at update {_last_step(folder / 'killed')} or later", flush=True)
+        _train(base, pairs, folder / "killed", given.kills).wait()
+        (weights, curve), (other_weights, other_curve) = (_outcome(folder / name) for name in ("whole", "killed"))
+        assert curve == other_curve, "the curves differ"
+        assert weights.keys() == other_weights.keys()
+        assert all(torch.equal(tensor, other_weights[name]) for name, tensor in weights.items()), "the weights differ"
+        print(f"{given.kills} kills: {len(weights)} tensors and {len(curve)} entries of the curve are the same")
 
 
-def _train(base: str, pairs: Path, out: Path) -> subprocess.Popen[bytes]:
+def _last_step(folder: Path) -> int:
+    """The update of the last whole checkpoint; 0 before the first."""
+    found = folder.glob(".training/checkpoints/checkpoint-*/complete")
+    return max((int(path.parent.name.rpartition("-")[2]) for path in found), default=0)
+
+
+def _train(base: str, pairs: Path, out: Path, kills: int) -> subprocess.Popen[bytes]:
+    # Of so many checkpoints that all kills come before the end.
     words = ["train", "next-sentence", base, "--pairs", str(pairs), "--out", str(out), "--cpu"]
-    more = ["--batch", "16", "--accumulate", "2", "--passes", "24", "--checkpoints", "40"]
+    more = ["--batch", "16", "--accumulate", "2", "--passes", "12", "--checkpoints", str(3 * kills)]
     return subprocess.Popen(
         [sys.executable, "-m", "tiltmeter", *words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

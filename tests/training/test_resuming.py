@@ -102,21 +102,22 @@ def test_other_settings_do_not_resume(tmp_path: Path) -> None:
         train(base, pairs, tmp_path / "mine")
 
 
-def test_early_stopping_keeps_the_best_weights(tmp_path: Path) -> None:
-    pairs = make_pairs(tmp_path / "pairs", 2_000)
-    head = train(make_model("llama", tmp_path / "base"), pairs, tmp_path / "head", early_stop=2, checkpoints=10)
-    losses = {entry["step"]: entry["eval_loss"] for entry in head.record["log"] if "eval_loss" in entry}
-    assert losses
-    assert head.accuracy[0].value > 60
-
-
-def test_early_stopping_is_resumed_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_early_stopping_keeps_the_best_weights_and_is_resumed_exactly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pairs = make_pairs(tmp_path / "pairs", 600)
     base = make_model("llama", tmp_path / "base")
-    # Never lower than at first: two evaluations later, at update 15 of 30, training ends.
-    monkeypatch.setattr(train_head, "validation_numbers", lambda *_, **__: {"loss": 1.0, "accuracy": 50.0})
+    evaluated: list[torch.Tensor] = []
+
+    def never_lower_than_at_first(module: Any, **_: Any) -> dict[str, float]:
+        evaluated.append(module.head[0].weight.detach().clone())
+        return {"loss": 1.0, "accuracy": 50.0}
+
+    monkeypatch.setattr(train_head, "validation_numbers", never_lower_than_at_first)
     whole = train(base, pairs, tmp_path / "whole", early_stop=2).record
-    assert whole["updates"] == 15
+    assert (whole["updates"], len(evaluated)) == (15, 3)  # of 30, with an evaluation every 5
+    best = load_file(tmp_path / "whole" / "head.safetensors")["0.weight"]
+    assert [torch.equal(best, weight) for weight in evaluated] == [True, False, False]
     with pytest.raises(Killed):
         train(base, pairs, tmp_path / "interrupted", early_stop=2, kill_at=12)
 
