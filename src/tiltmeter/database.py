@@ -26,6 +26,7 @@ class Database:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         try:
             self._db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None)
+            self._synchronous = synchronous
             self._enable_wal()
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._add_columns(schema)
@@ -79,15 +80,25 @@ class Database:
             yield from self._db.execute(f"{query} ({','.join('?' * len(chunk))})", [*given, *chunk])
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit the statements of the block; roll them back on an exception."""
-        self._db.execute("BEGIN IMMEDIATE")
+    def transaction(self, *, synced: bool = True) -> Iterator[None]:
+        """Commit the statements of the block; roll them back on an exception.
+
+        Of a file that is synced at every commit, one may be left to the next: what it writes survives the end of the
+        process, but not that of the machine.
+        """
+        if not synced:
+            self._db.execute("PRAGMA synchronous = NORMAL")
         try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        finally:
+            if not synced:
+                self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
     def close(self) -> None:
         """Close the connection."""

@@ -91,7 +91,7 @@ def test_a_decision_from_before_a_step_is_in_the_queue_again_when_it_is_undone(t
 def test_what_is_rolled_back_is_not_remembered(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     review = reviewing(translated, "Ana")
     with monkeypatch.context() as patched:
-        patched.setattr(translated.store, "transaction", lambda: FullDisk(translated))
+        patched.setattr(translated.store, "transaction", lambda synced: FullDisk(translated))
         with pytest.raises(OSError, match="full"):
             review.decide("Ana", "i0", "edit", texts={"context": BETTER})
     assert review.progress().reviewers == {"Ana": (0, 4)}

@@ -10,10 +10,13 @@ from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.validate import examine
 from tiltmeter.forms import Item, form_of
 from tiltmeter.making.item_makers import Rejected
-from tiltmeter.making.project import Project
+from tiltmeter.making.project import Project, read_line
 from tiltmeter.making.review.review_outcomes import outcome_of
 from tiltmeter.making.review.review_rule import ReviewDecision
 from tiltmeter.making.store import ProjectItem
+
+# Examinations of single items that an open project remembers.
+_REMEMBERED = 1000
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]
 
@@ -55,7 +58,7 @@ def assemble(project: Project, only: str | None = None, *, for_review: bool = Fa
     """
     chosen = project.store.items() if only is None else [project.store.item(only)]
     entries = [entry for entry in chosen if entry.stage != "source"]
-    sources = {entry.id: project.source_item(entry) for entry in entries}
+    sources = {entry.id: read_line(entry.source) for entry in entries}
     texts = project.store.texts("text", only)
     items: list[Item] = []
     rejected: dict[str, str] = {}
@@ -94,7 +97,19 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
 
 
 def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
-    """The validation findings about an item with these texts; an error if it cannot be made."""
+    """The validation findings about an item with these texts; an error if it cannot be made.
+
+    They depend on nothing else, so those asked for last are remembered.
+    """
+    key = (entry.source, *texts.items())
+    if (known := project.examined.get(key)) is None:
+        if len(project.examined) >= _REMEMBERED:
+            project.examined.clear()
+        known = project.examined[key] = _examine_texts(project, entry, texts)
+    return known
+
+
+def _examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
     made = project.maker.assemble(project.source_item(entry), project.settings.language, texts)
     if isinstance(made, Rejected):
         return [Finding("error", "not-an-item", "", f"item {entry.id}", "", entry.id, made.reason)]

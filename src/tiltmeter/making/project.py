@@ -8,6 +8,7 @@ from typing import Self
 
 import tiltmeter
 from tiltmeter.datasets.by_name import dataset, load_spec
+from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.datasets.raw_records import BrokenFileError, build
 from tiltmeter.datasets.readers.file_text import read_text
@@ -34,6 +35,8 @@ from tiltmeter.translators import check_system
 from tiltmeter.translators.base import SOURCE
 
 DATABASE = "project.sqlite"
+# Source items that an open project remembers.
+_REMEMBERED = 1000
 
 
 class Project:
@@ -43,6 +46,8 @@ class Project:
         self.folder = folder
         self.settings = settings
         self.store = store
+        self._sources: dict[str, Item] = {}
+        self.examined: dict[object, list[Finding]] = {}
 
     @cached_property
     def maker(self) -> ItemMaker:
@@ -54,8 +59,13 @@ class Project:
         return TranslatingMaker(form_named(self.settings.form), self.settings.filled)
 
     def source_item(self, entry: ProjectItem) -> Item:
-        """The source of an item."""
-        return read_line(entry.source)
+        """The source of an item; of those asked for last, it is remembered."""
+        if (known := self._sources.get(entry.source)) is not None:
+            return known
+        if len(self._sources) >= _REMEMBERED:
+            self._sources.clear()
+        made = self._sources[entry.source] = read_line(entry.source)
+        return made
 
     def drafts(self, items: Sequence[ProjectItem]) -> list[Draft]:
         """Items as the repair steps take them."""

@@ -102,7 +102,7 @@ def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
         for problem in view.problems
     ]
     given = dict(own.accepted) if own else {}
-    found = review.check(reviewer, view.item, now) if _is_whole(view, now) else []
+    found = review.unsettled(view, now) if _is_whole(view, now) else []
     needed = [
         NeededReason(problem.reason, _sentence(problem.message), given.get(problem.reason, ""))
         for problem in found

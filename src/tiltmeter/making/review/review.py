@@ -88,7 +88,7 @@ class Review:
         Items in `skip` are passed over, and those about which the reviewer has asked something that is not answered.
         """
         name = self._reviewer(reviewer)
-        with self._writing():
+        with self._writing(synced=False):  # who has an item in hand may be forgotten if the machine fails
             item = self._queue.take(name, self._clock(), self._held, skip)
             return self._shown(self._entry(item), name) if item else None
 
@@ -131,7 +131,11 @@ class Review:
         """What validation would find in an item with new texts: errors, and warnings that need a reason."""
         view = self.show(item, reviewer)
         check_texts(view, texts)
-        return unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(item))
+        return self.unsettled(view, texts)
+
+    def unsettled(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
+        """What validation finds in an item that was shown if it has these texts, less what was accepted before."""
+        return unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(view.item))
 
     def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
         """Withdraw the reviewer's decision on an item, or the last one on any; it is kept, but no longer counts."""
@@ -256,11 +260,11 @@ class Review:
         return asked
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, *, synced: bool = True) -> Iterator[None]:
         """A transaction, in which the queue is up to date."""
         self._queue.refresh()  # before the lock, since the first time may take a while
         try:
-            with self._store.transaction():
+            with self._store.transaction(synced=synced):
                 self._queue.refresh()
                 yield
         except BaseException:

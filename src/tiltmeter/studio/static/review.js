@@ -65,7 +65,8 @@
     const chosen = own ?? form();
     if (!chosen || !desk()?.contains(chosen)) return;
     event.preventDefault();
-    chosen.requestSubmit(chosen.querySelector("[data-when-edited]:not([hidden])") ?? chosen.querySelector("button:not([type=button])"));
+    // A click, since htmx sends the name of a button that was clicked.
+    (chosen.querySelector("[data-when-edited]:not([hidden])") ?? chosen.querySelector("button:not([type=button])")).click();
   };
 
   const leave = (event) => {
@@ -91,6 +92,11 @@
   // In a text that is one line in the form (a comment, a reason), Enter would submit: only Ctrl+Enter does.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && event.target.matches?.("#desk input:not([type=radio])")) event.preventDefault();
+  });
+
+  // htmx sends the forms; before it knows one, nothing is sent.
+  document.addEventListener("submit", (event) => {
+    if (desk()?.contains(event.target)) event.preventDefault();
   });
 
   // A decision that lacks a reason leads to the field for it.

@@ -1,0 +1,205 @@
+"""The room Review in a browser, by keyboard only: two reviewers, agreement, adjudication, publication."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from perf.kills_review import make_project
+from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
+from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.project import open_project
+from tiltmeter.making.writing.writing import new_written_project
+
+ARABIC = "كان الطباخ BLANK جدا اليوم."
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("work")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
+        make_project(folder, 4, 2, 2)
+    with open_project(folder / "project") as project, project.store.transaction():
+        texts = ("el cocinero fue muy BLANK.", "ella era BLANK, la cocinera.")
+        project.store.add_finding(
+            RepairFinding("i0", "context", "verb", "proposed", "Another verb?", "", texts), "repair"
+        )
+        project.store.set_text("i2", "text", "context", ARABIC, step="repair", by="x", why="")
+        project.store.set_text("i2", "text", "target_term", "الطباخ", step="repair", by="x", why="")
+    new_written_project(folder / "written", "gest", language="sk", quota=2).close()
+    plan = folder / "written" / "writing.toml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
+    with serving(folder) as found:
+        yield found
+
+
+def open_as(page: Any, studio: Served, name: str, project: str = "project") -> None:
+    """Say who one is on the page of a project, by keyboard."""
+    page.goto(f"{studio.address}/review")
+    page.get_by_role("link", name=project, exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("textbox").focus()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="What you can do").wait_for()
+
+
+def follow(page: Any, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).focus()
+    page.keyboard.press("Enter")
+
+
+def said(page: Any, sentence: str) -> None:
+    page.locator("#said", has_text=sentence).wait_for()
+
+
+def test_two_reviewers_agreement_adjudication_publication(studio: Served, browser: Any) -> None:
+    with visiting(browser, studio, screen=WIDE) as page:
+        open_as(page, studio, "Ana")
+        assert not violations(page), "\n".join(violations(page))
+        follow(page, "Review items")
+        page.get_by_role("heading", name="i0").wait_for()
+        assert not violations(page), "\n".join(violations(page))
+        # Help, and keys that do nothing while it is open.
+        page.keyboard.press("?")
+        page.get_by_role("heading", name="Keys").wait_for()
+        page.keyboard.press("d")
+        page.keyboard.press("Escape")
+        # A proposal is taken, its change is shown, and taken back.
+        page.keyboard.press("1")
+        page.locator("#check ins", has_text="fue").wait_for()
+        assert page.locator("textarea:visible").input_value() == "el cocinero fue muy BLANK."
+        page.keyboard.press("1")
+        page.locator("#check ins").wait_for(state="detached")
+        page.keyboard.press("1")
+        page.locator("#check ins", has_text="fue").wait_for()
+        # Keys are letters while somebody types.
+        page.keyboard.press("c")
+        page.keyboard.type("due to d and e")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Enter")
+        said(page, "i0 is edited.")
+        page.get_by_role("heading", name="i1").wait_for()
+        assert page.evaluate("document.activeElement.textContent").startswith("i1")
+        page.keyboard.press("d")
+        said(page, "i1 is dropped.")
+        page.keyboard.press("u")
+        said(page, "The decision on i1, dropped, is withdrawn.")
+        page.keyboard.press("d")
+        said(page, "i1 is dropped.")
+        # Right to left, in place.
+        page.get_by_role("heading", name="i2").wait_for()
+        page.keyboard.press("e")
+        field = page.get_by_role("textbox", name="context, Spanish")
+        assert field.evaluate("element => getComputedStyle(element).direction") == "rtl"
+        assert page.locator("mark.target").last.inner_text() == "الطباخ"
+        page.keyboard.press("Escape")
+        # Ask, then go on.
+        page.keyboard.press("a")
+        page.keyboard.type("Is this Spanish?")
+        page.keyboard.press("Control+Enter")
+        said(page, "The question about i2 is stored")
+        page.keyboard.press("p")
+        said(page, "i1, which you decided on before.")
+        page.keyboard.press("n")
+        page.get_by_role("heading", name="i3").wait_for()
+        # A warning is kept with a reason only.
+        page.keyboard.press("e")
+        page.get_by_role("textbox", name="context, Spanish").focus()
+        page.keyboard.press("Control+A")
+        page.keyboard.type("la persona era BLANK.")
+        reason = page.get_by_label("If you keep the item like this, say why")
+        reason.wait_for()
+        assert not violations(page), "\n".join(violations(page))
+        page.keyboard.press("Escape")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.name") == "why:target-not-in-context"
+        page.keyboard.type("as spoken")
+        page.keyboard.press("Control+Enter")
+        said(page, "i3 is edited.")
+        page.get_by_role("heading", name="Nothing is left").wait_for(timeout=5000)
+
+    with visiting(browser, studio, screen=NARROW, dark=True) as page:
+        open_as(page, studio, "Eva")
+        follow(page, "Answer questions")
+        page.get_by_label("Answer").focus()
+        page.keyboard.type("No, Arabic.")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        said(page, "The answer about i2 is stored.")
+        page.goto(f"{studio.address}/review/item?project=project")
+        for number in range(4):
+            page.get_by_role("heading", name=f"i{number}").wait_for()
+            assert not violations(page), "\n".join(violations(page))
+            assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+            if reason := page.locator("[data-reason]").count():
+                for place in range(reason):
+                    page.locator("[data-reason]").nth(place).fill("as it is")
+            page.locator("h2[data-focus]").focus()
+            page.keyboard.press("Enter")
+            said(page, f"i{number} is accepted.")
+        page.get_by_role("heading", name="Nothing is left").wait_for()
+
+    with visiting(browser, studio) as page:
+        open_as(page, studio, "Ida")
+        follow(page, "Agreement")
+        page.get_by_text("Krippendorff").wait_for()
+        page.get_by_text("Cohen").first.wait_for()
+        assert not violations(page), "\n".join(violations(page))
+        page.goto(f"{studio.address}/review/conflicts?project=project")
+        page.get_by_role("heading", name="i0").wait_for()
+        page.locator("del", has_text="era").first.wait_for()
+        assert not violations(page), "\n".join(violations(page))
+        page.keyboard.press("1")
+        said(page, "i0 is settled.")
+        page.get_by_role("heading", name="i1").wait_for()
+        page.keyboard.press("e")
+        page.get_by_role("textbox", name="context, another text").focus()
+        page.keyboard.press("End")
+        page.keyboard.type(" Sí.")
+        page.keyboard.press("Control+Enter")
+        said(page, "i1 is settled.")
+        page.keyboard.press("d")
+        said(page, "i3 is settled.")
+        page.get_by_role("heading", name="Reviewers do not disagree").wait_for()
+        follow(page, "Publish")
+        page.get_by_label("leave them out").focus()
+        page.keyboard.press("Space")
+        page.get_by_label("Licence").focus()
+        page.keyboard.type("CC0-1.0")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Edition 1").wait_for()
+        assert not violations(page), "\n".join(violations(page))
+    published = (studio.folder / "published" / "project" / "items.jsonl").read_text(encoding="utf-8")
+    assert "el cocinero fue muy BLANK." in published
+    assert " Sí." in published
+
+
+def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
+    with visiting(browser, studio) as page:
+        open_as(page, studio, "Ana", "written")
+        follow(page, "Write items")
+        page.get_by_label("sentence").focus()
+        page.keyboard.type("They swept.")
+        page.get_by_text("not in the first person").wait_for()
+        page.keyboard.press("Control+A")
+        page.keyboard.type("I swept.")
+        page.keyboard.press("Tab")
+        page.keyboard.type("Pozametala som.")
+        page.get_by_text("The checks find nothing.").wait_for()
+        assert not violations(page), "\n".join(violations(page))
+        page.keyboard.press("Control+Enter")
+        said(page, "w-1 is stored.")
+        page.get_by_text("1 of 2 written").wait_for()
+    with visiting(browser, studio, screen=NARROW, dark=True) as page:
+        open_as(page, studio, "Ida", "written")
+        follow(page, "Rate items")
+        page.get_by_role("heading", name="Of which gender").wait_for()
+        assert "Written about" not in page.locator("#desk").inner_text()
+        assert not violations(page), "\n".join(violations(page))
+        page.keyboard.press("2")
+        said(page, "w-1 is rated 2 in gender.")
+        page.get_by_text("Written about").wait_for()
+        page.keyboard.press("4")
+        page.get_by_role("heading", name="Nothing is left").wait_for()
