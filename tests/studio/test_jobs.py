@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.runs.result import Result
 from tiltmeter.studio.job_files import LOCK, OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, is_locked, job_lock, read_json
+from tiltmeter.studio.job_progress import JobProgress
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.timings import Timings
 
@@ -234,3 +236,23 @@ def test_a_name_can_be_queued_once(tmp_path: Path) -> None:
     queue.add(wanted("mine", "embedded"))
     with pytest.raises(UsageError, match="in the queue already"):
         queue.add(wanted("mine", "embedded"))
+
+
+def test_those_who_ask_do_not_take_each_other_for_the_process(tmp_path: Path) -> None:
+    """Threads of a studio, or two studios, may look at a job at the same moment."""
+    queue = JobQueue(workspace_with_items(tmp_path))
+    folder = queue.folder / queue.add(wanted("mine", "embedded")).id
+    with job_lock(folder):
+        assert is_locked(folder)
+    with ThreadPoolExecutor(8) as threads:
+        assert not any(threads.map(lambda _: is_locked(folder), range(2000)))
+
+
+def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("")
+    progress = JobProgress(tmp_path / "folder" / PROGRESS)
+    with progress.writing():
+        pass
+    (tmp_path / "folder").unlink()
+    progress.flush()
+    assert read_json(tmp_path / "folder" / PROGRESS)["phase"] == "starting"

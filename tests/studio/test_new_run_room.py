@@ -46,10 +46,13 @@ def test_the_page_offers_models_benchmarks_and_files(client: TestClient, tmp_pat
     page = client.get("/new-run").text
     for value in ("embedded", "mine", "small.gguf"):
         assert f'name="model" value="{value}"' in page
-    for value in ("starter:en", "stereoset:tr", "association-5.en.jsonl"):
+    for value in ("starter:en", "association-5.en.jsonl"):
         assert f'name="on" value="{value}"' in page
     assert "80 items" in page
-    assert "downloaded by the run" in page
+    other = client.get("/new-run/sets/stereoset").text
+    assert 'name="on" value="stereoset:tr"' in other
+    assert "downloaded by the run" in other
+    assert client.get("/new-run/sets/nonsense").status_code == 400
     assert "Apache-2.0" in page
     assert "Nothing runs or waits." in page
     assert "style=" not in page

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,24 @@ def test_a_summary_is_stored_and_read_again_only_if_the_run_changes(
     monkeypatch.setattr(run_index, "_FORMAT", "another version")
     index_of(work).runs()
     assert sorted(read) == ["bert", "even", "gpt", "gpt"]
+
+
+def test_the_summary_of_a_run_that_is_gone_is_forgotten(work: Path) -> None:
+    index = index_of(work)
+    index.runs()
+    shutil.rmtree(work / "gpt")
+    index.runs()
+    with index._store() as store:
+        assert set(store.summaries()) == {"runs/bert", "a/b/even"}
+
+
+def test_rows_of_single_groups_are_not_parsed(work: Path) -> None:
+    before = by_path(index_of(work))["gpt"].summary
+    path = work / "gpt" / MEASURES
+    start, row, rest = path.read_text(encoding="utf-8").partition('  "view": "target",\n')
+    assert row
+    path.write_text(f"{start}{row}  no JSON\n{rest}", encoding="utf-8")
+    assert by_path(index_of(work))["gpt"].summary == before
 
 
 def test_the_tables_of_a_run_are_not_read(work: Path) -> None:

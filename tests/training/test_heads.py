@@ -17,7 +17,9 @@ from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.named import open_by_name
 from tiltmeter.models.with_head import ModelWithHead
 from tiltmeter.questions import Question
+from tiltmeter.training import train_head
 from tiltmeter.training.evaluate_head import evaluate_head
+from tiltmeter.training.lora import add_lora
 from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
@@ -121,12 +123,21 @@ def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["llama", "distilbert", "t5"])
-def test_an_adapter_of_the_core_opens_as_a_head(name: str, pairs: Path, tmp_path: Path) -> None:
+def test_an_adapter_of_the_core_opens_as_a_head(
+    name: str, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    def of_a_gguf_file(core: torch.nn.Module, rank: int) -> torch.nn.Module:
+        adapted: Any = add_lora(core, rank)
+        adapted.peft_config["default"].base_model_name_or_path = str(tmp_path)  # a folder without a config
+        return adapted
+
+    monkeypatch.setattr(train_head, "add_lora", of_a_gguf_file)
     base = make_model(name, tmp_path / "model")
     head = trained(base, pairs, tmp_path / "head", SHORT, lora=True, lora_rank=4)
     names = {path.name for path in head.out.iterdir()}
     assert {"adapter_model.safetensors", "config.json", "training.json", "curves.svg", "README.md"} <= names
     assert "model.safetensors" not in names
+    assert not [str(found.message) for found in recwarn if "config file" in str(found.message)]
     (again,) = evaluate_head(str(head.out), pairs, device="cpu")
     assert again.value == pytest.approx(head.accuracy[0].value, abs=0.5)
 
@@ -212,37 +223,61 @@ def test_a_base_on_the_hub_is_opened_at_the_revision_of_the_training(llama: Path
         assert found[2] == expected
 
 
-def test_sentences_of_articles_that_are_set_aside_are_no_fresh_negatives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fresh", [True, False])
+def test_no_sentence_of_a_pair_that_is_set_aside_is_trained_on(fresh: bool, tmp_path: Path) -> None:
     from tiltmeter.training.tokens import article_number
 
-    asides = [name for name in map(str, range(2_000)) if article_number(name) % 100 == 0]
-    others = [name for name in map(str, range(2_000)) if article_number(name) % 100]
+    asides = [name for name in map(str, range(2_000)) if article_number(name) % 100 == 0][:10]
+    others = [name for name in map(str, range(2_000)) if article_number(name) % 100][:200]
+    # Second sentences of other articles: those that are set aside have those of the others, and the other way round.
     rows = [
-        {"language": "en", "article": article, "first": "the rose .", "second": word, "label": label}
-        for articles, word in ((asides[:10] * 20, "soup"), (others[:200], "oven"))
+        {"language": "en", "article": article, "first": "the rose .", "second": own if label else other, "label": label}
+        for articles, own, other in ((asides * 20, "soup", "oven"), (others, "oven", "soup"))
         for article in articles
         for label in (0, 1)
     ]
-    # The first pass has no sentence of an article that is set aside.
-    for row in rows:
-        if not row["label"]:
-            row["second"] = "oven"
+    for row in rows[::7]:
+        if row["article"] in others and not row["label"]:
+            row["second"] = "plate"
     pairs = make_pairs(tmp_path / "pairs", 100)
     schema = pq.read_table(pairs / "train.parquet").schema
     pq.write_table(pa.Table.from_pylist(rows, schema), pairs / "train.parquet")
-    seen: list[Any] = []
-    recipe = TrainingRecipe(accumulation=1, batch=400, passes=2)
+    tokens: dict[str, list[int]] = {}
+    counts: dict[str, Any] = {}
+    recipe = TrainingRecipe(accumulation=1, batch=400, passes=2, fresh_negatives=fresh)
 
     def report(_progress: Any) -> None:
-        folder = tmp_path / "head" / ".training" / "pass-2"
-        seen.extend(np.fromfile(folder / "ids.bin", dtype=np.int32))
+        for folder in (tmp_path / "head" / ".training").glob("*/ids.bin"):
+            tokens[folder.parent.name] = np.fromfile(folder, dtype=np.int32).tolist()
+            labels = np.fromfile(folder.with_name("labels.bin"), dtype=np.int8)
+            counts[folder.parent.name] = (len(labels), labels.sum())
 
     base = make_model("llama", tmp_path / "base")
     options = TrainingOptions(checkpoints=1)
     train_next_sentence(base, pairs, tmp_path / "head", recipe=recipe, options=options, cpu=True, report=report)
     known = opened(tmp_path / "head").tokenizer.get_vocab()
-    assert known["oven"] in seen
-    assert known["soup"] not in seen
+    passes = {"pass-1", "pass-2"} if fresh else {"pass-1"}
+    assert tokens.keys() == {*passes, "set-aside", "held-out"}
+    for name in passes:
+        assert known["oven"] in tokens[name]
+        assert known["soup"] not in tokens[name]
+        assert counts[name] == (400, 200)
+    # A negative of the first pass stays as it is if it is not of an article that is set aside.
+    assert known["plate"] in tokens["pass-1"]
+    assert known["soup"] in tokens["set-aside"]
+    assert known["oven"] not in tokens["set-aside"]
+    assert counts["set-aside"] == (400, 200)
+
+
+def test_a_decoder_whose_first_token_is_not_known_is_an_error(pairs: Path, tmp_path: Path) -> None:
+    base = Path(make_model("t5", tmp_path / "model"))
+    for name, key in (("config.json", "decoder_start_token_id"), ("tokenizer_config.json", "pad_token")):
+        values = json.loads((base / name).read_text())
+        assert values.pop(key) is not None
+        (base / name).write_text(json.dumps(values))
+    with pytest.raises(ModelError, match="no decoder_start_token_id in its config"):
+        trained(str(base), pairs, tmp_path / "head")
+    assert not (tmp_path / "head").exists()
 
 
 def test_decisions_that_are_no_numbers_are_an_error(llama: Path, tmp_path: Path) -> None:

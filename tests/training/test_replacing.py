@@ -12,7 +12,10 @@ import yaml
 
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.models.checkpoint import Checkpoint
+from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.training.evaluate_head import evaluate_head
+from tiltmeter.training.head_card import head_card
 from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.trainer import HeadTrainer, TrainingProgress
 from tiltmeter.training.training_recipe import LORA_RATE, TrainingRecipe, find_recipe
@@ -44,7 +47,21 @@ def test_a_head_that_replaces_another_is_not_mixed_with_its_files(tmp_path: Path
     assert "LoRA" not in card
     front = yaml.safe_load(card.split("---")[1])
     assert front["language"] == ["en", "no"]
-    assert front["base_model"] == base
+    assert "base_model" not in front
+    assert "# A next-sentence head for base\n" in card
+    assert str(tmp_path) not in card
+
+
+def test_the_card_names_a_base_model_of_the_hub() -> None:
+    head = HeadConfig(design="recommended", reading="mean", kind="causal", base="org/model", base_weights="")
+    for checkpoint, expected in (
+        (Checkpoint("org/model@v2", Path("cache"), revision="abc"), "org/model"),
+        (Checkpoint("embedded", Path("package"), gguf="a.gguf", revision="0.1.2"), None),
+        (Checkpoint("here/model.gguf", Path("here"), gguf="model.gguf"), None),
+        (Checkpoint("here/model", Path("here/model")), None),
+    ):
+        card = head_card(SimpleNamespace(name=checkpoint.name, checkpoint=checkpoint), head, {})
+        assert yaml.safe_load(card.split("---")[1]).get("base_model") == expected
 
 
 @pytest.mark.parametrize("force", [False, True])

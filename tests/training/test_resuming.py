@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import UsageError
+from tiltmeter.training import train_head, trainer
 from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.trainer import TrainingProgress, last_checkpoint
 from tiltmeter.training.training_recipe import TrainingRecipe
@@ -22,10 +23,28 @@ class Killed(BaseException):
     pass
 
 
-def train(base: str, pairs: Path, out: Path, kill_at: int | None = None, **options: Any) -> Any:
+class Clock:
+    """A clock that an update of the weights takes one second by."""
+
+    def __init__(self) -> None:
+        self.now, self.step = 0.0, 0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def tell(self, step: int) -> None:
+        self.now += step == self.step + 1
+        self.step = step
+
+
+def train(
+    base: str, pairs: Path, out: Path, kill_at: int | None = None, clock: Clock | None = None, **options: Any
+) -> Any:
     def report(progress: TrainingProgress) -> None:
         if progress.step == kill_at:
             raise Killed
+        if clock:
+            clock.tell(progress.step)
 
     chosen = TrainingOptions(**{"checkpoints": 6, "seed": 4, **options})
     return train_next_sentence(base, pairs, out, recipe=RECIPE, options=chosen, cpu=True, report=report)
@@ -37,15 +56,19 @@ def outcome(folder: Path) -> tuple[dict[str, torch.Tensor], list[dict[str, float
     return tensors, [{key: value for key, value in entry.items() if "per_second" not in key} for entry in log]
 
 
-def test_an_interrupted_training_ends_with_the_same_weights_and_curve(tmp_path: Path) -> None:
+def test_an_interrupted_training_ends_with_the_same_weights_and_curve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(trainer, "time", clock)
     pairs = make_pairs(tmp_path / "pairs", 600)
     # With dropout, whose random numbers must go on, too.
     base = make_model("distilbert", tmp_path / "base")
-    steps = train(base, pairs, tmp_path / "whole").record["updates"]
-    assert steps == 30
+    whole = train(base, pairs, tmp_path / "whole", clock=clock).record
+    assert (whole["updates"], whole["seconds"]) == (30, 30)
     for at in (3, 11, 22):
         with pytest.raises(Killed):
-            train(base, pairs, tmp_path / "interrupted", kill_at=at)
+            train(base, pairs, tmp_path / "interrupted", kill_at=at, clock=clock)
         assert not (tmp_path / "interrupted" / "config.json").exists()
     # As if killed while a checkpoint was written.
     checkpoints = Workspace(tmp_path / "interrupted").checkpoints
@@ -53,7 +76,8 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_curve(tmp_path: 
     assert newest is not None
     assert newest.name == "checkpoint-20"
     (checkpoints / "checkpoint-25").mkdir()
-    train(base, pairs, tmp_path / "interrupted")
+    # 20 seconds to the last whole checkpoint, and 10 from there.
+    assert train(base, pairs, tmp_path / "interrupted", clock=clock).record["seconds"] == 30
     weights, log = outcome(tmp_path / "interrupted")
     expected, expected_log = outcome(tmp_path / "whole")
     assert log == expected_log
@@ -84,3 +108,27 @@ def test_early_stopping_keeps_the_best_weights(tmp_path: Path) -> None:
     losses = {entry["step"]: entry["eval_loss"] for entry in head.record["log"] if "eval_loss" in entry}
     assert losses
     assert head.accuracy[0].value > 60
+
+
+def test_early_stopping_is_resumed_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = make_pairs(tmp_path / "pairs", 600)
+    base = make_model("llama", tmp_path / "base")
+    # Never lower than at first: two evaluations later, at update 15 of 30, training ends.
+    monkeypatch.setattr(train_head, "validation_numbers", lambda *_, **__: {"loss": 1.0, "accuracy": 50.0})
+    whole = train(base, pairs, tmp_path / "whole", early_stop=2).record
+    assert whole["updates"] == 15
+    with pytest.raises(Killed):
+        train(base, pairs, tmp_path / "interrupted", early_stop=2, kill_at=12)
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(train_head, "decide", killed)  # when the held-out pairs are decided, after the last update
+        with pytest.raises(Killed):
+            train(base, pairs, tmp_path / "interrupted", early_stop=2)
+    assert train(base, pairs, tmp_path / "interrupted", early_stop=2).record["updates"] == 15
+    weights, log = outcome(tmp_path / "interrupted")
+    expected, expected_log = outcome(tmp_path / "whole")
+    assert log == expected_log
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)

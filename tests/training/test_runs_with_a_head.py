@@ -83,6 +83,14 @@ def test_two_devices_answer_as_one(head: Path, items: Path, tmp_path: Path, monk
     assert two.tolist() == pytest.approx(one.tolist(), rel=1e-5)
 
 
+def test_a_head_answers_without_speed_ups_and_with_its_kind_named(head: Path, items: Path) -> None:
+    expected = tiltmeter.evaluate(str(head), str(items), device="cpu").scores["score"].tolist()
+    plain = tiltmeter.evaluate(str(head), str(items), device="cpu", plain=True, kind="causal")
+    assert plain.scores["score"].tolist() == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ModelError, match="head of a causal model and cannot be used as masked"):
+        tiltmeter.evaluate(str(head), str(items), device="cpu", kind="masked")
+
+
 def test_a_chat_template_and_a_head_exclude_each_other(head: Path, items: Path) -> None:
     with pytest.raises(ModelError, match="not trained inside a chat template"):
         tiltmeter.evaluate(str(head), str(items), device="cpu", chat_template=True)

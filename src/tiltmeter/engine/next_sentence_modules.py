@@ -19,15 +19,15 @@ FOLLOWS = 1
 class MeanHead(nn.Module):
     """Linear layers on the mean of the last hidden states over the real tokens.
 
-    `causal`: the core attends to the left only, so that padding on the right needs no attention mask.
+    `masked`: the core attends to the right as well, so that padding there needs an attention mask.
     """
 
     def __init__(
-        self, core: nn.Module, *, width: int, layers: Sequence[int] = (300, 300), activations: bool, causal: bool
+        self, core: nn.Module, *, width: int, layers: Sequence[int] = (300, 300), activations: bool, masked: bool
     ) -> None:
         super().__init__()
         self.core = core
-        self.causal = causal
+        self.masked = masked
         widths = [width, *layers, 2]
         modules: list[nn.Module] = []
         for index, (before, after) in enumerate(pairwise(widths)):
@@ -51,7 +51,7 @@ class MeanHead(nn.Module):
         """The logits, and with labels (1: next sentence) the cross entropy."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
-        if not self.causal:
+        if self.masked:
             inputs["attention_mask"] = real.long()
         if token_type_ids is not None and self._has_token_types:
             inputs["token_type_ids"] = token_type_ids

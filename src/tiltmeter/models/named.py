@@ -1,6 +1,6 @@
 """From the name of a model in files, or of a trained next-sentence head, to the model."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,56 +21,40 @@ _NOT_WITH_A_HEAD = ("quantize", "split", "max_memory", "tokenizer")
 
 
 @quiet_transformers()
-def open_by_name(
-    name: str,
-    *,
-    kind: Kind | None = None,
-    device: str = "auto",
-    devices: Sequence[str] = (),
-    dtype: str = "auto",
-    batch_tokens: int | None = None,
-    trust_remote_code: bool = False,
-    without: Collection[str] = (),
-    **options: Any,
-) -> LocalModel:
-    """The model of a name, as by `open_model`, or that of a next-sentence head, with its base model."""
-    common: dict[str, Any] = {
-        "kind": kind,
-        "device": device,
-        "devices": devices,
-        "dtype": dtype,
-        "batch_tokens": batch_tokens,
-        "trust_remote_code": trust_remote_code,
-        "without": without,
-    }
-    found = find_head(name, trust_remote_code=trust_remote_code)
+def open_by_name(name: str, **options: Any) -> LocalModel:
+    """The model of a name, or that of a next-sentence head with its base model; takes the options of `open_model`."""
+    trusted = bool(options.get("trust_remote_code"))
+    found = find_head(name, trust_remote_code=trusted)
     if found is None:
-        return open_model(name, **common, **options)
+        return open_model(name, **options)
     checkpoint, head, base = found
     if refused := [f"--{option.replace('_', '-')}" for option in _NOT_WITH_A_HEAD if options.get(option)]:
         raise UsageError(f"{name} is a next-sentence head, which cannot be loaded with {' or '.join(refused)}.")
-    if kind not in (None, head.kind):
-        raise ModelError(f"{name} is a next-sentence head of a {head.kind} model and cannot be used as {kind}.")
+    if options.get("kind") not in (None, head.kind):
+        raise ModelError(
+            f"{name} is a next-sentence head of a {head.kind} model and cannot be used as {options['kind']}."
+        )
     files = files_of(checkpoint)
-    config = read_config(name, trust_remote_code, files)
-    where = find_device(devices[0] if devices else device)
-    chosen = find_dtype(dtype, where, config)
-    common |= {"kind": head.kind, "dtype": str(chosen).removeprefix("torch."), "device": str(where)}
+    config = read_config(name, trusted, files)
+    devices = tuple(options.get("devices", ()))
+    device = find_device(devices[0] if devices else options.get("device", "auto"))
+    dtype = find_dtype(options.get("dtype", "auto"), device, config)
+    of_both = {"kind": head.kind, "device": str(device), "dtype": str(dtype).removeprefix("torch.")}
     return ModelWithHead(
         name=name,
         checkpoint=checkpoint,
         head=head,
-        open_base=partial(open_model, base, **common, **options),
+        open_base=partial(open_model, base, **{**options, **of_both}),
         config=config,
-        tokenizer=load_tokenizer(name, trust_remote_code, files),
+        tokenizer=load_tokenizer(name, trusted, files),
         kind=head.kind,
         has_next_sentence_head=True,
-        device=where,
-        dtype=chosen,
-        batch_tokens=batch_tokens,
-        devices=tuple(devices),
-        trust_remote_code=trust_remote_code,
-        without=check_names(without),
+        device=device,
+        dtype=dtype,
+        batch_tokens=options.get("batch_tokens"),
+        devices=devices,
+        trust_remote_code=trusted,
+        without=check_names(options.get("without", ())),
     )
 
 

@@ -7,8 +7,10 @@ base model answers, unchanged.
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stderr
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from tiltmeter.models.head_text import HeadText
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Answer, Kind, Question
 
 
@@ -199,12 +202,14 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
     if checkpoint.gguf:
         arguments["gguf_file"] = checkpoint.gguf
     try:
-        core, info = auto.from_pretrained(
-            str(checkpoint.folder),
-            output_loading_info=True,
-            trust_remote_code=model.trust_remote_code,
-            **arguments,
-        )
+        # The progress bar of GGUF files cannot be turned off.
+        with redirect_stderr(StringIO()) if checkpoint.gguf else nullcontext():
+            core, info = auto.from_pretrained(
+                str(checkpoint.folder),
+                output_loading_info=True,
+                trust_remote_code=model.trust_remote_code,
+                **arguments,
+            )
     except Exception as error:  # of transformers, or of code that comes with the model
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(f"The weights of {model.name} could not be loaded: {lines[0]}") from error
@@ -220,29 +225,45 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
 def make_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> MeanHead | LabelHead:
     """The core with a head; its linear layers are new."""
     if head.reading == "mean":
-        return MeanHead(
-            core,
-            width=_width(core),
-            layers=head.layers,
-            activations=head.activations,
-            causal=head.kind == "causal",
-        )
-    config: Any = core.config
-    start = config.decoder_start_token_id
+        width, looks_ahead = _probe(core)
+        if looks_ahead and "attention_mask" not in inspect.signature(core.forward).parameters:
+            raise ModelError(
+                f"{head.base} attends to both sides and takes no attention mask, so that its answers would depend on "
+                "padding; it cannot be given a next-sentence head."
+            )
+        return MeanHead(core, width=width, layers=head.layers, activations=head.activations, masked=looks_ahead)
     return LabelHead(
         core,
         labels=head.labels,
-        start=tokenizer.pad_token_id if start is None else start,
+        start=decoder_start(tokenizer, core.config, head.base),
         step=head.step,
         whole_vocabulary=head.design == "published",
     )
 
 
-def _width(core: nn.Module) -> int:
-    """The width of the last hidden states, which some models project to another than `hidden_size`."""
+def decoder_start(tokenizer: Any, config: Any, name: str) -> int:
+    """The token with which the decoder of an encoder-decoder starts; `name` is the model's, for errors."""
+    start = TokenizerText(tokenizer, config, "seq2seq").decoder_start
+    if start is None:
+        raise ModelError(
+            f"{name} has no decoder_start_token_id in its config, and no token for padding or for the start of a text; "
+            "add decoder_start_token_id to its config.json."
+        )
+    return start
+
+
+def _probe(core: nn.Module) -> tuple[int, bool]:
+    """The width of the last hidden states, and whether they depend on tokens to the right.
+
+    Some models project the states to another width than `hidden_size`; some that count as causal, such as XLNet,
+    attend to both sides.
+    """
+    training = core.training
     with torch.no_grad():
         device = next(core.parameters()).device
-        return int(core(input_ids=torch.tensor([[1, 2]], device=device))[0].shape[-1])
+        states = core.eval()(input_ids=torch.tensor([[1, 2, 2], [1, 0, 1]], device=device))[0]
+    core.train(training)
+    return int(states.shape[-1]), not torch.equal(states[0, 0], states[1, 0])
 
 
 def _has_pooler(config: Any) -> bool:

@@ -13,6 +13,9 @@ the lock of a process that ends in any way, so no process identifier has to be t
 """
 
 import json
+import sys
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +24,11 @@ from filelock import FileLock, Timeout
 
 from tiltmeter.errors import DataError
 from tiltmeter.studio.run_request import RunRequest
+
+if sys.platform != "win32":
+    import fcntl
+
+_ASKING = threading.Lock()
 
 REQUEST, QUEUED, LOCK, STOP = "request.json", "queued", "lock", "stop"
 PROGRESS, OUTCOME, LOG = "progress.json", "outcome.json", "log.txt"
@@ -60,14 +68,19 @@ def job_lock(folder: Path, *, timeout: float = 0) -> FileLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether the job's process lives."""
+    """Whether the job's process lives. Several may ask at once: none of them takes the other for the process."""
     if not (folder / LOCK).exists():
         return False
-    try:
-        with job_lock(folder):
+    if sys.platform == "win32":
+        with _ASKING, suppress(Timeout), job_lock(folder):
             return False
-    except Timeout:
         return True
+    with (folder / LOCK).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def read_job(folder: Path) -> Job:

@@ -88,6 +88,7 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
 
 
 def _end(folder: Path, state: str, sentence: str) -> None:
+    """Write how it ended."""
     write_text(folder / OUTCOME, json.dumps({"state": state, "sentence": sentence}, ensure_ascii=False))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.engine.execute import Progress
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.runs.so_far import ValueSoFar
 
@@ -108,7 +109,10 @@ class JobProgress:
         if self._changed:
             # Before the values are read: what changes meanwhile is written the next time.
             self._changed = False
-            write_text(self._path, json.dumps(self._state(), ensure_ascii=False))
+            try:
+                write_text(self._path, json.dumps(self._state(), ensure_ascii=False))
+            except (OSError, TiltmeterError):  # Windows replaces no file that is being read; the run must not end so
+                self._changed = True
 
     def _enter(self, phase: str) -> None:
         self._phase = phase

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__
+from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.reports.languages import language_name
 
@@ -35,15 +37,16 @@ _RECIPE = (
 
 def head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
     """The card in Markdown: what it is, how good, how it was trained, on what."""
-    name = base.name if base.checkpoint.revision is None else f"{base.name} ({base.checkpoint.revision})"
+    called = _hub_id(base) or Path(base.name).resolve().name
+    revision = base.checkpoint.revision
     made = "Converted" if record.get("converted_from") else "Trained"
     lines = [
         *_front_matter(head, base),
         "",
-        f"# A next-sentence head for {base.name}",
+        f"# A next-sentence head for {called}",
         "",
         f"Decides whether one sentence follows another, for StereoSet's second part. {made} by Tiltmeter "
-        f"{__version__} from {name}: {_HEAD[head.reading, head.design]}.",
+        f"{__version__} from {called}{f' ({revision})' if revision else ''}: {_HEAD[head.reading, head.design]}.",
         "",
         f"Measure it with `tiltmeter run FOLDER --on stereoset/intersentence:{','.join(head.languages) or 'en'}`. All "
         "other questions are answered by the unchanged base model.",
@@ -65,13 +68,19 @@ def head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _hub_id(base: Any) -> str | None:
+    """The id of a base model of the hub; None for one that is only in files here, whose path says nothing elsewhere."""
+    found: Checkpoint = base.checkpoint
+    return found.name.partition("@")[0] if found.revision is not None and found.gguf is None else None
+
+
 def _front_matter(head: HeadConfig, base: Any) -> list[str]:
     # In quotation marks: the code of Norwegian alone means false.
     languages = [f"- {json.dumps(language)}" for language in head.languages]
     return [
         "---",
         "library_name: tiltmeter",
-        f"base_model: {json.dumps(base.name, ensure_ascii=False)}",
+        *([f"base_model: {json.dumps(hub_id)}"] if (hub_id := _hub_id(base)) else []),
         *(["language:", *languages] if languages else []),
         "tags:",
         "- next-sentence-prediction",

@@ -5,6 +5,7 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.head_config import Design, HeadConfig
+from tiltmeter.models.with_head import decoder_start
 
 DESIGNS: tuple[Design, ...] = ("recommended", "published")
 # What stands before the first sentence for an encoder-decoder. The released code has one for each of its languages in
@@ -53,6 +54,7 @@ def design_head(
             return HeadConfig(**common, reading="mean", joined=False, activations=False)
         # A token between the sentences gains 0.4 points of accuracy over a space (docs/next-sentence.md).
         return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
+    decoder_start(base.tokenizer, base.config, base.name)  # an error before anything is written
     prefixed = not (published and base.config.model_type == "mt5")
     return HeadConfig(
         **common,

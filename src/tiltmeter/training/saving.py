@@ -34,9 +34,12 @@ def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record:
             holder.hf_quantizer = None
     if hasattr(config, "quantization_config"):
         del config.quantization_config
-    core.save_pretrained(str(part))
     if head.adapter:
+        # The vocabulary is the base model's; PEFT would look for its config to find out.
+        core.save_pretrained(str(part), save_embedding_layers=False)
         config.save_pretrained(str(part))
+    else:
+        core.save_pretrained(str(part))
     base.tokenizer.save_pretrained(str(part))
     if head.reading == "mean":
         state = {name: tensor.float().contiguous() for name, tensor in module.head.state_dict().items()}  # type: ignore[union-attr]

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -141,10 +141,13 @@ def tokenise(
     return TokenisedPairs.open(folder)
 
 
-def with_fresh_negatives(batches: Iterable[pa.RecordBatch], seed: int, number: int) -> Iterator[pa.RecordBatch]:
+def with_fresh_negatives(
+    batches: Iterable[pa.RecordBatch], seed: int, number: int, only: Collection[str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """The pairs, those that do not follow with another second sentence of the same language and another article.
 
-    The new sentences are second sentences of pairs that do follow, whose article is known.
+    The new sentences are second sentences of pairs that do follow, whose article is known. `only` names the sentences
+    to replace; by default all.
     """
     for index, batch in enumerate(batches):
         table = batch.to_pandas()
@@ -154,6 +157,8 @@ def with_fresh_negatives(batches: Iterable[pa.RecordBatch], seed: int, number: i
         for _language, rows in table.groupby("language", sort=True).indices.items():
             labels = table["label"].to_numpy()[rows]
             negative, positive = rows[labels == 0], rows[labels == 1]
+            if only is not None:
+                negative = negative[np.array([second in only for second in seconds[negative]], dtype=bool)]
             if not len(positive):
                 continue
             drawn = random.choice(positive, len(negative))
@@ -164,8 +169,9 @@ def with_fresh_negatives(batches: Iterable[pa.RecordBatch], seed: int, number: i
                 drawn[clash] = random.choice(positive, int(clash.sum()))
             fresh = articles[drawn] != articles[negative]
             seconds[negative[fresh]] = table["second"].to_numpy()[drawn[fresh]]
-        table["second"] = seconds
-        yield pa.RecordBatch.from_pandas(table, schema=batch.schema, preserve_index=False)
+        field = batch.schema.field("second")
+        columns = {**dict(zip(batch.schema.names, batch.columns, strict=True)), "second": pa.array(seconds, field.type)}
+        yield pa.RecordBatch.from_pydict(columns, schema=batch.schema)
 
 
 def article_numbers(batch: pa.RecordBatch) -> list[int]:

@@ -1,7 +1,6 @@
 """Train a next-sentence head: from a model and sentence pairs to a folder that Tiltmeter opens as that model."""
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -155,7 +154,7 @@ def _train(
     cpu: bool,
     report: Report,
 ) -> tuple[nn.Module, list[dict[str, float]], int, float]:
-    """The trained module, the logged numbers, the updates, and the seconds since training was begun or resumed."""
+    """The trained module, the logged numbers, the updates, and the seconds."""
     set_seed(options.seed)
     frozen_half = options.lora and precision == torch.bfloat16
     core = load_core(base, head, torch.bfloat16 if frozen_half else torch.float32)
@@ -200,6 +199,7 @@ def _train(
         load_best_model_at_end=options.early_stop is not None,
         metric_for_best_model="loss" if options.early_stop is not None else None,
         greater_is_better=False if options.early_stop is not None else None,
+        restore_callback_states_from_checkpoint=options.early_stop is not None,
         report_to="trackio" if "trackio" in options.trackers else "none",
         run_name=space.out.name,
         project="tiltmeter",
@@ -222,7 +222,6 @@ def _train(
         callbacks=callbacks,
         validate=partial(validation_numbers, tokens=tokens.set_aside, precision=precision) if validating else None,
     )
-    began = time.monotonic()
     if PartialState().is_main_process:
         found = last_checkpoint(space.checkpoints)
     PartialState().wait_for_everyone()
@@ -230,14 +229,14 @@ def _train(
         found = last_checkpoint(space.checkpoints)
     try:
         with lighter(module.core, precision, arguments.device):
-            trainer.train(resume_from_checkpoint=str(found) if found else None)
+            trainer.train_from(found)
     except torch.OutOfMemoryError as error:
         raise ModelError(
             f"The device has too little memory for batches of {recipe.batch} pairs; start anew with --force and a "
             "smaller --batch (and more to --accumulate), --gradient-checkpointing or --lora."
         ) from error
     log = [entry for entry in trainer.state.log_history if "loss" in entry or "eval_loss" in entry]
-    return module, log, trainer.state.global_step, time.monotonic() - began
+    return module, log, trainer.state.global_step, trainer.seconds
 
 
 def _check(options: TrainingOptions) -> None:

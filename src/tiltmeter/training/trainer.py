@@ -16,10 +16,12 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from tiltmeter.errors import ModelError
+from tiltmeter.files import write_text
 from tiltmeter.training.batches import Batches, first
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# Written last into the folder of a checkpoint: one without it was being written when the process ended.
+# Written last into the folder of a checkpoint, with the seconds of training up to it: one without it was being written
+# when the process ended.
 _COMPLETE = "complete"
 
 
@@ -47,7 +49,7 @@ class HeadTrainer(Trainer):
         self._validate: Callable[[nn.Module], dict[str, float]] | None = more.pop("validate", None)
         self._correct: Tensor | None = None
         self._seen = 0
-        self.tokens_seen = 0
+        self._began = 0.0
         super().__init__(
             model=module,
             args=arguments,
@@ -58,6 +60,17 @@ class HeadTrainer(Trainer):
         # Progress is reported by a callback of ours.
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
+
+    def train_from(self, checkpoint: Path | None) -> None:
+        """Train, from a checkpoint on if there is one."""
+        before = float((checkpoint / _COMPLETE).read_text(encoding="utf-8") or 0) if checkpoint else 0.0
+        self._began = time.monotonic() - before
+        self.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of training so far, also those up to the checkpoint that it was resumed from."""
+        return time.monotonic() - self._began
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """The planned batches in their order, shared between processes."""
@@ -135,10 +148,14 @@ class HeadTrainer(Trainer):
             save_model(module, str(folder / "model.safetensors"))
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        # Trainer goes on from a checkpoint at which it was stopped early; resumed from the one before, it stops again.
+        if self.control.should_training_stop and self.state.global_step < self.state.max_steps:
+            return
         super()._save_checkpoint(model, trial)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            (Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}" / _COMPLETE).touch()
+            folder = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
+            write_text(folder / _COMPLETE, str(self.seconds))
 
 
 class Reporting(TrainerCallback):

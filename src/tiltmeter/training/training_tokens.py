@@ -57,19 +57,12 @@ def tokenise_training(
     size = data.train.count_rows()
     passes: list[TokenisedPairs] = []
     for number in range(recipe.passes):
-        kept: Iterator[pa.RecordBatch] = (
-            _of_articles(b, set_aside=False) for b in data.train.to_batches(batch_size=CHUNK)
-        )
-        if number and recipe.fresh_negatives:
-            kept = with_fresh_negatives(kept, seed, number)
-        elif number:
+        if number and not recipe.fresh_negatives:
             passes.append(passes[0])
-            continue
-        passes.append(write(f"pass-{number + 1}", kept, size, prefixes=head.prefixes or None))
-    aside = _first_rows(
-        (_of_articles(b, set_aside=True) for b in data.train.to_batches(batch_size=CHUNK)), _MOST_SET_ASIDE
-    )
-    set_aside = write("set-aside", aside, size // SET_ASIDE)
+        else:
+            pairs = _training_pairs(data, seed, number)
+            passes.append(write(f"pass-{number + 1}", pairs, size, prefixes=head.prefixes or None))
+    set_aside = write("set-aside", _set_aside_pairs(data, seed), size // SET_ASIDE)
     held_out = write("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
     for name, found in (("training", passes[0]), ("held-out", held_out)):
         if not len(found):
@@ -77,10 +70,31 @@ def tokenise_training(
     return TrainingTokens(Batches(passes, recipe.batch, seed=seed, by_length=recipe.by_length), set_aside, held_out)
 
 
-def _of_articles(batch: pa.RecordBatch, *, set_aside: bool) -> pa.RecordBatch:
-    """The pairs of the articles that are set aside, or of the others."""
-    chosen = [(number % SET_ASIDE == 0) == set_aside for number in article_numbers(batch)]
-    return batch.filter(pa.array(chosen, pa.bool_()))
+def _training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator[pa.RecordBatch]:
+    """The pairs of a pass, with no sentence of the pairs that are set aside."""
+    pairs = _of_articles(data, set_aside=False)
+    if number:
+        yield from with_fresh_negatives(pairs, seed, number)
+        return
+    aside = {
+        sentence
+        for batch in _set_aside_pairs(data, seed)
+        for column in ("first", "second")
+        for sentence in batch[column].to_pylist()
+    }
+    yield from with_fresh_negatives(pairs, seed, number, only=aside)
+
+
+def _set_aside_pairs(data: ArticlePairs, seed: int) -> Iterator[pa.RecordBatch]:
+    """The pairs that are set aside; if they are of several articles, with no sentence of others."""
+    return with_fresh_negatives(_first_rows(_of_articles(data, set_aside=True), _MOST_SET_ASIDE), seed, 0)
+
+
+def _of_articles(data: ArticlePairs, *, set_aside: bool) -> Iterator[pa.RecordBatch]:
+    """The pairs whose first sentence is of an article that is set aside, or of another."""
+    for batch in data.train.to_batches(batch_size=CHUNK):
+        chosen = [(number % SET_ASIDE == 0) == set_aside for number in article_numbers(batch)]
+        yield batch.filter(pa.array(chosen, pa.bool_()))
 
 
 def _first_rows(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tiltmeter.benchmarks import benchmarks
-from tiltmeter.datasets.by_name import DATASETS
+from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.measures import measure_named
@@ -42,6 +42,8 @@ _BETWEEN = 0.25
 # Seconds that a page may take to receive a message.
 _SEND_TIMEOUT = 30.0
 _MOST_FIELDS = 500
+# The data set that is chosen at first.
+_FIRST = "starter"
 _PLAIN = re.compile(r"[^\w.-]+")
 
 _QUEUES: "WeakKeyDictionary[Studio, JobQueue]" = WeakKeyDictionary()
@@ -78,13 +80,20 @@ def _page(request: Request) -> Response:
         "new_run.html.jinja",
         embedded=EMBEDDED,
         models=model_files(workspace),
-        sets=[_offered(data) for data in DATASETS.values()],
+        sets=list(DATASETS.values()),
+        first=_offered(DATASETS[_FIRST]),
         files=sorted(map(workspace.name_of, workspace.data_files())),
         protocols=[name for name in protocols if name != PUBLISHED],
         chat_protocols=CHAT_PROTOCOLS,
         endpoints=ENDPOINTS,
         **_listed(request),
     )
+
+
+def _set(request: Request) -> Response:
+    """The languages of a data set with the number of items, which takes a moment to count the first time."""
+    found = _offered(dataset(request.path_params["name"]))
+    return responses.fragment(request, "new_run_set.html.jinja", set=found, chosen=False)
 
 
 def _offered(data: Dataset) -> OfferedSet:
@@ -253,6 +262,7 @@ ROOM = StudioRoom(
     "/new-run",
     [
         Route("/new-run", _page),
+        Route("/new-run/sets/{name}", _set),
         Route("/new-run/models", _add_model, methods=["POST"]),
         Route("/new-run/estimate", _estimate, methods=["POST"]),
         Route("/new-run/start", _start, methods=["POST"]),

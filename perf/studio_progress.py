@@ -1,0 +1,170 @@
+"""Whether the studio and its page grow while a run reports its progress, 100 times a second for six minutes.
+
+    python -m perf.studio_progress [--events 36000] [--rate 100]
+
+A job is made whose progress file is written at every event, ten times as often as a real job does. The resident memory
+of the studio's process and the JavaScript heap of the page (after garbage collection) are compared with what they were
+after the first tenth of the events. Exit code 1 if one has grown by more than 10 MB.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.engine.execute import Progress
+from tiltmeter.runs.so_far import ValueSoFar
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.job_files import PROGRESS, QUEUED, job_lock
+from tiltmeter.studio.job_progress import JobProgress
+from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.run_request import RunRequest
+
+LIMIT = 10_000_000
+_RSS = re.compile(r"^VmRSS:\s+(\d+) kB", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Bytes before and after; `messages` were received by the page in `seconds`; `nodes` are those of its document."""
+
+    events: int
+    seconds: float
+    messages: int
+    server_before: int
+    server_after: int
+    page_before: int
+    page_after: int
+    nodes_before: int
+    nodes_after: int
+
+    @property
+    def server(self) -> int:
+        return self.server_after - self.server_before
+
+    @property
+    def page(self) -> int:
+        return self.page_after - self.page_before
+
+
+def measured(browser: Any, events: int, rate: float) -> Growth:
+    """Write so many events at this rate to a job that a page watches."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = StudioWorkspace(folder)
+        job = JobQueue(workspace).add(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
+        job_folder = workspace.state / "jobs" / job.id
+        with job_lock(job_folder):
+            (job_folder / QUEUED).unlink()
+            with _served(Path(folder)) as (process, start, address):
+                return _watched(browser, job_folder, process, start, address, events, rate)
+
+
+def _watched(browser: Any, folder: Path, process: int, start: str, address: str, events: int, rate: float) -> Growth:
+    context = browser.new_context()
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    for domain in ("Network", "HeapProfiler", "Performance"):
+        session.send(f"{domain}.enable")
+    received: list[float] = []
+    session.on("Network.eventSourceMessageReceived", lambda message: received.append(message["timestamp"]))
+    page.goto(start)
+    page.goto(f"{address}/new-run")
+    page.get_by_role("heading", name="made").wait_for()
+    progress = JobProgress(folder / PROGRESS)
+    warm_up = max(1, events // 10)
+    _report(page, progress, events, 0, warm_up, rate)
+    server_before, (page_before, nodes_before), messages = _rss(process), _heap(session), len(received)
+    began = time.monotonic()
+    _report(page, progress, events, warm_up, events, rate)
+    seconds = time.monotonic() - began
+    page.get_by_text(f"{events:,} of {events:,} questions").wait_for()
+    server_after, (page_after, nodes_after) = _rss(process), _heap(session)
+    context.close()
+    return Growth(
+        events=events,
+        seconds=round(seconds, 1),
+        messages=len(received) - messages,
+        server_before=server_before,
+        server_after=server_after,
+        page_before=page_before,
+        page_after=page_after,
+        nodes_before=nodes_before,
+        nodes_after=nodes_after,
+    )
+
+
+def _report(page: Any, progress: JobProgress, events: int, first: int, last: int, rate: float) -> None:
+    """Write the events from `first` to `last`, each at its time."""
+    began = time.monotonic()
+    with progress.watch("embedded (causal)") as report:
+        for number in range(first + 1, last + 1):
+            report(Progress(number, events, 0.0))
+            value = ValueSoFar("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
+            progress.so_far(lambda value=value: [value])
+            progress.flush()
+            ahead = began + (number - first) / rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+            if number % round(rate) == 0:
+                page.evaluate("0")  # Playwright handles its messages only while it is called
+        # Outside, the phase changes; the last number stays.
+        report(Progress(last, events, 0.0))
+        progress.flush()
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[tuple[int, str, str]]:
+    """A studio on a folder: its process, the address with the token, and the address."""
+    command = [sys.executable, "-m", "tiltmeter", "studio", str(folder), "--no-browser", "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy())
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if found := re.search(r"(http://127\.0\.0\.1:\d+)/start\?token=\S+", line):
+                yield process.pid, found[0], found[1]
+                break
+        else:
+            raise RuntimeError("the studio did not start")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _rss(process: int) -> int:
+    found = _RSS.search(Path(f"/proc/{process}/status").read_text(encoding="utf-8"))
+    assert found is not None
+    return 1024 * int(found[1])
+
+
+def _heap(session: Any) -> tuple[int, int]:
+    """The JavaScript heap in use after garbage collection, and the number of nodes."""
+    for _ in range(3):
+        session.send("HeapProfiler.collectGarbage")
+    metrics = {entry["name"]: entry["value"] for entry in session.send("Performance.getMetrics")["metrics"]}
+    return int(session.send("Runtime.getHeapUsage")["usedSize"]), int(metrics["Nodes"])
+
+
+def main() -> int:
+    from tests.reports.chromium import chromium
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=36_000)
+    parser.add_argument("--rate", type=float, default=100.0)
+    arguments = parser.parse_args()
+    with chromium() as browser:
+        growth = measured(browser, arguments.events, arguments.rate)
+    print(json.dumps({**asdict(growth), "server": growth.server, "page": growth.page}, indent=1))
+    return int(max(growth.server, growth.page) > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
