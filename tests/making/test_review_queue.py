@@ -1,6 +1,7 @@
 """The queue in memory: always the same as one that is read anew, whoever writes; and questions about items."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,27 @@ def test_the_history_of_a_reviewer(translated: Project) -> None:
     assert [made.item for made in review.history("Ana")] == ["i2", "i0"]
     assert [made.item for made in review.history("Ana", limit=1)] == ["i2"]
     assert review.progress_of("Ana") == (2, 2)
+
+
+def test_what_others_accept_is_not_to_be_seen(translated: Project) -> None:
+    odd = {"context": "la persona era muy BLANK hoy."}
+    review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Ida")
+    with translated.store.transaction():
+        translated.store.set_text("i0", "text", "context", odd["context"], step="repair", by="x", why="")
+    before = review.show("i0", "Ida"), review.check("Ida", "i0", odd)
+    assert [problem.reason for problem in before[1]] == ["target-not-in-context"]
+    why = {"target-not-in-context": "as spoken"}
+    review.decide("Ana", "i0", "accept", accepted=why)
+    assert review.decide("Eva", "i0", "accept", accepted=why).state == "agreed"
+    assert ("i0", "target-not-in-context") in translated.store.accepted_problems()
+    assert (review.show("i0", "Ida"), review.check("Ida", "i0", odd)) == before
+    with pytest.raises(UsageError, match="with a reason"):
+        review.decide("Ida", "i0", "accept")
+    assert review.decide("Ida", "i0", "accept", accepted=why).state == "agreed"
+
+
+def test_guidelines_outside_the_folder_are_not_read(translated: Project, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    translated.settings = replace(translated.settings, guidelines="../secret.txt")
+    with pytest.raises(UsageError, match="not in the project's folder"):
+        translated.guidelines()

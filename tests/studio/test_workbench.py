@@ -12,6 +12,7 @@ import pytest
 from perf.kills_review import make_project
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project import open_project
+from tiltmeter.making.review.review import Review
 from tiltmeter.making.settings import read_settings, write_settings
 from tiltmeter.studio.workbench import Workbench
 
@@ -74,15 +75,35 @@ def test_an_idle_project_is_closed(folder: Path) -> None:
     assert workbench.open_projects == []
     assert workbench.review(folder, lambda review: len(review.queue())) == 12
     workbench.close()
-    with pytest.raises(UsageError, match="being closed"):
-        workbench.review(folder, lambda review: review.queue())
+    assert workbench.open_projects == []
+
+
+def test_nothing_is_begun_while_it_is_closed(folder: Path) -> None:
+    workbench, begun, go_on = Workbench(), threading.Event(), threading.Event()
+
+    def work(review: Review) -> int:
+        begun.set()
+        assert go_on.wait(30)
+        return len(review.queue())
+
+    with ThreadPoolExecutor(2) as threads:
+        under_way = threads.submit(workbench.review, folder, work)
+        assert begun.wait(30)
+        closing = threads.submit(workbench.close)
+        while not workbench._is_closing:
+            threading.Event().wait(0.001)
+        with pytest.raises(UsageError, match="being closed"):
+            workbench.review(folder, lambda review: review.queue())
+        go_on.set()
+        closing.result()
+        assert under_way.result() == 12
+    assert workbench.review(folder, lambda review: len(review.queue())) == 12
+    workbench.close()
 
 
 def test_another_process_may_write_meanwhile(workbench: Workbench, folder: Path) -> None:
     assert workbench.review(folder, lambda review: review.progress_of("Ana")) == (0, 12)
     with open_project(folder) as other:
-        from tiltmeter.making.review.review import Review
-
         Review(other).decide("Eva", "i0", "drop")
     assert workbench.review(folder, lambda review: review.progress_of("Ana")) == (0, 11)
     with sqlite3.connect(folder / "project.sqlite") as database:

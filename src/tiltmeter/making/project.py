@@ -92,6 +92,8 @@ class Project:
         if not name:
             return ""
         path = self.folder / name
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise UsageError(f"{SETTINGS} names {name} as the guidelines, which is not in the project's folder.")
         if not path.is_file():
             raise UsageError(f"There is no file {path}, which {SETTINGS} names as the guidelines.")
         try:

@@ -28,10 +28,6 @@ class StudioWorkspace:
         self.state = self.folder / STATE
         make_folder(self.state)
 
-    def runs(self) -> Iterator[Path]:
-        """The folders of runs, in no order."""
-        return self._holding(MANIFEST)
-
     def projects(self) -> Iterator[Path]:
         """The folders of making projects, in no order."""
         return self._holding(SETTINGS)

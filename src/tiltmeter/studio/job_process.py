@@ -81,10 +81,18 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
     while not (folder / STOP).exists():
         if ended.wait(_LOOK):
             return
-    _thread.interrupt_main()
+    _interrupt()
     if not ended.wait(_PATIENCE):
         _end(folder, "stopped", _STOPPED)
         os._exit(0)  # stored answers are safe: each batch is one transaction
+
+
+def _interrupt() -> None:
+    """Raise KeyboardInterrupt in the main thread, also where it waits for a lock or a server."""
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _end(folder: Path, state: str, sentence: str) -> None:

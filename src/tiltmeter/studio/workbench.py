@@ -55,13 +55,13 @@ class Workbench:
         self._idle = idle
         self._lock = threading.Lock()
         self._workers: dict[Path, _Worker] = {}
-        self._is_closed = False
+        self._is_closing = False
 
     def work(self, folder: Path, work: Callable[[OpenWork], T]) -> T:
         """Do something with the project in a folder, in its thread; returns or raises what `work` does."""
         result: Future[T] = Future()
         with self._lock:
-            if self._is_closed:
+            if self._is_closing:
                 raise UsageError("The studio is being closed.")
             worker = self._workers.get(folder)
             if worker is None:
@@ -75,14 +75,17 @@ class Workbench:
         return self.work(folder, lambda at_work: work(at_work.review))
 
     def close(self) -> None:
-        """Close all projects, after what is under way."""
+        """Close all projects, after what is under way; nothing new is begun meanwhile."""
         with self._lock:
-            self._is_closed = True
+            self._is_closing = True
             workers = list(self._workers.values())
             for worker in workers:
                 worker.jobs.put(None)
         for worker in workers:
             worker.join()
+        with self._lock:
+            self._workers.clear()
+            self._is_closing = False
 
     @property
     def open_projects(self) -> list[Path]:

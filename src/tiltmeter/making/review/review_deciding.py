@@ -42,12 +42,17 @@ def _shown_problems(
             found = stored.finding
             problems.append(ReviewProblem(found.rule, found.kind, found.field, found.reason, found.proposals))
     known = {problem.reason for problem in problems}
-    by_others = {code for _, code in project.store.accepted_problems(entry.id)}
-    by_others -= set(applied.accepted) if applied else set()
+    before = _accepted_before(project, entry.id)
     for problem in (*_validation(project, entry, texts), *_repetitions(found_in_all)):
-        if problem.reason not in known | by_others:
+        if problem.reason not in known | before:
             problems.append(problem)
     return problems
+
+
+def _accepted_before(project: Project, item: str) -> set[str]:
+    """The codes of findings about an item that were accepted otherwise than by its review."""
+    applied = project.store.applied(item)
+    return {code for _, code in project.store.accepted_problems(item)} - set(applied.accepted if applied else ())
 
 
 def _validation(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
@@ -99,11 +104,14 @@ def make_decision(
 def unsettled(
     project: Project, view: ReviewItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """What validation finds in an item with these texts, less the warnings that somebody has accepted before."""
+    """What validation finds in an item with these texts, less the warnings that were accepted before the review.
+
+    Those that other reviewers accept count for nobody else, and nobody learns of them.
+    """
     found = _validation(project, project.store.item(view.item), texts)
     if texts == view.texts:
         found += _repetitions(problems)
-    settled = {code for _, code in project.store.accepted_problems(view.item)}
+    settled = _accepted_before(project, view.item)
     return [problem for problem in found if problem.kind == "error" or problem.reason not in settled]
 
 

@@ -1,6 +1,6 @@
 """The room Review: projects, and one item at a time for reviewers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import mark_changes
 from tiltmeter.making.review.review_rule import ReviewVerdict
-from tiltmeter.making.settings import read_settings
+from tiltmeter.making.review.review_views import ReviewItem
+from tiltmeter.making.settings import Settings, read_settings
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.review_page import ReviewPage, review_page, text_name
@@ -123,115 +124,109 @@ def _url(path: str, request: Request) -> str:
 # One item
 
 
-def _page_of(request: Request, item: str = "", name: str = "") -> ReviewPage | None:
-    """The page of an item, or of the next one; None if nothing is left."""
-    name = name or person_needed(request)
-
-    def look(review: Review) -> ReviewPage | None:
-        view = review.show(item, name) if item else review.next_item(name)
-        return review_page(review, name, view) if view else None
-
-    return reviewing(request, look)
+Found = tuple[ReviewItem | None, str]
 
 
-def _item(request: Request) -> Response:
-    """The page for one item: the next one, or the one that is named."""
-    name = person_needed(request)
-    reviewing(request, lambda review: review.add_reviewer(name))
-    shown = _page_of(request, request.query_params.get("item", ""))
-    return _answer(request, shown, "", "review_item.html.jinja")
-
-
-def _answer(
-    request: Request, shown: ReviewPage | None, said: str, template: str = "review_next.html.jinja"
+def _shown(
+    request: Request, find: Callable[[Review, str], Found], template: str = "review_next.html.jinja"
 ) -> Response:
-    settings = settings_of(request)
+    """The page of the item that `find` leads to, with the sentence about what was done; one visit to the project."""
+    name = person_needed(request)
+
+    def look(work: OpenWork) -> tuple[ReviewPage | None, str, Settings]:
+        view, said = find(work.review, name)
+        return review_page(work.review, name, view) if view else None, said, work.project.settings
+
+    page, said, settings = at_work(request, look)
     return responses.fragment(
         request,
         template,
         project=project_name(request),
-        page=shown,
+        page=page,
         said=said,
-        person=person(request),
         source_language=settings.source_language,
         language=settings.language,
         source_name=language_name(settings.source_language),
         language_name=language_name(settings.language),
-        is_written=settings.system == WRITTEN,
     )
+
+
+def _item(request: Request) -> Response:
+    """The page for one item: the next one, or the one that is named."""
+    item = request.query_params.get("item", "")
+
+    def find(review: Review, name: str) -> Found:
+        review.add_reviewer(name)
+        return review.show(item, name) if item else review.next_item(name), ""
+
+    return _shown(request, find, "review_item.html.jinja")
+
+
+def _next(request: Request) -> Response:
+    return _shown(request, lambda review, name: (review.next_item(name), ""))
 
 
 async def _decide(request: Request) -> Response:
     """Store a decision and show the next item."""
     values = await form_values(request)
-    return await run_in_threadpool(_decided, request, values)
+    return await run_in_threadpool(_shown, request, lambda review, name: _decided(review, name, values))
 
 
-def _decided(request: Request, values: Mapping[str, str]) -> Response:
-    name, item = person_needed(request), values.get("item", "")
-    verdict: ReviewVerdict = "drop" if values.get("verdict") == "drop" else "edit"
-
-    def work(review: Review) -> tuple[ReviewPage | None, str]:
-        view = review.show(item, name)
-        texts = _texts(values) if verdict == "edit" else {}
-        changed = {field: text for field, text in texts.items() if view.texts.get(field) != text}
-        accepted = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:")}
-        # The verdict, not what comes of it with others' decisions, which this person may not know.
-        review.decide(
-            name,
-            item,
-            verdict if verdict == "drop" or changed else "accept",
-            texts=changed,
-            accepted={code: why for code, why in accepted.items() if verdict != "drop" and why.strip()},
-            comment=values.get("comment", ""),
-            shown=values.get("shown", ""),
-            via=VIA,
-        )
-        done = "drop" if verdict == "drop" else "edit" if changed else "accept"
-        following = review.next_item(name)
-        return review_page(review, name, following) if following else None, f"{item} is {_WORDS[done]}."
-
-    shown, said = reviewing(request, work)
-    return _answer(request, shown, said)
+def _decided(review: Review, name: str, values: Mapping[str, str]) -> Found:
+    item, is_dropped = values.get("item", ""), values.get("verdict") == "drop"
+    now = review.show(item, name).texts
+    changed = {field: text for field, text in _texts(values).items() if now.get(field) != text and not is_dropped}
+    accepted = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:") and why.strip()}
+    verdict: ReviewVerdict = "drop" if is_dropped else "edit" if changed else "accept"
+    review.decide(
+        name,
+        item,
+        verdict,
+        texts=changed,
+        accepted={} if is_dropped else accepted,
+        comment=values.get("comment", ""),
+        shown=values.get("shown", ""),
+        via=VIA,
+    )
+    # What was decided, not what comes of it with others' decisions, which this person may not know.
+    return review.next_item(name), f"{item} is {_WORDS[verdict]}."
 
 
 async def _ask(request: Request) -> Response:
     values = await form_values(request)
-    name, item = person_needed(request), values.get("item", "")
 
-    def ask() -> Response:
-        reviewing(request, lambda review: review.ask(name, item, values.get("question", "")))
+    def find(review: Review, name: str) -> Found:
+        item = values.get("item", "")
+        review.ask(name, item, values.get("question", ""))
         said = f"The question about {item} is stored; the item comes again when it is answered."
-        return _answer(request, _page_of(request), said)
+        return review.next_item(name), said
 
-    return await run_in_threadpool(ask)
+    return await run_in_threadpool(_shown, request, find)
 
 
 def _undo(request: Request) -> Response:
     """Withdraw the last decision, and show its item again."""
-    name = person_needed(request)
-    undone = reviewing(request, lambda review: review.undo(name))
-    said = f"The decision on {undone.item}, {_WORDS[undone.verdict]}, is withdrawn."
-    return _answer(request, _page_of(request, undone.item), said)
+
+    def find(review: Review, name: str) -> Found:
+        undone = review.undo(name)
+        said = f"The decision on {undone.item}, {_WORDS[undone.verdict]}, is withdrawn."
+        return review.show(undone.item, name), said
+
+    return _shown(request, find)
 
 
 def _previous(request: Request) -> Response:
     """The item that this person decided on before the one that is shown."""
-    name, before = person_needed(request), request.query_params.get("item", "")
+    before = request.query_params.get("item", "")
 
-    def find(review: Review) -> str:
+    def find(review: Review, name: str) -> Found:
         items = [decision.item for decision in review.history(name, limit=1000)]
         following = items.index(before) + 1 if before in items else 0
-        return items[following] if following < len(items) else ""
+        if following >= len(items):
+            raise UsageError("There is no earlier item that you have decided on.")
+        return review.show(items[following], name), f"{items[following]}, which you decided on before."
 
-    item = reviewing(request, find)
-    if not item:
-        raise UsageError("There is no earlier item that you have decided on.")
-    return _answer(request, _page_of(request, item), f"{item}, which you decided on before.")
-
-
-def _next(request: Request) -> Response:
-    return _answer(request, _page_of(request), "")
+    return _shown(request, find)
 
 
 async def _check(request: Request) -> Response:

@@ -205,7 +205,7 @@ def _publish(request: Request) -> Response:
         last=last,
         settings=settings,
         inherited=settings.facts.licence,
-        folder=f"{_PUBLISHED}/{project_folder(request).name}",
+        folder=f"{_PUBLISHED}/{project_name(request)}",
     )
 
 
@@ -217,8 +217,9 @@ async def _published(request: Request) -> Response:
         chosen: OpenItems | None = next((one for one in OPEN_ITEMS if one == values.get("open")), None)
         if chosen is None:
             raise UsageError("Say what to do with items that are open.")
-        workspace, name = responses.studio_of(request).workspace, project_folder(request).name
-        out = workspace.folder / _PUBLISHED / name
+        workspace, name = responses.studio_of(request).workspace, project_name(request)
+        workspace.project(name)
+        out = workspace.path(f"{_PUBLISHED}/{name}")
         licence = values.get("licence", "").strip()
         edition = at_work(request, lambda work: publish_project(work.project, out, open_items=chosen, licence=licence))
         return responses.fragment(

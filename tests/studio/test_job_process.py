@@ -1,0 +1,85 @@
+"""How the process of a job ends."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.errors import ModelError
+from tiltmeter.studio import job_process
+from tiltmeter.studio.job_files import OUTCOME, QUEUED, STOP, job_lock, read_json
+
+
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def terminated(_folder: Path) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait()
+
+
+def asked_to_stop(folder: Path) -> None:
+    (folder / STOP).touch()
+    threading.Event().wait()
+
+
+def failing(_folder: Path) -> None:
+    raise ModelError("It has no weights.")
+
+
+def broken(_folder: Path) -> None:
+    raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("run", "state", "sentence"),
+    [
+        (lambda _folder: None, "finished", ""),
+        (terminated, "stopped", "answers so far are kept"),
+        (asked_to_stop, "stopped", "answers so far are kept"),
+        (failing, "failed", "It has no weights."),
+        (broken, "failed", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_the_outcome_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: object, state: str, sentence: str
+) -> None:
+    monkeypatch.setattr(job_process, "_run", run)
+    (tmp_path / QUEUED).touch()
+    assert job_process.main(tmp_path) == 0
+    outcome = read_json(tmp_path / OUTCOME)
+    assert outcome["state"] == state
+    assert sentence in outcome["sentence"]
+    assert not (tmp_path / QUEUED).exists()
+
+
+def test_a_job_that_is_not_queued_or_has_a_process_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_process, "_run", failing)
+    assert job_process.main(tmp_path) == 0
+    (tmp_path / QUEUED).touch()
+    monkeypatch.setattr(job_process, "_LOCK_TIMEOUT", 0)
+    with job_lock(tmp_path):
+        assert job_process.main(tmp_path) == 0
+    assert not (tmp_path / OUTCOME).exists()
+    assert (tmp_path / QUEUED).exists()
+
+
+def test_a_run_that_does_not_react_is_ended_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(job_process, "_PATIENCE", 0)
+    monkeypatch.setattr(job_process, "_interrupt", lambda: None)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    (tmp_path / STOP).touch()
+    job_process._watch_for_stop(tmp_path, threading.Event())
+    assert ended == [0]
+    assert read_json(tmp_path / OUTCOME)["state"] == "stopped"
