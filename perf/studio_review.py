@@ -158,6 +158,7 @@ class LoadReviewer(threading.Thread):
         status, content, headers = self._send("POST", f"/review/who?{QUERY}", {"new": self._name})
         assert status == 204, content
         self._cookie = headers["Set-Cookie"].split(";")[0]
+        self._read_csrf()  # another person is another session
 
     def _read_csrf(self) -> None:
         _, content, _ = self._send("GET", "/review")

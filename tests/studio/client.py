@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tiltmeter.studio.app import Studio, make_app
 from tiltmeter.studio.guard import CSRF_HEADER
 from tiltmeter.studio.reviewers import session_key
-from tiltmeter.studio.sessions import COOKIE, Role
+from tiltmeter.studio.sessions import Role
 from tiltmeter.studio.studio_config import StudioConfig, local_config
 
 PORT = 8765
@@ -26,7 +26,7 @@ def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> Te
     if role is not None:
         key = session_key(studio.workspace.folder, name) if role == "reviewer" else ""
         session = studio.sessions.new(role, name, key)
-        client.cookies.set(COOKIE, studio.sessions.cookie(session))
+        client.cookies.set(studio.config.cookie, studio.sessions.cookie(session))
         client.headers.update({"Origin": origin, CSRF_HEADER: studio.sessions.csrf(session)})
     return client
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.studio.client import ORIGIN, client_of, htmx, studio_on
+from tests.studio.client import client_of, htmx, studio_on
 from tiltmeter.errors import UsageError
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.folders import StudioWorkspace
@@ -52,7 +52,7 @@ def test_nobody_is_let_in_without_a_token(studio: Studio, path: str) -> None:
         assert found.status_code == 401
         assert "token" in found.text
         assert client_of(studio, "guest").get(path).status_code == 403
-        client.cookies.set("tiltmeter_studio", "forged")
+        client.cookies.set(studio.config.cookie, "forged")
         assert client.get(path).status_code == 401
 
 
@@ -76,7 +76,7 @@ def test_cookies_of_another_studio_do_not_count(studio: Studio, tmp_path: Path) 
     (tmp_path / "other").mkdir()
     other = studio_on(tmp_path / "other")
     client = client_of(studio, None)
-    client.cookies.set("tiltmeter_studio", other.sessions.cookie(other.sessions.new("owner")))
+    client.cookies.set(studio.config.cookie, other.sessions.cookie(other.sessions.new("owner")))
     assert client.get("/data").status_code == 401
 
 
@@ -195,4 +195,43 @@ def test_the_secret_is_readable_by_its_owner_only_and_survives_a_restart(tmp_pat
 def test_a_workspace_has_to_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
         StudioWorkspace(tmp_path / "missing")
-    assert ORIGIN.startswith("http://127.0.0.1")
+
+
+def test_cookies_of_other_programs_on_this_machine_do_no_harm(studio: Studio) -> None:
+    client = client_of(studio)
+    (cookie,) = client.cookies.jar
+    del client.cookies[cookie.name]
+    odd = f'theme={{"a": 1}}; other="; {cookie.name}={cookie.value}'
+    assert client.get("/data", headers={"Cookie": odd}).status_code == 200
+
+
+def test_links_inside_runs_and_projects_are_not_followed(studio: Studio, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("project.toml", "project.sqlite", "manifest.json"):
+        (outside / name).write_text("", encoding="utf-8")
+    project, run = studio.workspace.folder / "project", studio.workspace.folder / "run"
+    project.mkdir()
+    run.mkdir()
+    (project / "project.toml").write_text("", encoding="utf-8")
+    (project / "project.sqlite").symlink_to(outside / "project.sqlite")
+    (run / "manifest.json").symlink_to(outside / "manifest.json")
+    with pytest.raises(UsageError, match="no project"):
+        studio.workspace.project("project")
+    with pytest.raises(UsageError, match="no run"):
+        studio.workspace.run("run")
+    (studio.workspace.folder / "runs").symlink_to(outside)
+    with pytest.raises(UsageError, match="leads out"):
+        studio.workspace.new_run("mine")
+
+
+def test_names_that_are_not_text_are_left_out(studio: Studio) -> None:
+    folder = studio.workspace.folder
+    try:
+        (folder / "caf\udce9.jsonl").write_text("", encoding="utf-8")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has names in Unicode only")
+    (folder / ".hidden.jsonl").write_text("", encoding="utf-8")
+    (folder / "mine.jsonl").write_text("", encoding="utf-8")
+    assert [path.name for path in studio.workspace.data_files() if not path.is_symlink()] == ["mine.jsonl"]
+    assert client_of(studio).get("/data").status_code == 200

@@ -12,7 +12,8 @@ from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.studio.guard import CSRF_HEADER
 from tiltmeter.studio.reviewers import FREE_ATTEMPTS, add_studio_reviewer, remove_studio_reviewer, studio_reviewers
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.studio.serve import what_is_shared
+from tiltmeter.studio.studio_config import port_of, shared_config
 
 
 @pytest.fixture
@@ -76,6 +77,8 @@ def test_passwords_are_asked_for_and_not_printed(tmp_path: Path) -> None:
         ["--cert", "a.pem"],
         ["--behind-proxy"],
         ["--bind", "0.0.0.0"],
+        ["--share", "review.example.org", "--behind-proxy", "--bind", "0.0.0.0"],
+        ["--adjudicator"],
     ],
 )
 def test_nothing_is_shared_without_a_certificate(tmp_path: Path, options: list[str]) -> None:
@@ -93,3 +96,35 @@ def test_a_certificate_that_cannot_be_used_is_an_error(tmp_path: Path, content: 
     found = CliRunner().invoke(app, ["studio", str(tmp_path), *options, "--bind", "127.0.0.1"])
     assert isinstance(found.exception, UsageError)
     assert "cert.pem" in str(found.exception)
+
+
+def test_a_damaged_list_of_reviewers_lets_nobody_in(client: Any, tmp_path: Path) -> None:
+    htmx(client, "/login", {"name": "Ana", "password": "a long word"})
+    (tmp_path / ".tiltmeter-studio" / "reviewers.json").write_text("{", encoding="utf-8")
+    found = client.get("/review")
+    assert found.headers["location"] == "/login"
+    assert "content-security-policy" in found.headers
+
+
+def test_a_login_with_too_many_fields_is_refused(client: Any) -> None:
+    assert htmx(client, "/login", {f"x{n}": "" for n in range(20)}).status_code == 400
+
+
+def test_a_shared_studio_says_what_it_opens(tmp_path: Path) -> None:
+    shared = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
+    assert "nobody has a password" in what_is_shared(shared, "https://review.example.org/")[0]
+    add_studio_reviewer(tmp_path, "Ana", "a long word")
+    add_studio_reviewer(tmp_path, "Ida", "a long word", is_adjudicator=True)
+    (tmp_path / "my-es").mkdir()
+    (tmp_path / "my-es" / "project.toml").write_text("", encoding="utf-8")
+    said = " ".join(what_is_shared(shared, "https://review.example.org/"))
+    assert "Ana, Ida" in said
+    assert "my-es" in said
+    assert "Ida can also settle" in said
+
+
+@pytest.mark.parametrize(
+    ("address", "port"), [("review.example.org", None), ("review.example.org:8443", 8443), ("x:y", None)]
+)
+def test_the_port_of_an_address(address: str, port: int | None) -> None:
+    assert port_of(address) == port

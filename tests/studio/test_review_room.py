@@ -210,6 +210,9 @@ def test_who_one_is(workspace: Path) -> None:
         assert "&lt;b&gt;Zoë" in page
         assert "<b>Zoë" not in page
         assert item_of(owner.get(f"/review/item?{P}").text) == "i0"
+        # A page that was opened under another name cannot send anything under this one.
+        late = htmx(owner, f"/review/who?{P}", {"name": "Ana"})
+        assert (late.status_code, "too old" in late.text) == (403, True)
 
 
 def test_texts_are_never_markup(workspace: Path) -> None:

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -150,6 +151,22 @@ def test_reports_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "run" / "report.html").write_text("made", encoding="utf-8")
     assert reports.of(tmp_path / "run") == tmp_path / "run" / "report.html"
     assert made == [tmp_path / "run"]
+    reports.close()
+
+
+def test_a_run_from_the_future_has_its_report_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        (folder / "report.html").write_text("made", encoding="utf-8")
+
+    monkeypatch.setattr("tiltmeter.studio.run_reports._make", make)
+    save(tmp_path / "run", small("bert", 1))
+    os.utime(tmp_path / "run" / "manifest.json", (4e9, 4e9))
+    reports = RunReports()
+    assert reports.made(tmp_path / "run").read_text(encoding="utf-8") == "made"
+    assert len(made) == 1
     reports.close()
 
 

@@ -13,7 +13,10 @@ def studio(
     folder: Annotated[
         Path, typer.Argument(metavar="[FOLDER]", help="The workspace: the folder of your runs and projects.")
     ] = Path(),
-    port: Annotated[int | None, typer.Option(help="The port; 8765, or the next free one, by default.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="The port; 8765 or the next free one, with --share that of HOST, or 443."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
     share: Annotated[
@@ -57,12 +60,14 @@ def studio(
     try:
         from tiltmeter.studio.folders import StudioWorkspace
         from tiltmeter.studio.reviewers import add_studio_reviewer, remove_studio_reviewer
-        from tiltmeter.studio.serve import open_socket, serve
-        from tiltmeter.studio.studio_config import local_config, shared_config
+        from tiltmeter.studio.serve import PORT, open_socket, serve
+        from tiltmeter.studio.studio_config import local_config, port_of, shared_config
     except ModuleNotFoundError as error:
         raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
 
     console = Console(stderr=True, soft_wrap=True, highlight=False)
+    if adjudicator and add_reviewer is None:
+        raise UsageError("--adjudicator goes with --add-reviewer NAME.")
     if add_reviewer is not None:
         workspace = StudioWorkspace(folder).folder
         password = typer.prompt(f"Password of {add_reviewer}", hide_input=True, confirmation_prompt=True, err=True)
@@ -79,7 +84,11 @@ def studio(
     else:
         if behind_proxy == (cert is not None and key is not None) or (cert is None) != (key is None):
             raise UsageError("--share needs a certificate (--cert and --key), or --behind-proxy if a proxy has it.")
+        if behind_proxy and bind not in (None, "127.0.0.1", "::1"):
+            raise UsageError("Behind a proxy the studio is not encrypted, so it listens at 127.0.0.1 only.")
         config = shared_config(folder, share)
+        if port is None:
+            port = PORT if behind_proxy else port_of(share) or 443
         listening = open_socket(bind or ("127.0.0.1" if behind_proxy else "0.0.0.0"), port)
     serve(
         config,

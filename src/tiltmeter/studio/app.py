@@ -1,5 +1,6 @@
 """The studio as an application of Starlette."""
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from importlib.resources import files
@@ -21,6 +22,8 @@ from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, run
 from tiltmeter.studio.sessions import Session, Sessions
 from tiltmeter.studio.studio_config import StudioConfig
 from tiltmeter.studio.workbench import Workbench
+
+_LOG = logging.getLogger(__name__)
 
 ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, new_run.ROOM, data.ROOM, review.ROOM)
 # Of a request without a file, in bytes. A route for files has its own limit.
@@ -44,7 +47,11 @@ class Studio:
 
     def is_valid(self, session: Session) -> bool:
         """Whether a reviewer still has the password by which they were let in."""
-        return bool(session.key) and session.key == session_key(self.workspace.folder, session.name)
+        try:
+            return bool(session.key) and session.key == session_key(self.workspace.folder, session.name)
+        except TiltmeterError as error:
+            _LOG.warning("Nobody is let in: %s", error)
+            return False
 
 
 def make_app(studio: Studio) -> ASGIApp:

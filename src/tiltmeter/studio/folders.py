@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder
+from tiltmeter.making.project import DATABASE
 from tiltmeter.making.settings import SETTINGS
 from tiltmeter.runs.result import MANIFEST
 
@@ -56,7 +57,7 @@ class StudioWorkspace:
         """The folder of a run that is to be made; it must not exist."""
         if not _NAME.fullmatch(name) or name.endswith((".", " ")):
             raise UsageError(f"{name!r} cannot name a run; use letters, digits, spaces, dots and hyphens.")
-        path = self.folder / _RUNS / name
+        path = self.path(f"{_RUNS}/{name}")
         if path.exists():
             raise UsageError(f"There is a run {name!r} already; choose another name.")
         return path
@@ -78,7 +79,7 @@ class StudioWorkspace:
 
     def _checked(self, name: str, holding: str, kind: str) -> Path:
         path = self.path(name)
-        if not (path / holding).is_file():
+        if not (path / holding).is_file() or any((path / file).is_symlink() for file in (holding, DATABASE)):
             raise UsageError(f"There is no {kind} {name!r} in the workspace.")
         return path
 
@@ -88,9 +89,16 @@ class StudioWorkspace:
                 yield folder
 
     def walk(self) -> Iterator[tuple[Path, list[str]]]:
-        """Every folder down to the third level with the names of its files; links are not followed."""
+        """Every folder down to the third level with the names of its files; links are not followed.
+
+        What is hidden is left out, and so are names that are not text, which no page could show.
+        """
         for current, folders, names in os.walk(self.folder):
             path = Path(current)
             deep = len(path.relative_to(self.folder).parts) >= _DEPTH
-            folders[:] = [] if deep else [folder for folder in folders if not folder.startswith(".")]
-            yield path, names
+            folders[:] = [] if deep else list(filter(_is_shown, folders))
+            yield path, list(filter(_is_shown, names))
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith(".") and not any("\ud800" <= character <= "\udfff" for character in name)

@@ -1,13 +1,13 @@
 """What every request has to pass before a room answers it, and the headers of every answer."""
 
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tiltmeter.studio.sessions import COOKIE, Role, Session, Sessions
+from tiltmeter.studio.sessions import Role, Session, Sessions
 from tiltmeter.studio.studio_config import StudioConfig
 
 CSRF_HEADER = "X-CSRF-Token"
@@ -106,12 +106,8 @@ class Guard:
         return role == "owner"
 
     def _session(self, headers: Headers) -> Session | None:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return None
-        found = cookies.get(COOKIE)
-        session = self._sessions.read(found.value) if found else None
+        found = cookie_parser(headers.get("cookie", "")).get(self._config.cookie)
+        session = self._sessions.read(found) if found else None
         return None if session is not None and session.role == "reviewer" and not self._is_valid(session) else session
 
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tiltmeter.reports.templating import page_template
-from tiltmeter.studio.sessions import COOKIE, Session
+from tiltmeter.studio.sessions import Session
 
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
@@ -69,7 +69,7 @@ def set_session(request: Request, response: Response, session: Session) -> Respo
     """Have the browser keep a session."""
     studio = studio_of(request)
     response.set_cookie(
-        COOKIE,
+        studio.config.cookie,
         studio.sessions.cookie(session),
         max_age=studio.sessions.lifetime(session),
         httponly=True,

@@ -29,6 +29,7 @@ class RunReports:
                     return None
                 del self._making[folder]
                 making.result()
+                return folder / REPORT  # also if the run's files claim to be of the future
             if is_current(folder):
                 return folder / REPORT
             self._making[folder] = self._thread.submit(_make, folder)
@@ -38,8 +39,9 @@ class RunReports:
         """The report of a run, once it is made."""
         while (path := self.of(folder)) is None:
             with self._lock:
-                making = self._making[folder]
-            wait([making])
+                making = self._making.get(folder)
+            if making is not None:
+                wait([making])
         return path
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -98,11 +99,21 @@ class RunTrash:
         return path
 
     def empty(self) -> int:
-        """Delete for good what was deleted more than 30 days ago, and what an interruption left; returns how much."""
-        old = [place for place in self._places() if (deleted := _read(place)) is None or deleted.until < self._now()]
-        for place in old:
-            shutil.rmtree(place, ignore_errors=True)
-        return len(old)
+        """Delete for good what was deleted more than 30 days ago, and what an interruption left; returns how much.
+
+        A run about which nothing can be read stays.
+        """
+        emptied = 0
+        for place in self._places():
+            deleted = _read(place)
+            if deleted is not None and deleted.until < self._now():
+                shutil.rmtree(place / _RUN, ignore_errors=True)
+            if not (place / _RUN).exists():
+                (place / _ORIGIN).unlink(missing_ok=True)
+                with suppress(OSError):  # something is in it after all, and stays
+                    place.rmdir()
+                    emptied += 1
+        return emptied
 
     def _places(self) -> Iterator[Path]:
         if self._folder.is_dir():

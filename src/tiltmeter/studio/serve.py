@@ -9,6 +9,7 @@ import uvicorn
 
 from tiltmeter.errors import UsageError
 from tiltmeter.studio.app import Studio, make_app
+from tiltmeter.studio.reviewers import studio_reviewers
 from tiltmeter.studio.studio_config import StudioConfig
 
 PORT = 8765
@@ -61,7 +62,8 @@ def serve(
     except OSError as error:  # ssl.SSLError is one
         raise UsageError(f"The certificate {certificate} with the key {key} cannot be used: {error}.") from error
     if config.share:
-        tell(f"Reviewers open {address} and give their password. They can review, write and rate, and nothing else.")
+        for sentence in what_is_shared(studio, address):
+            tell(sentence)
     else:
         address = f"{address}start?token={studio.sessions.start_token}"
         tell(f"The studio on {studio.workspace.folder} is at {address}")
@@ -69,3 +71,20 @@ def serve(
         if open_browser:
             webbrowser.open(address)
     uvicorn.Server(settings).run(sockets=[listening])
+
+
+def what_is_shared(studio: Studio, address: str) -> list[str]:
+    """Whom a shared studio lets in, and to what."""
+    workspace = studio.workspace
+    projects = sorted(map(workspace.name_of, workspace.projects()))
+    people = studio_reviewers(workspace.folder)
+    adjudicators = [person.name for person in people if person.is_adjudicator]
+    if not people:
+        return [f"{address} is open, but nobody has a password yet: tiltmeter studio FOLDER --add-reviewer NAME."]
+    sentences = [
+        f"Reviewers open {address} and give their password: {', '.join(person.name for person in people)}.",
+        f"Each of them can review, write and rate in every project here: {', '.join(projects) or 'none yet'}.",
+    ]
+    if adjudicators:
+        sentences.append(f"{', '.join(adjudicators)} can also settle conflicts, publish, and copy projects away.")
+    return [*sentences, "Nothing else is served: no runs, no data files."]

@@ -2,13 +2,12 @@
 
 import os
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
 
-COOKIE = "tiltmeter_studio"
 _SECRET = "secret"
 # guest: has not said who they are; owner: has the token of the start; reviewer: has a password.
 Role = Literal["guest", "owner", "reviewer"]
@@ -27,10 +26,6 @@ class Session:
     id: str
     name: str = ""
     key: str = ""
-
-    def named(self, name: str) -> "Session":
-        """The same person as a reviewer of this name."""
-        return replace(self, name=name)
 
 
 class Sessions:

@@ -28,6 +28,11 @@ class StudioConfig:
         return self.scheme == "https"
 
     @property
+    def cookie(self) -> str:
+        """The name of the cookie: that of a local studio has its port, since browsers give cookies to all ports."""
+        return "__Host-tiltmeter_studio" if self.share else f"tiltmeter_studio_{min(self.hosts).rpartition(':')[2]}"
+
+    @property
     def origins(self) -> frozenset[str]:
         """The values of the Origin header that are answered."""
         return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
@@ -36,6 +41,12 @@ class StudioConfig:
 def local_config(folder: Path, port: int, *, jobs: int = 1) -> StudioConfig:
     """A studio for this machine only."""
     return StudioConfig(folder=folder, hosts=frozenset(f"{host}:{port}" for host in LOOPBACK), jobs=jobs)
+
+
+def port_of(address: str) -> int | None:
+    """The port in an address such as `review.example.org:8443`; None if it has none."""
+    port = address.rpartition(":")[2] if ":" in address else ""
+    return int(port) if port.isdigit() else None
 
 
 def shared_config(folder: Path, address: str) -> StudioConfig:

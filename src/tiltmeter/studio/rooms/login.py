@@ -24,7 +24,11 @@ def _ask(request: Request) -> Response:
 
 async def _body(request: Request) -> dict[str, str]:
     content = (await request.body()).decode("utf-8", "replace")
-    return {name: values[0] for name, values in parse_qs(content, keep_blank_values=True, max_num_fields=10).items()}
+    try:
+        values = parse_qs(content, keep_blank_values=True, max_num_fields=10)
+    except ValueError as error:
+        raise UsageError("A login has a name and a password.") from error
+    return {name: given[0] for name, given in values.items()}
 
 
 async def _let_in(request: Request) -> Response:

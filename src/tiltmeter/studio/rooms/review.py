@@ -114,7 +114,8 @@ async def _who(request: Request) -> Response:
     if not name or len(name) > 100 or not name.isprintable():
         raise UsageError("Choose a name, or give a new one of at most 100 characters.")
     response = responses.go_to(request, _url("/review/project", request) if project_name(request) else "/review")
-    return responses.set_session(request, response, session.named(name))
+    # A new session: pages that still show another name cannot send anything under this one.
+    return responses.set_session(request, response, responses.studio_of(request).sessions.new("owner", name))
 
 
 def _url(path: str, request: Request) -> str:

@@ -65,8 +65,8 @@
     const chosen = own ?? form();
     if (!chosen || !desk()?.contains(chosen)) return;
     event.preventDefault();
-    // A click, since htmx sends the name of a button that was clicked.
-    (chosen.querySelector("[data-when-edited]:not([hidden])") ?? chosen.querySelector("button:not([type=button])")).click();
+    // A click, since htmx sends the name of a button that was clicked. A form without such a button has several answers.
+    (chosen.querySelector("[data-when-edited]:not([hidden])") ?? chosen.querySelector("[data-submit]"))?.click();
   };
 
   const leave = (event) => {
@@ -85,7 +85,17 @@
   };
 
   const bindings = { "$mod+Enter": submit, "Control+Enter": submit, Escape: leave, c: comment, "?": on("?"), "Shift+?": on("?") };
-  for (const key of ["Enter", "e", "d", "a", "u", "p", "n", ..."123456789"]) bindings[key] = on(key);
+  bindings.Enter = on("Enter");
+  // Letters by what is written on the key; on keyboards of other scripts, by where it is.
+  for (const key of "edaupn") {
+    bindings[key] = on(key);
+    bindings[`Key${key.toUpperCase()}`] = (event) => { if (!/^[a-z]$/i.test(event.key)) on(key)(event); };
+  }
+  bindings.KeyC = (event) => { if (!/^[a-z]$/i.test(event.key)) comment(event); };
+  // Digits by where they are: on some keyboards they need Shift.
+  for (const digit of "123456789") {
+    for (const code of [`Digit${digit}`, `Shift+Digit${digit}`, `Numpad${digit}`]) bindings[code] = on(digit);
+  }
   if (navigator.platform.startsWith("Mac") === false) delete bindings["$mod+Enter"];
   window.tinykeys.tinykeys(window, bindings);
 
