@@ -13,7 +13,6 @@ the lock of a process that ends in any way, so no process identifier has to be t
 """
 
 import json
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,10 +24,8 @@ from filelock import FileLock, Timeout
 from tiltmeter.errors import DataError
 from tiltmeter.studio.run_request import RunRequest
 
-if sys.platform != "win32":
-    import fcntl
-
 _ASKING = threading.Lock()
+_MOMENT = 0.05
 
 REQUEST, QUEUED, LOCK, STOP = "request.json", "queued", "lock", "stop"
 PROGRESS, OUTCOME, LOG = "progress.json", "outcome.json", "log.txt"
@@ -71,16 +68,10 @@ def is_locked(folder: Path) -> bool:
     """Whether the job's process lives. Several may ask at once: none of them takes the other for the process."""
     if not (folder / LOCK).exists():
         return False
-    if sys.platform == "win32":
-        with _ASKING, suppress(Timeout), job_lock(folder):
-            return False
-        return True
-    with (folder / LOCK).open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
+    # Who asks holds the lock for a moment; another process that asks just then waits for longer than that.
+    with _ASKING, suppress(Timeout), job_lock(folder).acquire(timeout=_MOMENT, poll_interval=_MOMENT / 5):
+        return False
+    return True
 
 
 def read_job(folder: Path) -> Job:
