@@ -41,6 +41,7 @@ def open_as(page: Any, studio: Served, name: str, project: str = "project") -> N
     page.keyboard.press("Enter")
     page.get_by_role("textbox").focus()
     page.keyboard.type(name)
+    page.wait_for_load_state()  # its scripts are there, too
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="What you can do").wait_for()
 
