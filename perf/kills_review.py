@@ -17,34 +17,18 @@ import sqlite3
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from perf.breaking_engine import BreakingEngine
-from perf.making_items import source_file
-from tiltmeter.making.project import DATABASE, Project, new_project, open_project
+from perf.reviewed_project import make_project
+from tiltmeter.making.project import DATABASE, Project, open_project
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_outcomes import texts_before
 from tiltmeter.making.review.review_rule import ReviewVerdict
-from tiltmeter.making.settings import write_settings
-from tiltmeter.making.translate import translate_project
 
 REVIEWERS = ("Ana", "Eva")
 VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "accept", "edit", "drop")
-
-
-def make_project(folder: Path, items: int, agree: int, of: int) -> None:
-    """A project whose items are all to be reviewed."""
-    source = source_file(folder / "source.jsonl", items, 0)
-    with new_project(folder / "project", source, language="es", system="apertium:eng-xyz") as project:
-        translate_project(project, BreakingEngine(way="dropped"))
-        project.settings = replace(project.settings, review="all", agreeing=agree, reviewers_per_item=of)
-        write_settings(project.folder, project.settings)
-        review = Review(project)
-        for name in REVIEWERS:
-            review.add_reviewer(name)
 
 
 def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, seed: int) -> None:
@@ -88,7 +72,7 @@ def storm(kills: int, seed: int, items: int, agree: int, of: int) -> dict[str, i
     """Kill reviewers so many times, let them finish, and check the project; what happened, counted."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make_project(folder, items, agree, of)
+        make_project(folder, items, REVIEWERS, agreeing=agree, per_item=of)
         random_ = random.Random(seed)
         logs = {who: folder / f"{who}.log" for who in REVIEWERS}
         done = 0

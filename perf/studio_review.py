@@ -25,18 +25,14 @@ import sqlite3
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from perf.breaking_engine import BreakingEngine
-from perf.making_items import source_file
-from tiltmeter.making.project import DATABASE, new_project, open_project
-from tiltmeter.making.review.review import Review
-from tiltmeter.making.settings import write_settings
-from tiltmeter.making.translate import translate_project
+from perf.reviewed_project import make_project
+from tiltmeter.making.project import DATABASE, open_project
 from tiltmeter.studio.workbench import Workbench
 
 QUERY = "project=project"
@@ -44,16 +40,8 @@ QUERY = "project=project"
 _KEEP = 0.9
 
 
-def make_workspace(folder: Path, items: int, reviewers: int, agreeing: int, per_item: int) -> None:
-    """A workspace with a project whose items are all to be reviewed."""
-    source = source_file(folder / "source.jsonl", items, 0)
-    with new_project(folder / "project", source, language="es", system="apertium:eng-xyz") as project:
-        translate_project(project, BreakingEngine(way="dropped"))
-        project.settings = replace(project.settings, review="all", agreeing=agreeing, reviewers_per_item=per_item)
-        write_settings(project.folder, project.settings)
-        review = Review(project)
-        for number in range(reviewers):
-            review.add_reviewer(f"r{number}")
+def reviewer_names(reviewers: int) -> list[str]:
+    return [f"r{number}" for number in range(reviewers)]
 
 
 # Processes are forked from one that has imported everything, so that a studio is there at once after it was killed.
@@ -342,7 +330,7 @@ def main() -> None:
     os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make_workspace(folder, options.items, options.reviewers, agreeing=3, per_item=5)
+        make_project(folder, options.items, reviewer_names(options.reviewers), agreeing=3, per_item=5)
         if options.openings:
             found: dict[str, Any] = openings(folder, options.openings)
         else:

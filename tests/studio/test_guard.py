@@ -13,6 +13,7 @@ from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import CSRF_HEADER
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms.data import LARGEST_FILE
+from tiltmeter.studio.run_index import RunIndex
 from tiltmeter.studio.studio_config import shared_config
 
 TRAVERSALS = [
@@ -119,7 +120,7 @@ def test_no_file_outside_the_workspace_is_read(studio: Studio, name: str) -> Non
     found = client_of(studio).get("/data/file", params={"file": name})
     assert found.status_code == 400
     assert "secret" not in found.text.replace("secret.jsonl", "").replace("-studio/secret", "")
-    for function in (studio.workspace.run, studio.workspace.project, studio.workspace.data_file):
+    for function in (RunIndex(studio.workspace).run, studio.workspace.project, studio.workspace.data_file):
         with pytest.raises(UsageError):
             function(name)
 
@@ -218,8 +219,8 @@ def test_links_inside_runs_and_projects_are_not_followed(studio: Studio, tmp_pat
     (run / "manifest.json").symlink_to(outside / "manifest.json")
     with pytest.raises(UsageError, match="no project"):
         studio.workspace.project("project")
-    with pytest.raises(UsageError, match="no run"):
-        studio.workspace.run("run")
+    with pytest.raises(UsageError, match="cannot be opened"):
+        RunIndex(studio.workspace).whole("run")
     (studio.workspace.folder / "runs").symlink_to(outside)
     with pytest.raises(UsageError, match="leads out"):
         studio.workspace.new_run("mine")

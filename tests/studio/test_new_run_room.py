@@ -171,7 +171,7 @@ def test_progress_shows_values_so_far_and_no_verdict(client: TestClient, studio:
 
 def test_events_come_when_something_has_changed(client: TestClient, studio: Studio) -> None:
     """The stream is read without a server: each message is the whole list, and there is none without a change."""
-    queue = new_run._QUEUES[studio]
+    queue = studio.jobs
 
     async def read() -> list[str]:
         app: Any = client.app

@@ -14,7 +14,8 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from perf.kills_review import make_project
+from perf.kills_review import REVIEWERS
+from perf.reviewed_project import make_project
 from tests.studio.client import client_of, htmx, studio_on
 from tiltmeter.making.project import open_project
 from tiltmeter.making.settings import read_settings, write_settings
@@ -30,7 +31,7 @@ BETTER = "el cocinero fue muy BLANK hoy number0."
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / ".cache"))
-    make_project(tmp_path, 3, 2, 2)
+    make_project(tmp_path, 3, REVIEWERS, agreeing=2, per_item=2)
     return tmp_path
 
 

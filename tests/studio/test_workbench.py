@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perf.kills_review import make_project
+from perf.kills_review import REVIEWERS
+from perf.reviewed_project import make_project
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project import open_project
 from tiltmeter.making.review.review import Review
@@ -20,7 +21,7 @@ from tiltmeter.studio.workbench import Workbench
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
-    make_project(tmp_path, 12, 1, 1)
+    make_project(tmp_path, 12, REVIEWERS, agreeing=1, per_item=1)
     return tmp_path / "project"
 
 

@@ -17,6 +17,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.studio import responses
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import Guard
+from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.reviewers import session_key
 from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, runs
 from tiltmeter.studio.sessions import Session, Sessions
@@ -43,6 +44,7 @@ class Studio:
         self.workspace = StudioWorkspace(config.folder)
         self.sessions = Sessions(self.workspace.state)
         self.workbench = Workbench()
+        self.jobs: JobQueue = JobQueue(self.workspace, config.jobs)
         self.rooms: Sequence[StudioRoom] = [room for room in ROOMS if room.shared or not config.share]
 
     def is_valid(self, session: Session) -> bool:

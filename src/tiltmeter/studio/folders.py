@@ -9,13 +9,13 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder
 from tiltmeter.making.project import DATABASE
 from tiltmeter.making.settings import SETTINGS
-from tiltmeter.runs.result import MANIFEST
 
-# What the studio itself keeps in a workspace.
+# What the studio itself keeps in a workspace, and its database there.
 STATE = ".tiltmeter-studio"
+STUDIO_DATABASE = "studio.sqlite"
 _RUNS = "runs"
 # Runs and projects are looked for so many folders down.
-_DEPTH = 3
+DEPTH = 3
 _NAME = re.compile(r"[\w][\w .+-]{0,99}")
 
 
@@ -31,20 +31,19 @@ class StudioWorkspace:
 
     def projects(self) -> Iterator[Path]:
         """The folders of making projects, in no order."""
-        return self._holding(SETTINGS)
+        return (folder for folder, names in self.walk() if SETTINGS in names)
 
     def data_files(self) -> Iterator[Path]:
         """The JSONL files, in no order."""
         for folder, names in self.walk():
             yield from (folder / name for name in names if name.endswith(".jsonl"))
 
-    def run(self, name: str) -> Path:
-        """The folder of a run."""
-        return self._checked(name, MANIFEST, "run")
-
     def project(self, name: str) -> Path:
         """The folder of a project."""
-        return self._checked(name, SETTINGS, "project")
+        path = self.path(name)
+        if not (path / SETTINGS).is_file() or any((path / file).is_symlink() for file in (SETTINGS, DATABASE)):
+            raise UsageError(f"There is no project {name!r} in the workspace.")
+        return path
 
     def data_file(self, name: str) -> Path:
         """A JSONL file."""
@@ -62,6 +61,10 @@ class StudioWorkspace:
             raise UsageError(f"There is a run {name!r} already; choose another name.")
         return path
 
+    def run_named(self, name: str) -> Path:
+        """The folder that the run of a job has or will have."""
+        return self.folder / _RUNS / name
+
     def name_of(self, path: Path) -> str:
         """The name of a folder or file in the workspace."""
         return path.relative_to(self.folder).as_posix()
@@ -77,17 +80,6 @@ class StudioWorkspace:
             raise UsageError(f"{name!r} leads out of the workspace.")
         return path
 
-    def _checked(self, name: str, holding: str, kind: str) -> Path:
-        path = self.path(name)
-        if not (path / holding).is_file() or any((path / file).is_symlink() for file in (holding, DATABASE)):
-            raise UsageError(f"There is no {kind} {name!r} in the workspace.")
-        return path
-
-    def _holding(self, file: str) -> Iterator[Path]:
-        for folder, names in self.walk():
-            if file in names:
-                yield folder
-
     def walk(self) -> Iterator[tuple[Path, list[str]]]:
         """Every folder down to the third level with the names of its files; links are not followed.
 
@@ -95,7 +87,7 @@ class StudioWorkspace:
         """
         for current, folders, names in os.walk(self.folder):
             path = Path(current)
-            deep = len(path.relative_to(self.folder).parts) >= _DEPTH
+            deep = len(path.relative_to(self.folder).parts) >= DEPTH
             folders[:] = [] if deep else list(filter(_is_shown, folders))
             yield path, list(filter(_is_shown, names))
 

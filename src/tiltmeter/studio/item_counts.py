@@ -27,6 +27,12 @@ def language_counts(data: Dataset) -> dict[str, int | None]:
     }
 
 
+def items_here(data: Dataset) -> tuple[int, int]:
+    """The number of items in those files of a data set that are here, and of these files."""
+    here = [source for source in data.sources if source.is_local()]
+    return sum(sum(_counted(source).values()) for source in here), len(here)
+
+
 def local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:
     """The items of a specification; None if some files are not here."""
     if ".jsonl" in text:

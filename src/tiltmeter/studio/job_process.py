@@ -108,7 +108,7 @@ def _run(folder: Path) -> None:
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
     progress = JobProgress(folder / PROGRESS)
     chat = ChatOptions(price_in=request.price_in, price_out=request.price_out, max_requests=request.max_requests)
-    state = folder.parents[1]
+    workspace = StudioWorkspace(folder.parents[2])
     with progress.writing():
         result = evaluate(
             list(request.models),
@@ -117,21 +117,23 @@ def _run(folder: Path) -> None:
             limit=request.limit,
             tokenizer=request.tokenizer,
             chat=chat if request.chats else None,
-            out=state.parent / "runs" / request.name,
+            out=workspace.run_named(request.name),
             watch=progress.watch,
             so_far=progress.so_far,
             tell=progress.tell,
         )
     try:
-        with Timings(state) as timings:
-            timings.add(_timings(request, result, progress, state))
+        with Timings(workspace.state) as timings:
+            timings.add(_timings(request, result, progress, workspace))
     except TiltmeterError as error:  # the run is written; only the next estimate is poorer
         logger.warning("%s", error)
 
 
-def _timings(request: RunRequest, result: "Result", progress: "JobProgress", state: Path) -> list[Timing]:
+def _timings(
+    request: RunRequest, result: "Result", progress: "JobProgress", workspace: StudioWorkspace
+) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
-    now, workspace = time.monotonic(), StudioWorkspace(state.parent)
+    now = time.monotonic()
     models: dict[str, dict[str, Any]] = {str(model["name"]): dict(model) for model in result.manifest["models"]}
     forms = sorted({form_of_spec(spec, workspace) for spec in request.on})
     items = sum(int(entry["items"]) for entry in result.manifest["data"])

@@ -126,7 +126,7 @@ class JobQueue:
 
     def busy(self) -> set[Path]:
         """The folders of runs that are being made or wait for it."""
-        return {self.workspace.folder / "runs" / job.request.name for job in self.jobs() if job.active}
+        return {self.workspace.run_named(job.request.name) for job in self.jobs() if job.active}
 
     def shown(self) -> tuple[Job, ...]:
         """The jobs as they were at the last look, newest first."""

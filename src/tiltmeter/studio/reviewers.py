@@ -16,8 +16,9 @@ from typing import Any
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import atomic_write
+from tiltmeter.studio.folders import STATE
 
-_FILE = Path(".tiltmeter-studio") / "reviewers.json"
+_FILE = Path(STATE) / "reviewers.json"
 # The cost of a hash: 16 MB and some 50 ms.
 _COST = {"n": 2**14, "r": 8, "p": 1}
 SHORTEST = 8

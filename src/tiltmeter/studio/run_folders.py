@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.runs.result import MANIFEST, MEASURES, SCORES
+from tiltmeter.studio.folders import DEPTH
 
-LEVELS = 3  # how far below the workspace a run may be
 _FILES = (MANIFEST, MEASURES, SCORES)
 
 
@@ -25,7 +25,7 @@ class RunFolder:
 
 def run_folders(workspace: Path) -> Iterator[RunFolder]:
     """The runs of a workspace, at most three levels down; hidden folders and links are not looked into."""
-    yield from _below(str(workspace), "", LEVELS)
+    yield from _below(str(workspace), "", DEPTH)
 
 
 def run_folder(folder: Path) -> RunFolder | None:

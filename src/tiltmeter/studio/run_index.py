@@ -13,7 +13,7 @@ from tiltmeter.database import Database
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.clean import visible
 from tiltmeter.reports.languages import language_name
-from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.run_folders import RunFolder, run_folder, run_folders
 from tiltmeter.studio.run_summary import RunSummary, summarize
 
@@ -260,7 +260,7 @@ class RunIndex:
         return True
 
     def _store(self) -> _RunStore:
-        return _RunStore(self.workspace.state / "studio.sqlite")
+        return _RunStore(self.workspace.state / STUDIO_DATABASE)
 
     def _running(self) -> set[str]:
         folders = (folder.resolve() for folder in self.running())

@@ -5,8 +5,8 @@ from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 from tiltmeter.database import Database
+from tiltmeter.studio.folders import STUDIO_DATABASE
 
-FILE = "studio.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS timings (
     id INTEGER PRIMARY KEY,
@@ -69,7 +69,9 @@ class Timings(Database):
 
     def __init__(self, state: Path) -> None:
         remedy = "move it away; it holds only what the studio keeps for itself"
-        super().__init__(str(state / FILE), _SCHEMA, synchronous="NORMAL", contents="the studio", remedy=remedy)
+        super().__init__(
+            str(state / STUDIO_DATABASE), _SCHEMA, synchronous="NORMAL", contents="the studio", remedy=remedy
+        )
 
     def add(self, timings: Iterable[Timing]) -> None:
         """Keep what a run took."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from perf.kills_review import make_project
+from perf.kills_review import REVIEWERS
+from perf.reviewed_project import make_project
 from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
@@ -19,7 +20,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("work")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
-        make_project(folder, 4, 2, 2)
+        make_project(folder, 4, REVIEWERS, agreeing=2, per_item=2)
     with open_project(folder / "project") as project, project.store.transaction():
         texts = ("el cocinero fue muy BLANK.", "ella era BLANK, la cocinera.")
         project.store.add_finding(

@@ -1,7 +1,6 @@
 """The room Data: the catalogue, one's own files, making projects."""
 
 from dataclasses import dataclass
-from functools import cache
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
@@ -10,7 +9,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tiltmeter.datasets.by_name import DATASETS, dataset
-from tiltmeter.datasets.description import Dataset, Source
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.forms import Item, form_of
 from tiltmeter.making.project import open_project
@@ -18,6 +16,7 @@ from tiltmeter.making.status import status_of
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.checked_files import check_content, check_file
+from tiltmeter.studio.item_counts import items_here
 from tiltmeter.studio.rooms import StudioRoom
 
 # The largest file that can be checked, in bytes.
@@ -69,16 +68,14 @@ def _projects(request: Request) -> Response:
 
 
 def _set(request: Request) -> Response:
-    found = dataset(request.path_params["name"])
-    return responses.page(request, "data_set.html.jinja", data=found, sources=_by_language(found))
+    return responses.page(request, "data_set.html.jinja", data=dataset(request.path_params["name"]))
 
 
 def _count(request: Request) -> Response:
     """The number of items in the files that are here; a download is never started."""
     found = dataset(request.path_params["name"])
-    here = [number for number, source in enumerate(found.sources) if source.is_local()]
-    counted = sum(_items_of(found.name, number) for number in here)
-    return responses.fragment(request, "data_count.html.jinja", counted=counted, here=len(here), all=len(found.sources))
+    counted, here = items_here(found)
+    return responses.fragment(request, "data_count.html.jinja", counted=counted, here=here, all=len(found.sources))
 
 
 def _examples(request: Request) -> Response:
@@ -112,18 +109,6 @@ async def _upload(request: Request) -> Response:
         content, name = await given.read(), given.filename
     checked = await run_in_threadpool(check_content, content, name)
     return responses.fragment(request, "data_checked.html.jinja", checked=checked)
-
-
-@cache
-def _items_of(name: str, number: int) -> int:
-    """The number of items in a file of a data set; its files are pinned."""
-    return len(dataset(name).sources[number].examine().items)
-
-
-def _by_language(data: Dataset) -> list[tuple[str, list[Source]]]:
-    return [
-        (language, [source for source in data.sources if source.language == language]) for language in data.languages
-    ]
 
 
 ROOM = StudioRoom(

@@ -1,7 +1,5 @@
 """Letting reviewers in to a shared studio by their password."""
 
-from urllib.parse import parse_qs
-
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,6 +8,7 @@ from starlette.routing import Route
 from tiltmeter.errors import UsageError
 from tiltmeter.studio import responses
 from tiltmeter.studio.reviewers import check_password, session_key, studio_reviewer
+from tiltmeter.studio.rooms.people import form_values
 
 
 def _ask(request: Request) -> Response:
@@ -22,17 +21,8 @@ def _ask(request: Request) -> Response:
     return responses.set_session(request, responses.page(request, "login.html.jinja"), guest)
 
 
-async def _body(request: Request) -> dict[str, str]:
-    content = (await request.body()).decode("utf-8", "replace")
-    try:
-        values = parse_qs(content, keep_blank_values=True, max_num_fields=10)
-    except ValueError as error:
-        raise UsageError("A login has a name and a password.") from error
-    return {name: given[0] for name, given in values.items()}
-
-
 async def _let_in(request: Request) -> Response:
-    studio, given = responses.studio_of(request), await _body(request)
+    studio, given = responses.studio_of(request), await form_values(request)
     name, folder = given.get("name", ""), studio.workspace.folder
     if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):
         raise UsageError("Name and password do not belong together.")

@@ -1,13 +1,12 @@
 """The room New run: choose models and benchmarks, see what that takes, start, watch, stop and go on."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import anyio
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -24,6 +23,7 @@ from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.measures import measure_named
 from tiltmeter.models.checkpoint import EMBEDDED
 from tiltmeter.reports.languages import language_name
+from tiltmeter.runs.result import MANIFEST
 from tiltmeter.studio import responses
 from tiltmeter.studio.item_counts import language_counts
 from tiltmeter.studio.job_estimate import duration, estimate
@@ -46,8 +46,6 @@ _MOST_FIELDS = 500
 _FIRST = "starter"
 _PLAIN = re.compile(r"[^\w.-]+")
 
-_QUEUES: "WeakKeyDictionary[Studio, JobQueue]" = WeakKeyDictionary()
-
 
 @dataclass(frozen=True, slots=True)
 class OfferedSet:
@@ -57,19 +55,8 @@ class OfferedSet:
     languages: tuple[tuple[str, str, int | None], ...]
 
 
-@contextmanager
-def _running(studio: "Studio") -> Iterator[None]:
-    """Start jobs as long as the studio runs."""
-    queue = _QUEUES[studio] = JobQueue(studio.workspace, studio.config.jobs)
-    try:
-        with queue.running():
-            yield
-    finally:
-        del _QUEUES[studio]
-
-
 def _queue(request: Request) -> JobQueue:
-    return _QUEUES[responses.studio_of(request)]
+    return responses.studio_of(request).jobs
 
 
 def _page(request: Request) -> Response:
@@ -182,7 +169,7 @@ def _listed(request: Request, focus: str = "") -> dict[str, Any]:
 
 def _leads(queue: JobQueue, job: Job) -> tuple[str, ...]:
     """The verdicts of a finished run; none if its folder is gone."""
-    manifest = queue.workspace.folder / "runs" / job.request.name / "manifest.json"
+    manifest = queue.workspace.run_named(job.request.name) / MANIFEST
     try:
         changed = manifest.stat().st_mtime_ns
     except OSError:
@@ -235,7 +222,7 @@ def _free_name(models: list[str], on: list[str], queue: JobQueue) -> str:
     plain = _PLAIN.sub("-", "-".join(first)).strip("-.")[:60] or "run"
     taken = {job.request.name for job in queue.jobs()}
     name, number = plain, 1
-    while name in taken or (queue.workspace.folder / "runs" / name).exists():
+    while name in taken or queue.workspace.run_named(name).exists():
         number += 1
         name = f"{plain}-{number}"
     return name
@@ -255,6 +242,10 @@ def _number(form: FormData, field: str, kind: Any) -> Any:
         return kind(text) if text else None
     except ValueError:
         raise UsageError(f"{text!r} is no number.") from None
+
+
+def _running(studio: "Studio") -> AbstractContextManager[None]:
+    return studio.jobs.running()
 
 
 ROOM = StudioRoom(

@@ -37,7 +37,7 @@ def at_work(request: Request, work: Callable[[OpenWork], T]) -> T:
 
 def reviewing(request: Request, work: Callable[[Review], T]) -> T:
     """Do something with the review of the project that a request is about."""
-    return at_work(request, lambda opened: work(opened.review))
+    return studio_of(request).workbench.review(project_folder(request), work)
 
 
 def settings_of(request: Request) -> Settings:

@@ -73,11 +73,16 @@ def _state(request: Request) -> Response:
 
     def look(work: OpenWork) -> dict[str, Any]:
         counts = work.project.store.stage_counts()
-        known = next((one for one in work.project.store.reviewer_names() if one.casefold() == name.casefold()), "")
-        progress = work.review.progress_of(known) if known else None
-        return {"items": sum(counts.values()), "untranslated": counts.get("source", 0), "progress": progress}
+        items, untranslated = sum(counts.values()), counts.get("source", 0)
+        return {"items": items, "untranslated": untranslated, "progress": _progress(work, name)}
 
     return responses.fragment(request, "review_state.html.jinja", **at_work(request, look))
+
+
+def _progress(work: OpenWork, name: str) -> tuple[int, int] | None:
+    """How many items somebody has decided on and has left; None for who is no reviewer of the project."""
+    known = next((one for one in work.project.store.reviewer_names() if one.casefold() == name.casefold()), "")
+    return work.review.progress_of(known) if known else None
 
 
 def _project(request: Request) -> Response:
@@ -86,10 +91,11 @@ def _project(request: Request) -> Response:
     settings = settings_of(request)
 
     def look(work: OpenWork) -> dict[str, Any]:
-        names = work.project.store.reviewer_names()
-        known = next((one for one in names if one.casefold() == name.casefold()), "")
-        progress = work.review.progress_of(known) if known else None
-        return {"reviewers": names, "progress": progress, "guidelines": work.review.guidelines()}
+        return {
+            "reviewers": work.project.store.reviewer_names(),
+            "progress": _progress(work, name),
+            "guidelines": work.review.guidelines(),
+        }
 
     return responses.page(
         request,
@@ -145,6 +151,7 @@ def _shown(
         project=project_name(request),
         page=page,
         said=said,
+        words=_WORDS,
         source_language=settings.source_language,
         language=settings.language,
         source_name=language_name(settings.source_language),

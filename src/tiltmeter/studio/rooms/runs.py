@@ -17,7 +17,6 @@ from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.guard import FRAMED_POLICY
-from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.rooms import StudioRoom
 from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, comparison_request
 from tiltmeter.studio.run_downloads import DOWNLOADS, download
@@ -58,7 +57,7 @@ _SHELVES: "WeakKeyDictionary[Studio, _Shelf]" = WeakKeyDictionary()
 @contextmanager
 def _running(studio: "Studio") -> Iterator[None]:
     """Empty the trash of what is old; at the end, stop making reports."""
-    index = RunIndex(studio.workspace, JobQueue(studio.workspace).busy)
+    index = RunIndex(studio.workspace, studio.jobs.busy)
     shelf = _SHELVES[studio] = _Shelf(index, RunTrash(index))
     shelf.trash.empty()
     try:
