@@ -234,3 +234,13 @@ def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> N
     (tmp_path / "folder").unlink()
     progress.flush()
     assert read_json(tmp_path / "folder" / PROGRESS)["phase"] == "starting"
+
+
+def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
+    progress = JobProgress(tmp_path / "progress.json")
+    seen = []
+    for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
+        with progress.watch(label):
+            progress.flush()
+            seen.append(read_json(tmp_path / "progress.json")["model"])
+    assert seen == [1, 1, 2]
