@@ -96,6 +96,15 @@ def _nothing() -> None:
     pass
 
 
+def opening_page(address: str) -> str:
+    """A page that leads to an address."""
+    return (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Tiltmeter</title>'
+        f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
+        f'<a href="{html.escape(address)}">Open the studio</a>'
+    )
+
+
 @contextmanager
 def _opening(state: Path, address: str) -> Iterator[Callable[[], None]]:
     """What opens an address in a browser, by a file that leads there and that only its owner can read.
@@ -104,12 +113,7 @@ def _opening(state: Path, address: str) -> Iterator[Callable[[], None]]:
     """
     page = state / _OPENING
     with atomic_write(page, is_private=True) as part:
-        part.write_text(
-            f'<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Tiltmeter</title>'
-            f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
-            f'<a href="{html.escape(address)}">Open the studio</a>',
-            encoding="utf-8",
-        )
+        part.write_text(opening_page(address), encoding="utf-8")
     # In a thread, since a browser in the terminal returns at its end.
     thread = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), name="browser", daemon=True)
     try:
