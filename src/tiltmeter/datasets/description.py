@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.datasets.fetch import fetch, is_local
-from tiltmeter.datasets.readers import Format, examine_file
+from tiltmeter.datasets.readers import examine_file
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.datasets.upstream import UpstreamFile
 from tiltmeter.datasets.validate import Examination
@@ -21,7 +21,7 @@ class Source:
 
     language: str
     part: str | None
-    format: Format
+    format: str
     file: UpstreamFile | Path
     companion: UpstreamFile | None = None
 
