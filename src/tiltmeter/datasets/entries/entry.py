@@ -1,6 +1,6 @@
 """What the entries share: how a data set is made of pinned files, and limits that several of them have."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from tiltmeter.datasets.description import Dataset, Source
 from tiltmeter.datasets.upstream import repositories, upstream_file
@@ -19,8 +19,13 @@ def upstream_dataset(
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
     companion: Callable[[str], str] | None = None,
+    items: Mapping[str, int] | None = None,
 ) -> Dataset:
-    """A data set of pinned files; `companion` maps the path of a file to that of its second file, if it has one."""
+    """A data set of pinned files.
+
+    `companion` maps the path of a file to that of its second file, if it has one; `items` has the number of items in
+    each language.
+    """
     repo = repositories()[repository]
     sources = tuple(
         Source(
@@ -32,4 +37,6 @@ def upstream_dataset(
         )
         for language, part, format, path in files
     )
-    return Dataset(name, form, description, repo.licence, repo.citation, repo.warning, limits, sources, parts)
+    return Dataset(
+        name, form, description, repo.licence, repo.citation, repo.warning, limits, sources, parts, items or {}
+    )
