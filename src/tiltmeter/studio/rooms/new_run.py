@@ -21,7 +21,7 @@ from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.measures import measure_named
-from tiltmeter.models.checkpoint import EMBEDDED
+from tiltmeter.models.checkpoint import EMBEDDED, find_checkpoint
 from tiltmeter.reports.languages import language_name
 from tiltmeter.runs.result import MANIFEST
 from tiltmeter.studio import responses
@@ -66,6 +66,7 @@ def _page(request: Request) -> Response:
         request,
         "new_run.html.jinja",
         embedded=EMBEDDED,
+        missing=_why_not_embedded(),
         models=model_files(workspace),
         sets=list(DATASETS.values()),
         first=_offered(DATASETS[_FIRST]),
@@ -75,6 +76,15 @@ def _page(request: Request) -> Response:
         endpoints=ENDPOINTS,
         **_listed(request),
     )
+
+
+def _why_not_embedded() -> str:
+    """Why the embedded model cannot be asked; empty if it can."""
+    try:
+        find_checkpoint(EMBEDDED)
+    except TiltmeterError as error:
+        return str(error)
+    return ""
 
 
 def _set(request: Request) -> Response:
@@ -159,6 +169,7 @@ def _listed(request: Request, focus: str = "") -> dict[str, Any]:
     jobs = queue.shown()
     return {
         "jobs": jobs,
+        "trouble": queue.trouble,
         "focus": focus,
         "leads": {job.id: _leads(queue, job) for job in jobs if job.state == "finished"},
         "duration": duration,
