@@ -14,7 +14,10 @@ from tiltmeter.errors import TiltmeterError
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
-    **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check", "export", "reproduce")},
+    **{
+        name: (name, name)
+        for name in ("run", "score", "show", "report", "compare", "check", "items", "export", "reproduce")
+    },
     "studio": ("studio", "studio"),
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
