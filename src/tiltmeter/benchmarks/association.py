@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
 from tiltmeter.forms.blank import BLANK
@@ -396,5 +397,6 @@ BENCHMARK = Benchmark(
     measures="association",
     ask=ask,
     shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
+    perturbations=text_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
     choice=choice,
 )

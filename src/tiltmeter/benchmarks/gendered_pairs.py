@@ -19,6 +19,7 @@ from tiltmeter.benchmarks.gendered import (
     masked_questions,
     required_mask,
 )
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, differing_words, rejection_reason
 from tiltmeter.questions import Choice, Option, Text
 
@@ -57,5 +58,11 @@ def choice(item: GenderedPairItem) -> Choice:
 
 
 BENCHMARK = Benchmark(
-    form="gendered-pairs", protocols=(PROTOCOL,), measures="gest", ask=ask, shown=SHOWN, choice=choice
+    form="gendered-pairs",
+    protocols=(PROTOCOL,),
+    measures="gest",
+    ask=ask,
+    shown=SHOWN,
+    perturbations=text_perturbations("gendered-pairs", ("no-final-punctuation", "lower-case", "quoted")),
+    choice=choice,
 )

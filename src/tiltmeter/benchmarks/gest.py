@@ -25,6 +25,7 @@ from tiltmeter.benchmarks.gendered import (
     masked_questions,
     required_mask,
 )
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.questions import Choice, Kind, Option, Text, common_prefix
@@ -160,5 +161,6 @@ BENCHMARK = Benchmark(
     ask=ask,
     parts=parts,
     shown=SHOWN,
+    perturbations=text_perturbations("gest", ("lower-case",)),
     choice=choice,
 )
