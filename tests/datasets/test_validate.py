@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.datasets.findings import Finding, errors, warnings
-from tiltmeter.datasets.readers import Format, examine_file, jsonl
+from tiltmeter.datasets.readers import examine_file, jsonl
 from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
@@ -169,7 +169,7 @@ LINES: list[tuple[str, str, list[object]]] = [
     ),
 ]
 
-FILES: list[tuple[str, Format, bytes]] = [
+FILES: list[tuple[str, str, bytes]] = [
     ("bad-encoding", "jsonl", "{}\n".encode("utf-16")),
     ("bad-encoding", "gest-csv", "sentence,stereotype\nIch käme,1\n".encode("latin-1")),
     ("bad-csv", "gest-csv", b"sentence,stereotype\nI sang,1,2\n"),
@@ -242,7 +242,7 @@ def test_findings_in_a_line(code: str, field: str, items: list[object], tmp_path
 
 
 @pytest.mark.parametrize(("code", "format", "content"), FILES)
-def test_findings_in_a_file(code: str, format: Format, content: bytes, tmp_path: Path) -> None:
+def test_findings_in_a_file(code: str, format: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     examination = examine_file(path, format, "en")

@@ -21,30 +21,36 @@ def _own_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def terminated(_folder: Path) -> None:
+def terminated(_folder: Path, _made: threading.Event) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait()
 
 
-def asked_to_stop(folder: Path) -> None:
+def asked_to_stop(folder: Path, _made: threading.Event) -> None:
     (folder / STOP).touch()
     threading.Event().wait()
 
 
-def failing(_folder: Path) -> None:
+def asked_to_stop_too_late(folder: Path, made: threading.Event) -> None:
+    made.set()
+    asked_to_stop(folder, made)
+
+
+def failing(_folder: Path, _made: threading.Event) -> None:
     raise ModelError("It has no weights.")
 
 
-def broken(_folder: Path) -> None:
+def broken(_folder: Path, _made: threading.Event) -> None:
     raise ZeroDivisionError("division by zero")
 
 
 @pytest.mark.parametrize(
     ("run", "state", "sentence"),
     [
-        (lambda _folder: None, "finished", ""),
+        (lambda _folder, _made: None, "finished", ""),
         (terminated, "stopped", "answers so far are kept"),
         (asked_to_stop, "stopped", "answers so far are kept"),
+        (asked_to_stop_too_late, "finished", ""),
         (failing, "failed", "It has no weights."),
         (broken, "failed", "ZeroDivisionError: division by zero"),
     ],

@@ -15,7 +15,18 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import UsageError
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.runs.result import Result
-from tiltmeter.studio.job_files import LOCK, OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, is_locked, job_lock, read_json
+from tiltmeter.studio.job_files import (
+    LOCK,
+    OUTCOME,
+    PROGRESS,
+    QUEUED,
+    REQUEST,
+    STOP,
+    Job,
+    is_locked,
+    job_lock,
+    read_json,
+)
 from tiltmeter.studio.job_progress import JobProgress
 from tiltmeter.studio.jobs import JobQueue
 
@@ -234,3 +245,49 @@ def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> N
     (tmp_path / "folder").unlink()
     progress.flush()
     assert read_json(tmp_path / "folder" / PROGRESS)["phase"] == "starting"
+
+
+def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
+    progress = JobProgress(tmp_path / "progress.json")
+    seen = []
+    for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
+        with progress.watch(label):
+            progress.flush()
+            seen.append(read_json(tmp_path / "progress.json")["model"])
+    assert seen == [1, 1, 2]
+
+
+def test_a_job_whose_request_is_damaged_is_shown_and_can_be_removed(tmp_path: Path) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    job, other = queue.add(wanted("mine", "embedded")), queue.add(wanted("other", "embedded"))
+    (queue.folder / job.id / REQUEST).write_text('{"models": ')
+    queue.look()
+    assert {shown.id: shown.state for shown in queue.shown()} == {other.id: "queued", job.id: "damaged"}
+    assert REQUEST in queue.job(job.id).sentence
+    with pytest.raises(UsageError, match="damaged"):
+        queue.go_on(job.id)
+    queue.remove(job.id)
+    assert [left.id for left in queue.jobs()] == [other.id]
+
+
+def test_a_queue_says_what_is_in_its_way_and_goes_on_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the disk is full for a while."""
+    monkeypatch.setattr("tiltmeter.studio.jobs._PAUSE", 0.05)
+    queue = JobQueue(workspace_with_items(tmp_path))
+    started: list[str] = []
+    full = True
+
+    def start(job: Job) -> None:
+        if full:
+            raise OSError(28, "No space left on device")
+        started.append(job.id)
+        (queue.folder / job.id / QUEUED).unlink()
+
+    monkeypatch.setattr(queue, "_start", start)
+    with queue.running():
+        job = queue.add(wanted("mine", "embedded"))
+        until(lambda: "No space left" in queue.trouble)
+        full = False
+        until(lambda: started == [job.id] and not queue.trouble)

@@ -1,11 +1,11 @@
 """The classes `Dataset` and `Source` (one file of a data set)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.datasets.fetch import fetch, is_local
-from tiltmeter.datasets.readers import Format, examine_file
+from tiltmeter.datasets.readers import examine_file
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.datasets.upstream import UpstreamFile
 from tiltmeter.datasets.validate import Examination
@@ -21,7 +21,7 @@ class Source:
 
     language: str
     part: str | None
-    format: Format
+    format: str
     file: UpstreamFile | Path
     companion: UpstreamFile | None = None
 
@@ -45,7 +45,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set: its files, licence, citation, content warning and known limitations."""
+    """A data set: its files, licence, citation, content warning and known limitations.
+
+    `items` is the number of items in each language, where it is known without reading the files.
+    """
 
     name: str
     form: str
@@ -56,6 +59,18 @@ class Dataset:
     limits: tuple[str, ...]
     sources: tuple[Source, ...]
     parts: tuple[str, ...] = ()
+    items: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @property
+    def files(self) -> tuple[UpstreamFile | Path, ...]:
+        """All of its files, each once."""
+        return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
+
+    @property
+    def size(self) -> int | None:
+        """The size of its files in bytes; None if that of a file is not known."""
+        sizes = [file.stat().st_size if isinstance(file, Path) else file.size for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -1,4 +1,10 @@
-"""The upstream files pinned in `upstream.toml`."""
+"""The upstream files that Tiltmeter reads: pinned by commit, verified by hash, downloaded by the user, never shipped.
+
+`repositories/` has a TOML file for each repository. In its table `files`, the value of a path is a hash and, if it was
+known when the file was pinned, the size in bytes. The hash is the SHA-256 of the content (sha256) or, where only that
+was known, the git blob id (git-blob); "commit" means that no hash was known: such a file is verified by the
+repository's commit alone.
+"""
 
 import tomllib
 from dataclasses import dataclass
@@ -40,12 +46,13 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFile:
-    """A file of an upstream repository at the pinned commit."""
+    """A file of an upstream repository at the pinned commit; `size` in bytes is None if it is not known."""
 
     repository: str
     commit: str
     path: str
     pin: Pin
+    size: int | None = None
 
     @property
     def name(self) -> str:
@@ -68,8 +75,10 @@ class Repository:
 @cache
 def repositories() -> dict[str, Repository]:
     """All pinned repositories, by `owner/name`."""
-    text = files("tiltmeter.datasets").joinpath("upstream.toml").read_text(encoding="utf-8")
-    return {entry["name"]: _repository(**entry) for entry in tomllib.loads(text)["repository"]}
+    folder = files("tiltmeter.datasets").joinpath("repositories")
+    pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    read = [_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]
+    return {repository.name: repository for repository in read}
 
 
 def upstream_file(repository: str, path: str) -> UpstreamFile:
@@ -78,8 +87,17 @@ def upstream_file(repository: str, path: str) -> UpstreamFile:
 
 
 def _repository(name: str, commit: str, files: dict[str, str], **metadata: str) -> Repository:
-    pinned = {path: UpstreamFile(name, commit, path, _pin(pin)) for path, pin in files.items()}
-    return Repository(name=name, commit=commit, files=pinned, **metadata)
+    return Repository(
+        name=name,
+        commit=commit,
+        files={path: _file(name, commit, path, value) for path, value in files.items()},
+        **metadata,
+    )
+
+
+def _file(repository: str, commit: str, path: str, value: str) -> UpstreamFile:
+    pin, _, size = value.partition(" ")
+    return UpstreamFile(repository, commit, path, _pin(pin), int(size) if size else None)
 
 
 def _pin(text: str) -> Pin:
@@ -90,4 +108,4 @@ def _pin(text: str) -> Pin:
         return Pin("git-blob", digest)
     if text == "commit":
         return Pin("commit", "")
-    raise ValueError(f"upstream.toml: unknown kind of hash {algorithm!r}")
+    raise ValueError(f"repositories: unknown kind of hash {algorithm!r}")

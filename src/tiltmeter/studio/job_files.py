@@ -30,8 +30,9 @@ _MOMENT = 0.05
 REQUEST, QUEUED, LOCK, STOP = "request.json", "queued", "lock", "stop"
 PROGRESS, OUTCOME, LOG = "progress.json", "outcome.json", "log.txt"
 
-# `interrupted`: its process ended without saying how, as after kill -9 or a power cut.
-JobState = Literal["queued", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
+# `interrupted`: its process ended without saying how, as after kill -9 or a power cut. `damaged`: its request cannot be
+# read, so nobody knows what was asked for.
+JobState = Literal["queued", "running", "stopping", "finished", "stopped", "failed", "interrupted", "damaged"]
 ACTIVE: tuple[JobState, ...] = ("queued", "running", "stopping")
 # States from which a job can go on, where it stopped: answers are stored.
 RESUMABLE: tuple[JobState, ...] = ("stopped", "failed", "interrupted")
@@ -76,10 +77,11 @@ def is_locked(folder: Path) -> bool:
 
 def read_job(folder: Path) -> Job:
     """The job in a folder."""
-    values = read_json(folder / REQUEST)
-    if not values:
-        raise DataError(f"{folder / REQUEST} cannot be read; the job is left alone.")
-    request = RunRequest.from_dict(values)
+    try:
+        request = RunRequest.from_dict(read_json(folder / REQUEST))
+    except DataError:
+        sentence = f"The file {REQUEST} of this job cannot be read; look at it in {folder}, or remove the job."
+        return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
     queued = _text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
     # In this order: a process takes the lock, then removes `queued`; at its end it writes the outcome, then lets go.

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.job_files import LOG, OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, Job, read_job
@@ -31,6 +31,8 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{6}")
 _QUEUE_LOCK = "queue.lock"
 # Seconds between two looks at the folders.
 _LOOK = 0.25
+# Seconds until the queue tries again after something was in the way.
+_PAUSE = 5.0
 
 
 class _Started(NamedTuple):
@@ -54,7 +56,9 @@ class JobQueue:
         self._ended: dict[str, tuple[int, Job]] = {}
         self._changing = threading.Lock()
         self._shown: tuple[Job, ...] = ()
-        # Grows with every change of what `shown` returns.
+        # Why no job is started at the moment; empty if nothing is in the way.
+        self.trouble = ""
+        # Grows with every change of what `shown` returns, and of `trouble`.
         self.version = 0
 
     def add(self, request: RunRequest) -> Job:
@@ -72,15 +76,9 @@ class JobQueue:
         return read_job(folder)
 
     def jobs(self) -> list[Job]:
-        """All jobs, in the order in which they were added; folders that cannot be read are left out."""
-        found = []
-        for folder in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
-            if _ID.fullmatch(folder.name) and (folder / REQUEST).is_file():
-                try:
-                    found.append(self._read(folder))
-                except TiltmeterError as error:
-                    logger.warning("%s", error)
-        return found
+        """All jobs, in the order in which they were added."""
+        folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        return [self._read(folder) for folder in folders if _is_job(folder)]
 
     def job(self, job_id: str) -> Job:
         """The job with this identifier."""
@@ -168,24 +166,34 @@ class JobQueue:
             thread.join()
 
     def _tend_until(self, ended: threading.Event) -> None:
-        lock = FileLock(self.folder / _QUEUE_LOCK, timeout=0, thread_local=False)
+        """Tend to the jobs until told to end; what is in the way, such as a full disk, is said and tried again."""
+        wait = _LOOK
+        while not ended.wait(wait):
+            try:
+                self._tend_alone(ended)
+                wait = _LOOK
+            except Exception as error:
+                wait = _PAUSE
+                if not self.trouble:
+                    logger.exception("The queue of runs waits: it tries again every %.0f seconds.", _PAUSE)
+                self._told(f"No run can be started at the moment: {error}. The studio tries again.")
+
+    def _tend_alone(self, ended: threading.Event) -> None:
+        """Tend to the jobs as long as all is well; only look at them if another studio tends to them."""
         try:
-            while not ended.wait(_LOOK):
-                try:
-                    lock.acquire()
-                except Timeout:
-                    self.look()
-                    continue
-                try:
-                    while True:
-                        self.tend()
-                        if ended.wait(_LOOK):
-                            return
-                finally:
-                    lock.release()
-        except Exception:  # the page would show jobs that wait for ever
-            logger.exception("The queue of runs has failed; start the studio again.")
-            raise
+            with FileLock(self.folder / _QUEUE_LOCK, timeout=0, thread_local=False):
+                while not ended.is_set():
+                    self.tend()
+                    self._told("")
+                    ended.wait(_LOOK)
+        except Timeout:
+            self.look()
+            self._told("")
+
+    def _told(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self.version += 1
 
     def _read(self, folder: Path) -> Job:
         """The job in a folder; one that has ended is read once."""
@@ -204,7 +212,7 @@ class JobQueue:
 
     def _folder(self, job_id: str) -> Path:
         folder = self.folder / job_id
-        if not _ID.fullmatch(job_id) or not (folder / REQUEST).is_file():
+        if not _is_job(folder):
             raise UsageError("There is no such job; it may have been removed.")
         return folder
 
@@ -237,6 +245,10 @@ class JobQueue:
             sentence = f"Its process could not start (exit code {code}): {lines[-1] if lines else 'it wrote nothing'}"
             write_text(folder / OUTCOME, json.dumps({"state": "failed", "sentence": sentence}))
             (folder / QUEUED).unlink(missing_ok=True)
+
+
+def _is_job(folder: Path) -> bool:
+    return bool(_ID.fullmatch(folder.name)) and (folder / REQUEST).is_file()
 
 
 def _detached() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED
+from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_checkpoint
 from tiltmeter.studio.folders import StudioWorkspace
 
 # How a server is asked: for the log-probabilities of texts, or as a chat model.
@@ -84,6 +84,7 @@ def model_path(name: str, workspace: StudioWorkspace) -> Path | None:
 
 def _local(name: str, workspace: StudioWorkspace) -> str:
     if name == EMBEDDED:
+        find_checkpoint(name)
         return name
     path = model_path(name, workspace)
     if path is not None and path.is_dir():

@@ -39,7 +39,7 @@ def become(page: Any, studio: Served, name: str, project: str = "project") -> No
     page.goto(f"{studio.address}/review/project?project={project}")
     page.get_by_label("Or somebody else").or_(page.get_by_label("Your name")).fill(name)
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="What you can do").wait_for()
+    page.locator(".person", has_text=name).wait_for()
 
 
 def at_item(page: Any, name: str) -> None:

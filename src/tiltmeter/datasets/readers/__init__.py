@@ -1,45 +1,22 @@
-"""Readers, one per file format; each yields raw records, which `validate` turns into items."""
+"""Readers, one module per family of file formats.
+
+Each has `READS`: for each format a function from a file and the language of its items to raw records, which `validate`
+turns into items.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, get_args
 
 from tiltmeter.datasets.raw_records import RawRecord
-from tiltmeter.datasets.readers import (
-    gest_csv,
-    gest_pairs_csv,
-    jsonl,
-    pairs_csv,
-    stereoset_json,
-    stereoset_pickle,
-    winobias,
-)
 from tiltmeter.datasets.validate import Examination, examine
+from tiltmeter.registry import package_objects
 
-Format = Literal[
-    "jsonl",
-    "stereoset-json",
-    "stereoset-pickle",
-    "pairs-csv",
-    "crows-csv",
-    "gest-csv",
-    "gest-pairs-csv",
-    "winobias",
-]
-FORMATS: tuple[Format, ...] = get_args(Format)
-
-_PARSERS: dict[Format, Callable[[Path, str], Iterator[RawRecord]]] = {
-    "jsonl": jsonl.parse,
-    "stereoset-json": stereoset_json.parse,
-    "stereoset-pickle": stereoset_pickle.parse,
-    "pairs-csv": pairs_csv.parse_pairs,
-    "crows-csv": pairs_csv.parse_crows,
-    "gest-csv": gest_csv.parse,
-    "gest-pairs-csv": gest_pairs_csv.parse,
-    "winobias": winobias.parse,
+_PARSERS: dict[str, Callable[[Path, str], Iterator[RawRecord]]] = {
+    format: parse for reads in package_objects("tiltmeter.datasets.readers", "READS") for format, parse in reads.items()
 }
+FORMATS = tuple(_PARSERS)
 
 
-def examine_file(path: Path, format: Format, language: str) -> Examination:
+def examine_file(path: Path, format: str, language: str) -> Examination:
     """Read and validate a file in the given format."""
     return examine(str(path), _PARSERS[format](path, language))

@@ -23,3 +23,6 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 def stereotype_number(value: object) -> object:
     """The value of a CSV cell as a number; unchanged if it is not one, for validation to report."""
     return int(str(value)) if re.fullmatch("[0-9]{1,2}", str(value)) else value
+
+
+READS = {"gest-csv": parse}

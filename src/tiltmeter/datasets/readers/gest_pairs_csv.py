@@ -19,3 +19,6 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     for record in read_records(path, _NAMES, complete):
         if record.values is None or record.values["language"] == language:
             yield record
+
+
+READS = {"gest-pairs-csv": parse}

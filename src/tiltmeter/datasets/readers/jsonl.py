@@ -74,3 +74,6 @@ def to_line(item: Item) -> str:
     {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
     """
     return json.dumps(form_of(item).write(item), ensure_ascii=False)
+
+
+READS = {"jsonl": parse}

@@ -24,3 +24,6 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
 def parse_crows(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of CrowS-Pairs' own file; ids are row numbers from 0."""
     return read_records(path, _CROWS, lambda number, values: values | {"id": str(number), "language": language})
+
+
+READS = {"pairs-csv": parse_pairs, "crows-csv": parse_crows}

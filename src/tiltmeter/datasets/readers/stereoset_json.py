@@ -48,3 +48,6 @@ def _candidate(sentence: object) -> object:
         return sentence
     ours = {"id": "id", "gold_label": "role", "sentence": "sentence"}
     return {ours[key]: value for key, value in sentence.items() if key in ours}
+
+
+READS = {"stereoset-json": parse}

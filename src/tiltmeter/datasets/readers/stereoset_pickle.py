@@ -34,3 +34,6 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
             for candidate in _CANDIDATES
         ]
         yield RawRecord(f"row {row}", values, _NAMES)
+
+
+READS = {"stereoset-pickle": parse}

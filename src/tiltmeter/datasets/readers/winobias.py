@@ -58,3 +58,6 @@ def _record(lines: tuple[str, str], row: str, part: str, language: str) -> RawRe
     male, female = plain if gender == "male" else plain[::-1]
     values: dict[str, object] = {"id": f"{part}/{number}", "part": part, "language": language}
     return RawRecord(row, values | {"occupation": terms[0], "gender": gender, "male": male, "female": female})
+
+
+READS = {"winobias": parse}

@@ -64,6 +64,11 @@ CREATE TABLE IF NOT EXISTS applied (  -- the outcome that an item has now, and w
     findings TEXT NOT NULL,   -- a JSON list: the findings that it settled
     accepted TEXT NOT NULL    -- a JSON list: the codes that it accepted
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS found_problems (  -- at most one row: what is open about the items, found after so many steps
+    steps INTEGER NOT NULL,
+    version TEXT NOT NULL,    -- of Tiltmeter
+    found TEXT NOT NULL       -- a JSON object
+) STRICT;
 """
 
 _COLUMNS = "item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, at, id"
@@ -179,6 +184,16 @@ class ReviewTables(Database):
         )
         return [_decision(row) for row in self._db.execute(query, [reviewer, limit])]
 
+    def decided_before(self, reviewer: str, item: str | None) -> ReviewDecision | None:
+        """The decision of a reviewer before that on an item, or the last one; of those that stand, no adjudications."""
+        own = "reviewer = ?1 AND undone_at IS NULL AND NOT adjudicates"
+        query = (
+            f"SELECT {_COLUMNS} FROM decisions WHERE {own} "
+            f"AND id < coalesce((SELECT max(id) FROM decisions WHERE {own} AND item = ?2), ?3) ORDER BY id DESC LIMIT 1"
+        )
+        row = self._db.execute(query, [reviewer, item, 2**63 - 1]).fetchone()
+        return _decision(row) if row else None
+
     def decided_items(self) -> dict[str, list[str]]:
         """The reviewers of each item that has a decision that stands."""
         found: dict[str, list[str]] = {}
@@ -190,6 +205,10 @@ class ReviewTables(Database):
     def reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer was shown the decisions of others on an item."""
         self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, _now()])
+
+    def reveal_all(self, reviewer: str) -> None:
+        """Record that a reviewer was shown all decisions that there are, withdrawn ones included."""
+        self._db.execute("INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, _now()])
 
     def is_revealed(self, item: str, reviewer: str) -> bool:
         """Whether a reviewer was shown the decisions of others on an item."""
@@ -272,6 +291,18 @@ class ReviewTables(Database):
             name: (part, subject, (stage, dropped, version, standing.get(name), is_open.get(name)))
             for name, part, subject, stage, dropped, version in rows
         }
+
+    def keep_found(self, steps: int, version: str, found: str) -> None:
+        """Keep what was found of the items after so many steps."""
+        with self.transaction():
+            self._db.execute("DELETE FROM found_problems")
+            self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
+
+    def kept_found(self, steps: int, version: str) -> str:
+        """What was found of the items after so many steps by this version; empty if nothing was."""
+        query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
+        row = self._db.execute(query, [steps, version]).fetchone()
+        return str(row[0]) if row else ""
 
     # Outcomes
 

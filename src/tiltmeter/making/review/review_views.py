@@ -1,5 +1,6 @@
 """What a reviewer or adjudicator is shown: items, the queue, conflicts, progress; and texts that fit an item."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -84,6 +85,19 @@ class ReviewConflict:
 
     item: ReviewItem
     decisions: tuple[ReviewDecision, ...]
+
+    @property
+    def seen(self) -> str:
+        """Identifies the texts and decisions; it goes back with an adjudication, as `shown` does with a decision."""
+        content = [self.item.shown, *(str(decision.number) for decision in self.decisions)]
+        return hashlib.sha256(" ".join(content).encode()).hexdigest()[:16]
+
+
+class ConflictChangedError(UsageError):
+    """The decisions on an item are not those that an adjudicator was shown."""
+
+    def __init__(self, item: str) -> None:
+        super().__init__(f"The decisions on {item} changed since they were shown, so nothing is stored; look again.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.measures import measure_named
-from tiltmeter.models.checkpoint import EMBEDDED
+from tiltmeter.models.checkpoint import EMBEDDED, find_checkpoint
 from tiltmeter.reports.languages import language_name
 from tiltmeter.runs.result import MANIFEST
 from tiltmeter.studio import responses
@@ -66,6 +66,7 @@ def _page(request: Request) -> Response:
         request,
         "new_run.html.jinja",
         embedded=EMBEDDED,
+        missing=_why_not_embedded(),
         models=model_files(workspace),
         sets=list(DATASETS.values()),
         first=_offered(DATASETS[_FIRST]),
@@ -75,6 +76,15 @@ def _page(request: Request) -> Response:
         endpoints=ENDPOINTS,
         **_listed(request),
     )
+
+
+def _why_not_embedded() -> str:
+    """Why the embedded model cannot be asked; empty if it can."""
+    try:
+        find_checkpoint(EMBEDDED)
+    except TiltmeterError as error:
+        return str(error)
+    return ""
 
 
 def _set(request: Request) -> Response:
@@ -159,6 +169,7 @@ def _listed(request: Request, focus: str = "") -> dict[str, Any]:
     jobs = queue.shown()
     return {
         "jobs": jobs,
+        "trouble": queue.trouble,
         "focus": focus,
         "leads": {job.id: _leads(queue, job) for job in jobs if job.state == "finished"},
         "duration": duration,
@@ -195,11 +206,11 @@ def _asked(form: FormData, queue: JobQueue) -> RunRequest:
         models=tuple(models),
         on=tuple(on),
         protocol=_text(form, "protocol") or PUBLISHED,
-        limit=_number(form, "limit", int),
+        limit=_whole(form, "limit", "The number of items"),
         tokenizer=_text(form, "tokenizer") or None,
-        price_in=_number(form, "price_in", float),
-        price_out=_number(form, "price_out", float),
-        max_requests=_number(form, "max_requests", int),
+        price_in=_price(form, "price_in"),
+        price_out=_price(form, "price_out"),
+        max_requests=_whole(form, "max_requests", "The number of requests"),
     )
 
 
@@ -236,12 +247,17 @@ def _text(form: FormData, field: str) -> str:
     return next(iter(_texts(form, field)), "")
 
 
-def _number(form: FormData, field: str, kind: Any) -> Any:
+def _whole(form: FormData, field: str, what: str) -> int | None:
+    text = _text(form, field)
+    return responses.whole_number(text, what) if text else None
+
+
+def _price(form: FormData, field: str) -> float | None:
     text = _text(form, field)
     try:
-        return kind(text) if text else None
+        return float(text) if text else None
     except ValueError:
-        raise UsageError(f"{text!r} is no number.") from None
+        raise UsageError(f"{text[:30]!r} is no price.") from None
 
 
 def _running(studio: "Studio") -> AbstractContextManager[None]:

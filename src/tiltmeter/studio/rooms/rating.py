@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tiltmeter.errors import UsageError
 from tiltmeter.making.rating.rating import Rating, RatingQuestion
 from tiltmeter.making.review.review_views import plain_field
 from tiltmeter.studio import responses
@@ -62,15 +61,14 @@ async def _store(request: Request) -> Response:
             values.get("task", ""),
             values.get("step", ""),
         )
-        if not step.isdecimal() or len(step) > 3:
-            raise UsageError("Choose a step of the scale.")
+        number = responses.whole_number(step, "The step of a scale", 999)
         proposed = {
             key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:") and text.strip()
         }
         at_work(
             request,
             lambda work: work.rate(
-                lambda rating: rating.rate(name, unit, task, int(step), values.get("comment", ""), proposed=proposed)
+                lambda rating: rating.rate(name, unit, task, number, values.get("comment", ""), proposed=proposed)
             ),
         )
         return _answer(request, f"{unit} is rated {step} in {task}.")

@@ -1,0 +1,1 @@
+"""The data sets that Tiltmeter knows, in modules by origin; each has `ENTRIES`."""

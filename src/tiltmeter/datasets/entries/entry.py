@@ -1,0 +1,42 @@
+"""What the entries share: how a data set is made of pinned files, and limits that several of them have."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from tiltmeter.datasets.description import Dataset, Source
+from tiltmeter.datasets.upstream import repositories, upstream_file
+
+AMERICAN = "the stereotypes are American, in the translations too"
+FAULTY = "many items are faulty as tests of a stereotype (Blodgett et al. 2021, Stereotyping Norwegian Salmon)"
+BINARY = "gender is taken as binary"
+
+
+def upstream_dataset(
+    repository: str,
+    name: str,
+    form: str,
+    description: str,
+    limits: tuple[str, ...],
+    files: Iterable[tuple[str, str | None, str, str]],
+    parts: tuple[str, ...] = (),
+    companion: Callable[[str], str] | None = None,
+    items: Mapping[str, int] | None = None,
+) -> Dataset:
+    """A data set of pinned files.
+
+    `companion` maps the path of a file to that of its second file, if it has one; `items` has the number of items in
+    each language.
+    """
+    repo = repositories()[repository]
+    sources = tuple(
+        Source(
+            language,
+            part,
+            format,
+            upstream_file(repository, path),
+            upstream_file(repository, companion(path)) if companion else None,
+        )
+        for language, part, format, path in files
+    )
+    return Dataset(
+        name, form, description, repo.licence, repo.citation, repo.warning, limits, sources, parts, items or {}
+    )

@@ -1,0 +1,37 @@
+"""StereoSet and its translations."""
+
+from tiltmeter.datasets.description import Dataset
+from tiltmeter.datasets.entries.entry import AMERICAN, FAULTY, upstream_dataset
+from tiltmeter.forms.association import PARTS
+
+ENTRIES: tuple[Dataset, ...] = (
+    upstream_dataset(
+        "slds-lmu/stereotypes-multi",
+        "stereoset",
+        "association",
+        "StereoSet in five languages, machine-translated from English and in part corrected by hand",
+        (
+            FAULTY,
+            AMERICAN,
+            "the translations were made without context: the target is missing from hundreds of contexts",
+            "the German intrasentence part has 2,103 of the 2,106 items",
+        ),
+        (
+            (language, part, "stereoset-pickle", f"create_dataset/data/{part}/df_{part}_{language}.pkl")
+            for language in ("en", "de", "fr", "es", "tr")
+            for part in PARTS
+        ),
+        PARTS,
+        items={"en": 4229, "de": 4226, "fr": 4229, "es": 4229, "tr": 4229},
+    ),
+    upstream_dataset(
+        "moinnadeem/StereoSet",
+        "stereoset-original",
+        "association",
+        "StereoSet's development set as first published",
+        (FAULTY, AMERICAN, "the test set was never published"),
+        [("en", None, "stereoset-json", "data/dev.json")],
+        PARTS,
+        items={"en": 4229},
+    ),
+)
