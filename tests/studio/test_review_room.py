@@ -172,9 +172,9 @@ def test_texts_say_what_they_are_and_in_which_language(workspace: Path) -> None:
         assert all('dir="auto"' in field for field in typed)
         decide(ana, ana.get(f"/review/item?{P}&item=i0").text, **{"text:context": BETTER})
         decide(eva, following(eva), "drop")
-        settled = conflict(eva)
-        assert '<span class="soft">English</span>' in settled
-        assert '<span class="soft">Spanish</span>' in settled
+        shown = conflict(eva)
+        assert '<span class="soft">English</span>' in shown
+        assert '<span class="soft">Spanish</span>' in shown
 
 
 def test_questions_and_answers(workspace: Path) -> None:

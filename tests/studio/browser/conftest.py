@@ -79,7 +79,7 @@ def visiting(
     page.goto(studio.start)
     yield page
     context.close()
-    refusals = [message for message in messages if "the server responded with a status of 400" in message]
+    refusals = [message for message in messages if re.search("the server responded with a status of 40[01]", message)]
     assert (len(refusals), [message for message in messages if message not in refusals]) == (refused, [])
 
 

@@ -40,7 +40,7 @@ def log_in(page: Any, name: str, password: str) -> None:
 
 
 def test_log_in_review_and_log_out(studio: Served, browser: Any) -> None:
-    with visiting(browser, studio, screen=NARROW, refused=1) as page:
+    with visiting(browser, studio, screen=NARROW, refused=2) as page:
         page.wait_for_url("**/login")
         assert page.get_by_label("Name").evaluate("field => field === document.activeElement")
         assert violations(page) == []
@@ -60,6 +60,25 @@ def test_log_in_review_and_log_out(studio: Served, browser: Any) -> None:
         assert violations(page) == []
         page.keyboard.press("Enter")
         page.locator("#said", has_text="i0 is accepted.").wait_for()
+        # The session ends while Zoë writes; she logs in in another tab, and sends the page again.
+        page.keyboard.press("c")
+        page.keyboard.type("as spoken")
+        page.context.clear_cookies()
+        page.keyboard.press("Control+Enter")
+        again = page.get_by_role("alert").get_by_role("link", name="Log in in another tab")
+        again.wait_for()
+        assert page.get_by_label("Comment").input_value() == "as spoken"
+        assert violations(page) == []
+        again.focus()
+        with page.context.expect_page() as opened:
+            page.keyboard.press("Enter")
+        log_in(opened.value, "Zoë", "correct horse")
+        opened.value.get_by_role("button", name="Log out").wait_for()
+        opened.value.close()
+        page.get_by_label("Comment").focus()
+        page.keyboard.press("Control+Enter")
+        page.locator("#said", has_text="i1 is accepted.").wait_for()
+        assert page.locator("#message").text_content() == ""
         page.get_by_role("button", name="Log out").focus()
         page.keyboard.press("Enter")
         page.wait_for_url("**/login")
