@@ -80,7 +80,7 @@ _NAMES = {
 def language_name(code: str) -> str:
     """The English name of a language, or its code if the name is not known.
 
-    >>> language_name("tr"), language_name("tlh")
-    ('Turkish', 'tlh')
+    >>> language_name("he"), language_name("tlh")
+    ('Hebrew', 'tlh')
     """
     return _NAMES.get(code, code)
