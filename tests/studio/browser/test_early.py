@@ -15,7 +15,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("work")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
-        make_project(folder, 1, [], agreeing=1, per_item=1)
+        make_project(folder, 1, ["Ana"], agreeing=1, per_item=1)
         workspace_with_items(folder)
         with serving(folder) as found:
             yield found
@@ -45,7 +45,7 @@ def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser
     with visiting(browser, studio) as page:
         held = Held(page, "**/htmx*.js")
         page.goto(f"{studio.address}/review/project?project=project", wait_until="commit")
-        page.get_by_label("Your name").fill("Ana")
+        page.get_by_label("Or somebody else").fill("Ana")
         page.keyboard.press("Enter")
         assert page.get_by_role("heading", name="Who are you?").is_visible()
         assert page.url.endswith("?project=project")

@@ -39,7 +39,7 @@ def become(page: Any, studio: Served, name: str, project: str = "project") -> No
     page.goto(f"{studio.address}/review/project?project={project}")
     page.get_by_label("Or somebody else").or_(page.get_by_label("Your name")).fill(name)
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="What you can do").wait_for()
+    page.locator(".person", has_text=name).wait_for()
 
 
 def at_item(page: Any, name: str) -> None:
@@ -224,6 +224,11 @@ def test_ctrl_enter_sends_only_where_there_is_one_answer(studio: Served, browser
         said(page, "w-1 is stored.")
         become(page, studio, "Ida", "written")
         page.goto(f"{studio.address}/review/rate?project=written")
+        # On a telephone, all rooms and the person's name are in one line.
+        assert page.evaluate(
+            "() => document.querySelector('nav').scrollWidth <= document.querySelector('nav').clientWidth"
+        )
+        assert page.locator(".person").bounding_box()["height"] < 40
         page.get_by_text("A better text").focus()
         page.keyboard.press("Enter")
         page.get_by_role("textbox", name="sentence").fill("I swept the floor.")

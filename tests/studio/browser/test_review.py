@@ -155,6 +155,11 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("End")
         page.keyboard.type(" Sí.")
+        # Another's decision would leave this text out, which is said first.
+        page.keyboard.press("Escape")
+        page.keyboard.press("1")
+        page.locator("#message", has_text="leaves your changes out").wait_for()
+        page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("Control+Enter")
         said(page, "i1 is settled.")
         page.keyboard.press("d")

@@ -13,7 +13,9 @@
   const fields = (form) => [...form.elements].filter((field) => field.name && field.matches("textarea, select, input:not([type=hidden])"));
   const values = (form) => Object.fromEntries(fields(form).map((field) => [field.name, field.value]));
   const said = (form) => JSON.stringify(Object.entries(values(form)).filter(([, value]) => value));
-  const isChanged = (form) => first.has(form) && first.get(form) !== said(form);
+  // The server may give back what it did not store.
+  const isGivenBack = (field) => field.dataset.stored !== undefined && field.value !== field.dataset.stored;
+  const isChanged = (form) => (first.has(form) && first.get(form) !== said(form)) || fields(form).some(isGivenBack);
   // The same form of the same item, whatever its text is by now.
   const nameOf = (form) => JSON.stringify([form.getAttribute("hx-post"),
     ...[...form.querySelectorAll("input[type=hidden]:not([name=shown], [name=seen])")].map((field) => field.value)]);

@@ -63,7 +63,7 @@
   // A decision that leaves texts aside that were typed is made when it is pressed again.
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-leaves]");
-    const isEdited = button && [...form().querySelectorAll("textarea.edited")].some((text) => text.value !== text.defaultValue);
+    const isEdited = button && [...form().querySelectorAll("textarea.edited")].some((text) => text.value !== (text.dataset.stored ?? text.defaultValue));
     if (!isEdited || button.dataset.leaves === "sure") return;
     event.preventDefault();
     event.stopImmediatePropagation();
