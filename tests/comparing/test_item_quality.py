@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from tests.runs.made import association_scores, pair_scores, run
 from tests.support.command import command
 from tiltmeter.comparing.cells import cells_of
-from tiltmeter.comparing.item_panels import Panel, panels_of
+from tiltmeter.comparing.item_panels import ItemPanel, panels_of
 from tiltmeter.comparing.item_quality import item_quality
 from tiltmeter.comparing.item_statistics import all_wrong, item_statistics, language_agreement, reliability
 from tiltmeter.errors import UsageError
@@ -32,7 +32,7 @@ def pairs_run(model: str, prefers: np.ndarray, language: str = "en") -> Result:
     return run(scores, family="pairs")
 
 
-def panel_of(results: list[Result], measure: str = "CPS") -> Panel:
+def panel_of(results: list[Result], measure: str = "CPS") -> ItemPanel:
     cells = [cell for number, result in enumerate(results) for cell in cells_of(str(number), result)]
     (found,) = (panel for panel in panels_of(cells) if panel.quantity.name == measure)
     return found

@@ -219,6 +219,15 @@ def test_forms_import_nothing_of_what_is_built_on_them() -> None:
         assert ours <= {"tiltmeter.errors", "tiltmeter.registry"}, path
 
 
+def test_people_are_told_the_role_of_a_text() -> None:
+    roles = [candidate.role for candidate in INTRA.candidates]
+    names = form_of(INTRA).text_names(INTRA)
+    assert [names[f"candidates[{number}].word"] for number in range(3)] == roles
+    assert [names[f"candidates.{role}"] for role in roles] == roles  # as findings name them
+    assert form_of(PAIR).text_names(PAIR)["more"] == "more stereotypical"
+    assert form_of(GEST).text_names(GEST) == {}
+
+
 def test_kinds_of_translatable_texts() -> None:
     kinds = {field: form_of(INTRA).text_kind(field) for field in form_of(INTRA).translatable(INTRA)}
     assert kinds["target_term"] == "term"

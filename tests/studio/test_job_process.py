@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.studio.made_runs import write
 from tiltmeter.errors import ModelError
 from tiltmeter.studio import job_process
-from tiltmeter.studio.job_files import OUTCOME, QUEUED, STOP, job_lock, read_json
+from tiltmeter.studio.job_files import OUTCOME, QUEUED, REQUEST, STOP, job_lock, read_json
+from tiltmeter.studio.run_request import RunRequest
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +67,19 @@ def test_the_outcome_is_written(
     assert outcome["state"] == state
     assert sentence in outcome["sentence"]
     assert not (tmp_path / QUEUED).exists()
+
+
+def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_state: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tiltmeter.runs.evaluate.evaluate", lambda *_given, **_named: None)
+    monkeypatch.setattr(job_process, "Timings", interrupted)
+    job = tmp_path / ".tiltmeter-studio" / "jobs" / "one"
+    request = RunRequest(name="mine", models=("embedded",), on=("starter:en",))
+    write(job, {REQUEST: request.to_dict(), QUEUED: ""})
+    assert job_process.main(job) == 0
+    assert read_json(job / OUTCOME)["state"] == "finished"
 
 
 def test_a_job_that_is_not_queued_or_has_a_process_is_left_alone(

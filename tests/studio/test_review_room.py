@@ -151,6 +151,32 @@ def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None
         assert "la persona era muy BLANK hoy." in again
 
 
+def test_texts_say_what_they_are_and_in_which_language(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
+        page = following(ana)
+        assert re.findall("<h3>(.*?)</h3>", page) == [
+            *("target term", "context"),
+            *("stereotype", "anti-stereotype", "unrelated"),
+        ]
+        assert page.count('<p class="language">English</p>') == page.count('<p class="language">Spanish</p>') == 5
+        assert 'aria-label="unrelated, Spanish"' in page
+        empty = htmx(ana, f"/review/check?{P}", {"item": "i0", "text:candidates[2].word": " "}).text
+        assert "The text unrelated of i0 would be empty" in empty
+        htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": "A dialect?"})
+        asked = eva.get(f"/review/questions?{P}").text
+        assert re.search('<dt>anti-stereotype</dt><dd lang="en" dir="auto">gruff', asked)
+        # What people type may be of another direction than the page.
+        typed = [*re.findall('<(?:input|textarea)[^>]*name="(?:comment|question|answer|new)"[^>]*>', page + asked)]
+        typed += re.findall('<input[^>]*name="new"[^>]*>', ana.get(f"/review/project?{P}").text)
+        assert len(typed) == 4
+        assert all('dir="auto"' in field for field in typed)
+        decide(ana, ana.get(f"/review/item?{P}&item=i0").text, **{"text:context": BETTER})
+        decide(eva, following(eva), "drop")
+        shown = conflict(eva)
+        assert '<span class="soft">English</span>' in shown
+        assert '<span class="soft">Spanish</span>' in shown
+
+
 def test_questions_and_answers(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana", "Ida") as (ana, ida):
         following(ana)

@@ -14,11 +14,9 @@ from tiltmeter.errors import TiltmeterError
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
-    **{
-        name: (name, name)
-        for name in ("run", "score", "show", "report", "compare", "check", "items", "export", "reproduce")
-    },
-    "studio": ("studio", "studio"),
+    **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
+    "items": ("judge_items", "items"),
+    **{name: (name, name) for name in ("export", "reproduce", "studio")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }

@@ -15,7 +15,7 @@ from tiltmeter.measures.standard_errors import Floats, Labels
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ItemPanel:
     """What each model's items contribute to a measure.
 
     `contributions` has a row for each model and a column for each item. `cells` are the models, `items` the items that
@@ -81,7 +81,7 @@ class Panel:
         return self.cells[0].clusters(self.quantity, self.items)
 
 
-def panels_of(cells: Sequence[Cell]) -> Iterator[Panel]:
+def panels_of(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
     """The panels of runs: for each part and language the measures that decide, and those with a best value.
 
     Pooled parts are left out, since their items are those of the parts. A model that occurs in several runs with the
@@ -106,7 +106,7 @@ def panels_of(cells: Sequence[Cell]) -> Iterator[Panel]:
             yield _panel([cell for cell, _ in members], members[0][1])
 
 
-def _panel(cells: Sequence[Cell], quantity: Quantity) -> Panel:
+def _panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
     items = cells[0].items(quantity)
     seen = set(items)
     for cell in cells[1:]:
@@ -114,7 +114,7 @@ def _panel(cells: Sequence[Cell], quantity: Quantity) -> Panel:
         seen.update(own)
         items = items[items.isin(own)]
     contributions = np.vstack([cell.values(quantity, items) for cell in cells])
-    return Panel(quantity, tuple(cells), items, contributions, len(seen) - len(items))
+    return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items))
 
 
 def _preferences(cell: Cell, items: pd.Index) -> Floats | None:

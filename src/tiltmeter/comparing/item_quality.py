@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tiltmeter.comparing.cells import Cell, cells_of
-from tiltmeter.comparing.item_panels import Panel, panels_of
+from tiltmeter.comparing.item_panels import ItemPanel, panels_of
 from tiltmeter.comparing.item_statistics import (
     FEWEST_MODELS,
     ItemStatistics,
@@ -43,7 +43,7 @@ class PanelQuality:
     `same` is the number of items on which all models do the same; they do not tell models apart.
     """
 
-    panel: Panel
+    panel: ItemPanel
     reliability: Reliability | None
     over_clusters: Reliability | None
     items: list[ItemStatistics]
@@ -147,13 +147,13 @@ def item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     return ItemQuality([_quality(panel) for panel in kept], _between_languages(panels), notes)
 
 
-def _quality(panel: Panel) -> PanelQuality:
+def _quality(panel: ItemPanel) -> PanelQuality:
     return PanelQuality(
         panel, reliability(panel), reliability(panel, clustered=True), item_statistics(panel), all_wrong(panel)
     )
 
 
-def _mixed(panels: Sequence[Panel]) -> list[str]:
+def _mixed(panels: Sequence[ItemPanel]) -> list[str]:
     """A note where models were asked in different ways: part of what separates them may be that."""
     found = {}
     for panel in panels:
@@ -163,8 +163,8 @@ def _mixed(panels: Sequence[Panel]) -> list[str]:
     return list(found.values())
 
 
-def _between_languages(panels: Sequence[Panel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
-    groups: dict[tuple[str, str, str], list[Panel]] = {}
+def _between_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
+    groups: dict[tuple[str, str, str], list[ItemPanel]] = {}
     for panel in panels:
         first: Cell = panel.cells[0]
         groups.setdefault((first.benchmark, first.part, panel.quantity.name), []).append(panel)

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import norm, t
 
-from tiltmeter.comparing.item_panels import Panel
+from tiltmeter.comparing.item_panels import ItemPanel
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.families import holm
 from tiltmeter.measures.standard_errors import Floats
@@ -40,7 +40,7 @@ class Reliability:
 class ItemStatistics:
     """One item: the mean contribution over models, and how it goes with what the models do on the other items.
 
-    `strength` is how strongly models prefer its first side (`Panel.strengths`), or None. `separation` is the
+    `strength` is how strongly models prefer its first side (`ItemPanel.strengths`), or None. `separation` is the
     correlation over models with the measure on all other items, None if all models do the same on this item;
     `p_negative` that it is as low by chance, corrected for the number of items (Holm).
     """
@@ -79,7 +79,7 @@ def spearman_brown(correlation: float) -> float:
     return 2 * correlation / (1 + correlation) if correlation > -1 else -math.inf
 
 
-def reliability(panel: Panel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
+def reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
     """The split-half reliability; None if there are too few models or items, or all models have the same value.
 
     `clustered` splits targets or templates instead of items: reliability for other targets than those in the data.
@@ -127,7 +127,7 @@ def fisher_interval(correlation: float, n: int) -> Interval | None:
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def item_statistics(panel: Panel) -> list[ItemStatistics]:
+def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     """All items of a panel, in its order."""
     table = panel.contributions
     models, count = table.shape
@@ -169,7 +169,7 @@ def _holm(p_values: Floats) -> Floats:
     return corrected
 
 
-def all_wrong(panel: Panel) -> list[tuple[str, str]]:
+def all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
     """The items that every model gets wrong: the worst possible contribution to a measure that has a best value."""
     bounds = panel.quantity.measure.bounds
     if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
@@ -179,7 +179,7 @@ def all_wrong(panel: Panel) -> list[tuple[str, str]]:
     return [(str(part), str(item)) for part, item in panel.items[wrong]]
 
 
-def language_agreement(panels: Sequence[Panel]) -> Iterator[LanguageAgreement]:
+def language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
     """Each two of several panels, which are the same benchmark part and measure in different languages."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]

@@ -228,6 +228,16 @@ def _text_kind(field: str) -> TextKind:
     return "word" if field.endswith(".word") else "sentence"
 
 
+def _text_names(item: AssociationItem) -> dict[str, str]:
+    """Candidates by their roles; `candidates.unrelated` is the name of one in JSONL."""
+    return {
+        f"{name}{of}": candidate.role
+        for number, candidate in enumerate(item.candidates)
+        for name in (f"candidates[{number}]", f"candidates.{candidate.role}")
+        for of in ("", ".word", ".sentence")
+    }
+
+
 def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
     """The item in another language; the sentence of an intrasentence candidate is the context with its word."""
     context = texts.get("context", item.context)
@@ -320,6 +330,7 @@ FORM = Form(
     texts=_texts,
     translatable=_translatable,
     text_kind=_text_kind,
+    text_names=_text_names,
     with_texts=_with_texts,
     attributes=attributes,
     subject="target",

@@ -63,11 +63,6 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         follow(page, "Review items")
         page.get_by_role("heading", name="i0").wait_for()
         assert not violations(page), "\n".join(violations(page))
-        # Help, and keys that do nothing while it is open.
-        page.keyboard.press("?")
-        page.get_by_role("heading", name="Keys").wait_for()
-        page.keyboard.press("d")
-        page.keyboard.press("Escape")
         # A proposal is taken, its change is shown, and taken back.
         page.keyboard.press("1")
         page.locator("#check ins", has_text="fue").wait_for()

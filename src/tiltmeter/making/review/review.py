@@ -273,9 +273,9 @@ class Review:
         """The questions that nobody has answered, in order."""
         return self._store.questions()
 
-    def source_of(self, item: str) -> dict[str, str]:
-        """The source texts of an item, by field."""
-        return self._shown(self._entry(item), "").source
+    def view_of(self, item: str) -> ReviewItem:
+        """An item without anybody's decision or questions."""
+        return self._shown(self._entry(item), "")
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
         """Answer a question; the item comes to its reviewer again, with the answer."""

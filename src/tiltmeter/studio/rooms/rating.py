@@ -8,8 +8,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tiltmeter.making.rating.rating import Rating, RatingQuestion
+from tiltmeter.making.review.review_views import plain_field
 from tiltmeter.studio import responses
-from tiltmeter.studio.review_page import text_name
 from tiltmeter.studio.rooms.people import at_work, form_values, person_needed, project_name, settings_of
 
 
@@ -28,7 +28,7 @@ def rating_page(rating: Rating, rater: str) -> RatingPage | None:
     question = rating.next_question(rater)
     if question is None:
         return None
-    texts = [(field, text_name(field), text) for field, text in question.texts.items()]
+    texts = [(field, plain_field(field), text) for field, text in question.texts.items()]
     done = sum(given.rater.casefold() == rater.casefold() for given in rating.store.ratings())
     return RatingPage(question, texts, done, len(rating.questions(rater)))
 

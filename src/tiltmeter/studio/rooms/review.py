@@ -20,7 +20,7 @@ from tiltmeter.making.review.review_views import ReviewItem
 from tiltmeter.making.settings import Settings, read_settings
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
-from tiltmeter.studio.review_page import ReviewPage, review_page, text_name
+from tiltmeter.studio.review_page import ReviewPage, review_page
 from tiltmeter.studio.rooms import StudioRoom, rating, settling, writing
 from tiltmeter.studio.rooms.people import (
     VIA,
@@ -256,7 +256,7 @@ async def _check(request: Request) -> Response:
             except UsageError as error:
                 found, problem = [], str(error)
             changes = [
-                (text_name(field), mark_changes(view.texts[field], text))
+                (view.name_of(field), mark_changes(view.texts[field], text))
                 for field, text in texts.items()
                 if field in view.texts and text != view.texts[field]
             ]

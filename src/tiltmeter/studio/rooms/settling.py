@@ -24,7 +24,6 @@ from tiltmeter.making.review.review_views import ConflictChangedError, ReviewCon
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.responses import whole_number
-from tiltmeter.studio.review_page import text_name
 from tiltmeter.studio.rooms.people import (
     VIA,
     at_work,
@@ -93,7 +92,7 @@ def conflict_page(conflict: ReviewConflict, of: int, written: Mapping[str, str])
     texts = [
         ConflictText(
             field,
-            text_name(field),
+            view.name_of(field),
             sources[field],
             view.texts[field],
             {
@@ -204,11 +203,12 @@ def _questions_answer(request: Request, said: str, template: str = "review_quest
     name = person(request)
 
     def look(review: Review) -> list[Any]:
-        return [(asked, review.source_of(asked.item)) for asked in review.questions()]
+        return [(asked, review.view_of(asked.item)) for asked in review.questions()]
 
     asked = reviewing(request, look)
+    language = settings_of(request).source_language
     return responses.fragment(
-        request, template, project=project_name(request), asked=asked, said=said, text_name=text_name, person=name
+        request, template, project=project_name(request), asked=asked, said=said, language=language, person=name
     )
 
 
