@@ -109,7 +109,8 @@ def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_w
             continue
         questions = [more.masked(position, text.mask) for position, _ in shared]
         questions += [less.masked(position, text.mask) for _, position in shared]
-        asked.trials.append(Trial(item, tuple(questions), _masked_scores(item)))
+        sides = ("more",) * len(shared) + ("less",) * len(shared)
+        asked.trials.append(Trial(item, tuple(questions), _masked_scores(item), sides))
 
 
 def _masked_scores(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
@@ -143,7 +144,7 @@ def _ask_unmasked(asked: Asked, items: Sequence[PairItem], text: Text, *, attent
             Question(sentence.ids, tuple((position, sentence.ids[position]) for position in sentence.text), want=want)
             for sentence in (more, less)
         ]
-        asked.trials.append(Trial(item, tuple(questions), _unmasked_scores(item, attention)))
+        asked.trials.append(Trial(item, tuple(questions), _unmasked_scores(item, attention), ("more", "less")))
 
 
 def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answer]], list[Score]]:
@@ -204,7 +205,8 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             for ids in (more, less)
         )
         prefix = common_prefix(more, less) - len(lead)
-        asked.trials.append(Trial(item, questions, _likelihood_scores(item, prefix, shared if only_shared else None)))
+        score = _likelihood_scores(item, prefix, shared if only_shared else None)
+        asked.trials.append(Trial(item, questions, score, ("more", "less")))
 
 
 def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
