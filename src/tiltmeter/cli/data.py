@@ -195,6 +195,8 @@ def _describe(name: str) -> None:
         "cite": data.citation,
         "content": data.warning,
         "limits": "; ".join(data.limits),
+        "control": ", ".join(data.control),
+        "control of": ", ".join(other.name for other in DATASETS.values() if data.name in other.control),
     }
     for key, value in facts.items():
         if value:

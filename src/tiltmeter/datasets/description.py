@@ -45,7 +45,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set: its files, licence, citation, content warning and known limitations."""
+    """A data set: its files, licence, citation, content warning and known limitations.
+
+    `control` names the data sets that are its controls: asked in the same way, and a bias measured there is not one
+    towards its stereotypes. Of a control, `why_control` says why, in a clause.
+    """
 
     name: str
     form: str
@@ -56,6 +60,8 @@ class Dataset:
     limits: tuple[str, ...]
     sources: tuple[Source, ...]
     parts: tuple[str, ...] = ()
+    control: tuple[str, ...] = ()
+    why_control: str = ""
 
     @property
     def languages(self) -> tuple[str, ...]:

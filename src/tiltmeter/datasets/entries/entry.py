@@ -19,8 +19,13 @@ def upstream_dataset(
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
     companion: Callable[[str], str] | None = None,
+    control: tuple[str, ...] = (),
+    why_control: str = "",
 ) -> Dataset:
-    """A data set of pinned files; `companion` maps the path of a file to that of its second file, if it has one."""
+    """A data set of pinned files; `companion` maps the path of a file to that of its second file, if it has one.
+
+    `control` and `why_control`: see `Dataset`.
+    """
     repo = repositories()[repository]
     sources = tuple(
         Source(
@@ -32,4 +37,5 @@ def upstream_dataset(
         )
         for language, part, format, path in files
     )
-    return Dataset(name, form, description, repo.licence, repo.citation, repo.warning, limits, sources, parts)
+    facts = repo.licence, repo.citation, repo.warning
+    return Dataset(name, form, description, *facts, limits, sources, parts, control, why_control)
