@@ -100,6 +100,11 @@ class Database:
             if not synced:
                 self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a transaction is open."""
+        return self._db.in_transaction
+
     def close(self) -> None:
         """Close the connection."""
         self._db.close()

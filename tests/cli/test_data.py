@@ -35,7 +35,22 @@ def test_list_names_every_data_set() -> None:
     for name, data in DATASETS.items():
         assert f"\n{name} " in f"\n{output}"
         assert data.description in output
-    assert "gest · en · 1 of 1 files here" in output
+    assert "gest · en · 64 items · Apache-2.0 · 0.1 MB · here" in output
+
+
+def test_list_by_language_and_form() -> None:
+    listed = json.loads(tiltmeter("list", "--language", "tr", "--form", "association", "--json").output)
+    assert {"starter", "stereoset"} <= {data["name"] for data in listed}
+    assert all("tr" in data["languages"] and data["form"] == "association" for data in listed)
+    (starter,) = (data for data in listed if data["name"] == "starter")
+    assert (starter["items"], starter["files_here"], starter["licence"]) == (80, 10, "Apache-2.0")
+    assert len(listed) < len(DATASETS)
+
+
+def test_the_starter_sets_have_the_items_that_the_catalogue_says() -> None:
+    for name in ("starter", "starter-pairs", "starter-gest"):
+        data = DATASETS[name]
+        assert {code: len(load(name, language=code)) for code in data.languages} == dict(data.items)
 
 
 def test_list_tells_all_about_one() -> None:
@@ -201,6 +216,8 @@ def test_convert_writes_nothing_if_the_source_is_bad(tmp_path: Path) -> None:
         (["get", "stereoset/inner"], "has no part 'inner'"),
         (["get", "stereoset:"], "no language after the colon"),
         (["list", "nothing"], "no data set 'nothing'"),
+        (["list", "--language", "plx"], "did you mean pl"),
+        (["list", "--form", "pair"], "did you mean pairs"),
         (["show", "crows-pairs/intrasentence"], "it has no parts"),
         (["validate", "./nowhere.csv"], "no file ./nowhere.csv"),
         (["validate", "{file}"], "say what it is with --from"),

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -48,3 +50,14 @@ def test_examples_are_parsed(words: tuple[str, ...]) -> None:
 def test_a_wrong_example_would_be_noticed() -> None:
     with pytest.raises(Exception, match="No such option"):
         parse(["show", "runs/demo", "--by-target"])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["data", "list"], ["run", "--help"], ["nonsense"]])
+def test_help_and_lists_come_without_importing_torch(arguments: list[str]) -> None:
+    program = (
+        "import sys\nfrom tiltmeter.cli import main\n"
+        f"sys.argv = ['tiltmeter', *{arguments}]\n"
+        "try: main()\nfinally: print('torch' in sys.modules or 'transformers' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "False"

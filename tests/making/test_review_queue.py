@@ -10,7 +10,7 @@ from perf.breaking_engine import BreakingEngine
 from perf.making_items import source_file
 from tests.making.test_review import BETTER, Clock, context_of, reviewing, with_rule
 from tiltmeter.errors import UsageError
-from tiltmeter.making.problems import assemble
+from tiltmeter.making.problems import Assembled, assemble
 from tiltmeter.making.project import Project, new_project, open_project
 from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.review.review import Review
@@ -177,3 +177,29 @@ def test_guidelines_outside_the_folder_are_not_read(translated: Project, tmp_pat
     translated.settings = replace(translated.settings, guidelines="../secret.txt")
     with pytest.raises(UsageError, match="not in the project's folder"):
         translated.guidelines()
+
+
+def test_a_review_opens_without_examining_all_items_again(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the last step found is kept; another version of Tiltmeter, or another step, finds it anew."""
+    examined: list[str | None] = []
+
+    def counted(project: Project, only: str | None = None, *, for_review: bool = False) -> Assembled:
+        examined.append(only)
+        return assemble(project, only, for_review=for_review)
+
+    monkeypatch.setattr("tiltmeter.making.review.review_queue.assemble", counted)
+    monkeypatch.setattr("tiltmeter.making.review.review_queue._MANY", 2)
+    first = [entry.reasons for entry in Review(translated).queue()]
+    assert examined == []
+    assert first == [("blank-restored",)] * len(first)
+    with translated.store.transaction():
+        translated.store.set_text("i0", "text", "context", "sin hueco.", step="repair", by="x", why="")
+    changed = Review(translated).queue()[0]
+    assert examined == ["i0"]
+    assert "no-blank" in changed.reasons or "not-an-item" in changed.reasons
+    examined.clear()
+    monkeypatch.setattr("tiltmeter.making.review.review_problems.__version__", "0.0.1")
+    assert Review(translated).queue()[0] == changed
+    assert examined == [None]
+    Review(translated).queue()
+    assert examined == [None]

@@ -1,31 +1,24 @@
 """The command line, one module per command."""
 
 import sys
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 import tiltmeter
-from tiltmeter.cli import data, gender_group, gest, make, train
-from tiltmeter.cli.check import check
-from tiltmeter.cli.compare import compare
-from tiltmeter.cli.export import export
-from tiltmeter.cli.report import report
-from tiltmeter.cli.reproduce import reproduce
-from tiltmeter.cli.run import run
-from tiltmeter.cli.score import score
-from tiltmeter.cli.show import show
-from tiltmeter.cli.studio import studio
 from tiltmeter.errors import TiltmeterError
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_show_locals=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
+_COMMANDS = {
+    **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check", "export", "reproduce")},
+    "studio": ("studio", "studio"),
+    "gender": ("gender_group", "app"),
+    **{name: (name, "app") for name in ("data", "gest", "make", "train")},
+}
 
 
 def _version(wanted: bool) -> None:
@@ -34,7 +27,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _tiltmeter(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
@@ -44,27 +36,39 @@ def _tiltmeter(
     """
 
 
-app.command()(run)
-app.command()(score)
-app.command()(show)
-app.command()(report)
-app.command()(compare)
-app.command()(check)
-app.command()(export)
-app.command()(reproduce)
-app.command()(studio)
-app.add_typer(gender_group.app, name="gender")
-app.add_typer(data.app, name="data")
-app.add_typer(gest.app, name="gest")
-app.add_typer(make.app, name="make")
-app.add_typer(train.app, name="train")
+def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
+    """The command line with these commands; only their modules are imported."""
+    made = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_show_locals=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_tiltmeter)
+    for name in names:
+        module, attribute = _COMMANDS[name]
+        found = getattr(import_module(f"tiltmeter.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            made.add_typer(found, name=name)
+        else:
+            made.command()(found)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    """`app`, the whole command line, is made when it is asked for."""
+    if name != "app":
+        raise AttributeError(f"module 'tiltmeter.cli' has no attribute {name!r}")
+    return make_app()
 
 
 def main() -> None:
     """Run the command line. Errors that a user can fix are one sentence and exit code 2, without a traceback."""
     console = Console(stderr=True)
+    named = sys.argv[1:2]
     try:
-        app()
+        make_app(named if set(named) <= _COMMANDS.keys() and named else _COMMANDS)()
     except TiltmeterError as error:
         console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
         sys.exit(2)

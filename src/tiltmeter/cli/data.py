@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import choice_of
 from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec
 from tiltmeter.datasets.findings import Finding, errors, warnings
@@ -35,25 +36,7 @@ Language = Annotated[
 EXAMPLES = 3
 
 
-@app.command("list")
-def list_(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this data set.")] = None,
-) -> None:
-    """List the data sets, or describe one: licence, citation, known limits, files.
-
-    **Examples**
-
-    `tiltmeter data list`
-
-    `tiltmeter data list stereoset`
-    """
-    if name is not None:
-        _describe(name)
-        return
-    for data in DATASETS.values():
-        here = f"{sum(source.is_local() for source in data.sources)} of {len(data.sources)} files here"
-        typer.echo(f"{data.name:<19} {data.description}")
-        typer.echo(f"{'':<19} {data.form} · {' '.join(data.languages)} · {here}")
+app.command("list")(list_data)
 
 
 @app.command()
@@ -182,30 +165,6 @@ def _examine(source: str, format: str | None, language: str | None) -> list[Exam
     if language is None:
         raise UsageError("--from needs --language, such as --language de.")
     return [examine_file(Path(source), known, language)]
-
-
-def _describe(name: str) -> None:
-    data = dataset(name)
-    typer.echo(f"{data.name}: {data.description}\n")
-    facts = {
-        "form": data.form,
-        "parts": ", ".join(data.parts),
-        "languages": ", ".join(data.languages),
-        "licence": data.licence,
-        "cite": data.citation,
-        "content": data.warning,
-        "limits": "; ".join(data.limits),
-        "control": ", ".join(data.control),
-        "control of": ", ".join(other.name for other in DATASETS.values() if data.name in other.control),
-    }
-    for key, value in facts.items():
-        if value:
-            typer.echo(f"{key:<10} {value}")
-    typer.echo("")
-    for source in data.sources:
-        for file in source.files:
-            name = str(file) if isinstance(file, Path) else file.name
-            typer.echo(f"{'here' if source.is_local() else '-':<10} {name}")
 
 
 def _lines(item: Item) -> list[str]:

@@ -3,18 +3,20 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tiltmeter.engine.execute import Progress as Answered
+if TYPE_CHECKING:
+    from tiltmeter.engine.execute import Progress as Answered
 
 # The shortest time between two updates of the bar.
 _SECONDS_BETWEEN = 0.2
 
 
 @contextmanager
-def answering_bar(label: str) -> Iterator[Callable[[Answered], None]]:
+def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
     """A progress bar with questions per second, the share of padding and the remaining time."""
     console = Console(stderr=True)
     with Progress(
@@ -30,7 +32,7 @@ def answering_bar(label: str) -> Iterator[Callable[[Answered], None]]:
         task = progress.add_task(label, total=None, rate="")
         began = stored = drawn = 0.0
 
-        def report(now: Answered) -> None:
+        def report(now: "Answered") -> None:
             nonlocal began, stored, drawn
             clock = time.monotonic()
             if not began:

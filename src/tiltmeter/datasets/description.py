@@ -1,7 +1,7 @@
 """The classes `Dataset` and `Source` (one file of a data set)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.datasets.fetch import fetch, is_local
@@ -47,8 +47,9 @@ class Source:
 class Dataset:
     """A data set: its files, licence, citation, content warning and known limitations.
 
-    `control` names the data sets that are its controls: asked in the same way, and a bias measured there is not one
-    towards its stereotypes. Of a control, `why_control` says why, in a clause.
+    `items` is the number of items in each language, where it is known without reading the files. `control` names the
+    data sets that are its controls: asked in the same way, and a bias measured there is not one towards its
+    stereotypes. Of a control, `why_control` says why, in a clause.
     """
 
     name: str
@@ -60,8 +61,20 @@ class Dataset:
     limits: tuple[str, ...]
     sources: tuple[Source, ...]
     parts: tuple[str, ...] = ()
+    items: Mapping[str, int] = field(default_factory=dict, hash=False)
     control: tuple[str, ...] = ()
     why_control: str = ""
+
+    @property
+    def files(self) -> tuple[UpstreamFile | Path, ...]:
+        """All of its files, each once."""
+        return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
+
+    @property
+    def size(self) -> int | None:
+        """The size of its files in bytes; None if that of a file is not known."""
+        sizes = [file.stat().st_size if isinstance(file, Path) else file.size for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -116,11 +116,6 @@ def _examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str
     return examine_items([made])
 
 
-def count_open(project: Project) -> dict[tuple[str, str, str], int]:
-    """The number of items with an open problem, by part, reason and subject."""
-    return count_items(assemble(project).problems)
-
-
 def count_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, str], int]:
     """The number of items by part, reason and subject; an item counts once for each reason."""
     unique = {(problem.item, problem.part, problem.reason, problem.subject) for problem in problems}

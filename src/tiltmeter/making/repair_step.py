@@ -10,9 +10,10 @@ from tiltmeter.making.draft import Draft, FindingKind, RepairFinding, counts
 from tiltmeter.making.item_makers import GENDERED_PAIRS
 from tiltmeter.making.lock import step_lock
 from tiltmeter.making.name_lists import name_findings
-from tiltmeter.making.problems import assemble, count_open
+from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.repair import STEPS, repair
+from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
 from tiltmeter.making.word_alignment import Eflomal
 
@@ -60,9 +61,7 @@ def _run(project: Project, steps: Sequence[str], aligner: Eflomal | None) -> Rep
         "aligned_pairs": summary.pairs,
         "seconds": round(summary.seconds, 1),
     }
-    open_counts = count_open(project)
-    with project.store.transaction():
-        project.store.add_step("repair", facts, open_counts)
+    end_step(project, "repair", facts)
     return summary
 
 

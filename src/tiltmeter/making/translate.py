@@ -18,9 +18,9 @@ from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import Wanted
 from tiltmeter.making.lock import step_lock
 from tiltmeter.making.placeholders import SURE, USABLE, Found, Placeholder, placeholders_for
-from tiltmeter.making.problems import count_open
 from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.restore import aligned_locate, restore_blank
+from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
 from tiltmeter.making.word_alignment import Eflomal
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
@@ -153,9 +153,7 @@ def _translate(
             "blanks": dict(summary.blanks),
             "seconds": round(summary.seconds, 1),
         }
-        counts = count_open(project)
-        with project.store.transaction():
-            project.store.add_step("translate", facts, counts)
+        end_step(project, "translate", facts)
     return summary
 
 

@@ -14,6 +14,7 @@ ENTRIES: tuple[Dataset, ...] = (
             (language, None, "pairs-csv", f"data/cps_translated_{language}_formatted.csv")
             for language in ("en", "de", "fi", "fr", "id", "th", "ko", "vi", "zh", "ar")
         ),
+        items=dict.fromkeys(("en", "de", "fi", "fr", "id", "th", "ko", "vi", "zh", "ar"), 212),
     ),
     upstream_dataset(
         "nyu-mll/crows-pairs",
@@ -27,5 +28,6 @@ ENTRIES: tuple[Dataset, ...] = (
             AMERICAN,
         ),
         [("en", None, "crows-csv", "data/crows_pairs_anonymized.csv")],
+        items={"en": 1508},
     ),
 )

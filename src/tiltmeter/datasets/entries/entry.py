@@ -1,6 +1,6 @@
 """What the entries share: how a data set is made of pinned files, and limits that several of them have."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from tiltmeter.datasets.description import Dataset, Source
 from tiltmeter.datasets.upstream import repositories, upstream_file
@@ -19,12 +19,14 @@ def upstream_dataset(
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
     companion: Callable[[str], str] | None = None,
+    items: Mapping[str, int] | None = None,
     control: tuple[str, ...] = (),
     why_control: str = "",
 ) -> Dataset:
-    """A data set of pinned files; `companion` maps the path of a file to that of its second file, if it has one.
+    """A data set of pinned files.
 
-    `control` and `why_control`: see `Dataset`.
+    `companion` maps the path of a file to that of its second file, if it has one; `items` has the number of items in
+    each language. `control` and `why_control`: see `Dataset`.
     """
     repo = repositories()[repository]
     sources = tuple(
@@ -38,4 +40,4 @@ def upstream_dataset(
         for language, part, format, path in files
     )
     facts = repo.licence, repo.citation, repo.warning
-    return Dataset(name, form, description, *facts, limits, sources, parts, control, why_control)
+    return Dataset(name, form, description, *facts, limits, sources, parts, items or {}, control, why_control)

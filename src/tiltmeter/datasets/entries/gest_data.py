@@ -13,6 +13,7 @@ ENTRIES: tuple[Dataset, ...] = (
         (BINARY, "the published results are for edition 1.0"),
         [("en", None, "gest-csv", "data/gest_1.1.csv")],
         TEMPLATES,
+        items={"en": 3565},
     ),
     upstream_dataset(
         "kinit-sk/gest",
@@ -22,6 +23,7 @@ ENTRIES: tuple[Dataset, ...] = (
         (BINARY, "some sentences have slips that edition 1.1 corrects"),
         [("en", None, "gest-csv", "data/gest.csv")],
         TEMPLATES,
+        items={"en": 3565},
     ),
     upstream_dataset(
         "kinit-sk/gest",

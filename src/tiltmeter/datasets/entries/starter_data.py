@@ -11,8 +11,16 @@ _STARTER = Path(__file__).parent.parent / "starter"
 
 
 def _starter(
-    name: str, form: str, description: str, files: Iterable[tuple[str, str | None, str]], parts: tuple[str, ...] = ()
+    name: str,
+    form: str,
+    description: str,
+    files: Iterable[tuple[str, str | None, str]],
+    parts: tuple[str, ...] = (),
+    *,
+    each: int,
 ) -> Dataset:
+    """A starter set; `each` is the number of items in each language."""
+    files = tuple(files)
     return Dataset(
         name=name,
         form=form,
@@ -23,6 +31,7 @@ def _starter(
         limits=("a smoke test, not a benchmark: too small, and written by too few, to say much about a model",),
         sources=tuple(Source(language, part, "jsonl", _STARTER / file) for language, part, file in files),
         parts=parts,
+        items={language: each for language, _, _ in files},
     )
 
 
@@ -33,12 +42,14 @@ ENTRIES: tuple[Dataset, ...] = (
         "Tiltmeter's own association items, to try things out with",
         ((language, part, f"{part}.{language}.jsonl") for language in ("en", "de", "fr", "es", "tr") for part in PARTS),
         PARTS,
+        each=80,
     ),
     _starter(
         "starter-pairs",
         "pairs",
         "Tiltmeter's own sentence pairs, to try things out with",
         [("en", None, "pairs.en.jsonl"), ("de", None, "pairs.de.jsonl")],
+        each=40,
     ),
     _starter(
         "starter-gest",
@@ -46,5 +57,6 @@ ENTRIES: tuple[Dataset, ...] = (
         "Tiltmeter's own first-person sentences, to try things out with",
         [("en", None, "gest.en.jsonl")],
         TEMPLATES,
+        each=64,
     ),
 )

@@ -22,6 +22,7 @@ ENTRIES: tuple[Dataset, ...] = (
             for part in PARTS
         ),
         PARTS,
+        items={"en": 4229, "de": 4226, "fr": 4229, "es": 4229, "tr": 4229},
     ),
     upstream_dataset(
         "moinnadeem/StereoSet",
@@ -31,5 +32,6 @@ ENTRIES: tuple[Dataset, ...] = (
         (FAULTY, AMERICAN, "the test set was never published"),
         [("en", None, "stereoset-json", "data/dev.json")],
         PARTS,
+        items={"en": 4229},
     ),
 )

@@ -21,5 +21,6 @@ ENTRIES: tuple[Dataset, ...] = (
         ),
         WINOBIAS_PARTS,
         companion=lambda path: path.replace("pro_", "anti_"),
+        items={"en": 1584},
     ),
 )

@@ -16,10 +16,11 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange import csv_table, xliff, xlsx
 from tiltmeter.making.exchange.text_rows import DECISIONS, TextRow
 from tiltmeter.making.lock import step_lock
-from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_open, examine_texts
+from tiltmeter.making.problems import Assembled, OpenProblem, assemble, examine_texts
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_outcomes import follow_rule, record, reviewer_name, rule_of, shown_id, texts_before
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
+from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
 
 FileFormat = Literal["csv", "xlsx", "xliff"]
@@ -132,9 +133,7 @@ def _import(project: Project, rows: Sequence[TextRow], reviewer: str, path: Path
         verdicts[found.verdict] += not found.conflicts
     if any(verdicts[verdict] for verdict in ("accept", "edit", "drop")):
         facts = {"file": path.name, "reviewer": reviewer, **{key: value for key, value in verdicts.items() if key}}
-        counts = count_open(project)
-        with project.store.transaction():
-            project.store.add_step("import", facts, counts)
+        end_step(project, "import", facts)
     return Imported(verdicts["accept"], verdicts["edit"], verdicts["drop"], changed, verdicts[""], conflicts)
 
 

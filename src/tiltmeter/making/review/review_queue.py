@@ -12,6 +12,7 @@ from itertools import count
 from tiltmeter.making.problems import OpenProblem, assemble
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_outcomes import current_among, texts_before
+from tiltmeter.making.review.review_problems import keep_problems, kept_problems, key_text
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle
 from tiltmeter.making.store import ProjectItem
 
@@ -70,8 +71,8 @@ class ReviewQueue:
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return
-        is_examined = self._find_problems()
         keys = self._store.item_keys()
+        examined = self._find_problems({item: key for item, (_, _, key) in keys.items()})
         before = self._known.items
         stale = [item for item, (_, _, key) in keys.items() if item not in before or before[item].key != key]
         self._known = _Contents(
@@ -83,7 +84,7 @@ class ReviewQueue:
         )
         for item, slot, reviewer, expires in self._store.all_slots():
             self._known.slots.setdefault(item, {})[slot] = _Held(reviewer, expires)
-        self._read(stale, {item: keys[item][2] for item in stale}, is_examined=is_examined)
+        self._read(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
             self._place(entry)
         self._stamp = stamp
@@ -99,7 +100,7 @@ class ReviewQueue:
             return  # it cannot be reviewed any more, or now can: the next refresh finds that
         entry = self._known.items[item]
         self._displace(entry)
-        self._read([item], keys, is_examined=False)
+        self._read([item], keys, ())
         self._place(entry)
         self._stamp = self._store.stamp()
 
@@ -193,21 +194,29 @@ class ReviewQueue:
 
     # Inside
 
-    def _find_problems(self) -> bool:
+    def _find_problems(self, keys: Mapping[str, _Key]) -> Collection[str]:
         """The open problems of all items, found anew after each step of the project, which may change all of them.
 
-        Whether they were.
+        Returns the items whose problems are those that they have now.
         """
         steps = self._store.step_count()
         if steps == self._steps:
-            return False
-        found: dict[str, list[OpenProblem]] = {}
-        for problem in assemble(self._project, for_review=True).problems:
-            found.setdefault(problem.item, []).append(problem)
+            return ()
+        kept = kept_problems(self._store)
+        same = {item for item, (key, _) in kept.items() if item in keys and key == key_text(keys[item])}
+        changed = keys.keys() - same - self._store.decided_items().keys()
+        if len(changed) <= _MANY:  # they are examined one by one; those with decisions keep their problems
+            found = {item: list(problems) for item, (_, problems) in kept.items() if problems}
+        else:
+            found, same = {}, set(keys)
+            for problem in assemble(self._project, for_review=True).problems:
+                found.setdefault(problem.item, []).append(problem)
+            if not self._store.is_writing:
+                keep_problems(self._store, keys, found)
         self._steps, self._problems, self._known = steps, found, _Contents()
-        return True
+        return same
 
-    def _read(self, items: list[str], keys: Mapping[str, _Key], *, is_examined: bool) -> None:
+    def _read(self, items: list[str], keys: Mapping[str, _Key], examined: Collection[str]) -> None:
         for entry, texts, decisions in self._stored(items):
             known = self._known.items[entry.id]
             current = current_among(entry, texts, decisions) if decisions else []
@@ -216,7 +225,7 @@ class ReviewQueue:
             known.decisions = len(current)
             known.key = keys[entry.id]
             # An item without a decision has the problems that it has now; one with decisions, those before them.
-            if not is_examined and not current:
+            if entry.id not in examined and not current:
                 found = assemble(self._project, entry.id, for_review=True).problems
                 found += [one for one in self._problems.get(entry.id, ()) if one.reason.startswith("duplicate")]
                 self._problems.pop(entry.id, None)

@@ -64,6 +64,11 @@ CREATE TABLE IF NOT EXISTS applied (  -- the outcome that an item has now, and w
     findings TEXT NOT NULL,   -- a JSON list: the findings that it settled
     accepted TEXT NOT NULL    -- a JSON list: the codes that it accepted
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS found_problems (  -- at most one row: what is open about the items, found after so many steps
+    steps INTEGER NOT NULL,
+    version TEXT NOT NULL,    -- of Tiltmeter
+    found TEXT NOT NULL       -- a JSON object
+) STRICT;
 """
 
 _COLUMNS = "item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, at, id"
@@ -272,6 +277,18 @@ class ReviewTables(Database):
             name: (part, subject, (stage, dropped, version, standing.get(name), is_open.get(name)))
             for name, part, subject, stage, dropped, version in rows
         }
+
+    def keep_found(self, steps: int, version: str, found: str) -> None:
+        """Keep what was found of the items after so many steps."""
+        with self.transaction():
+            self._db.execute("DELETE FROM found_problems")
+            self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
+
+    def kept_found(self, steps: int, version: str) -> str:
+        """What was found of the items after so many steps by this version; empty if nothing was."""
+        query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
+        row = self._db.execute(query, [steps, version]).fetchone()
+        return str(row[0]) if row else ""
 
     # Outcomes
 

@@ -1,0 +1,145 @@
+"""`tiltmeter data list`: which data sets there are, without reading any of their files."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter.datasets.by_name import DATASETS, dataset
+from tiltmeter.datasets.description import Dataset
+from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import forms
+
+# Languages of a data set that are named in the list; more are counted.
+_NAMED = 12
+
+
+def list_data(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this data set.")] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Only data sets in this language, such as pl.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(metavar="FORM", help="Only data sets of items of this form, such as pairs.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the data sets, or describe one: form, languages, items, licence, size, citation, known limits, files.
+
+    **Examples**
+
+    `tiltmeter data list`
+
+    `tiltmeter data list --language pl`
+
+    `tiltmeter data list --form pairs --json`
+
+    `tiltmeter data list stereoset`
+    """
+    if name is not None:
+        chosen = [dataset(name)]
+        if not as_json:
+            _describe(chosen[0])
+            return
+    else:
+        chosen = _chosen(language, form)
+    if as_json:
+        typer.echo(json.dumps([_values(data, language) for data in chosen], ensure_ascii=False, indent=1))
+        return
+    for data in chosen:
+        values = _values(data, language)
+        facts = [data.form, _languages(data), _items(values["items"]), _licence(data), _size(data.size), _here(data)]
+        typer.echo(f"{data.name:<19} {data.description}")
+        typer.echo(f"{'':<19} {' · '.join(filter(None, facts))}")
+
+
+def _chosen(language: str | None, form: str | None) -> list[Dataset]:
+    known = {code for data in DATASETS.values() for code in data.languages}
+    if language is not None and language not in known:
+        codes = ", ".join(sorted(known))
+        raise UsageError(
+            f"No data set is in the language {language!r}{did_you_mean(language, known)}; there are {codes}."
+        )
+    if form is not None and form not in forms():
+        listed = ", ".join(forms())
+        raise UsageError(f"There is no form {form!r}{did_you_mean(form, forms())}; there are {listed}.")
+    return [
+        data
+        for data in DATASETS.values()
+        if (language is None or language in data.languages) and (form is None or data.form == form)
+    ]
+
+
+def _values(data: Dataset, language: str | None) -> dict[str, Any]:
+    """What is known of a data set; `items` are those of one language, or of all."""
+    counts = [data.items.get(code) for code in data.languages if language in (None, code)]
+    return {
+        "name": data.name,
+        "description": data.description,
+        "form": data.form,
+        "parts": data.parts,
+        "languages": data.languages,
+        "items": None if None in counts else sum(count for count in counts if count is not None),
+        "items_by_language": data.items,
+        "licence": data.licence,
+        "bytes": data.size,
+        "files": len(data.files),
+        "files_here": sum(source.is_local() for source in data.sources),
+    }
+
+
+def _languages(data: Dataset) -> str:
+    codes = data.languages
+    return " ".join(codes) if len(codes) <= _NAMED else f"{len(codes)} languages: {' '.join(codes)}"
+
+
+def _items(count: int | None) -> str:
+    return "" if count is None else f"{count:,} items"
+
+
+def _licence(data: Dataset) -> str:
+    return data.licence.partition(";")[0]
+
+
+def _size(size: int | None) -> str:
+    """A size in words.
+
+    >>> _size(437_764), _size(32_293_331), _size(None)
+    ('0.4 MB', '32.3 MB', '')
+    """
+    return "" if size is None else f"{max(0.1, size / 1e6):.1f} MB"
+
+
+def _here(data: Dataset) -> str:
+    here = sum(source.is_local() for source in data.sources)
+    return (
+        "here" if here == len(data.sources) else "not here" if not here else f"{here} of {len(data.sources)} files here"
+    )
+
+
+def _describe(data: Dataset) -> None:
+    typer.echo(f"{data.name}: {data.description}\n")
+    facts = {
+        "form": data.form,
+        "parts": ", ".join(data.parts),
+        "languages": ", ".join(
+            f"{code} ({data.items[code]:,} items)" if code in data.items else code for code in data.languages
+        ),
+        "licence": data.licence,
+        "size": _size(data.size),
+        "cite": data.citation,
+        "content": data.warning,
+        "limits": "; ".join(data.limits),
+        "control": ", ".join(data.control),
+        "control of": ", ".join(other.name for other in DATASETS.values() if data.name in other.control),
+    }
+    for key, value in facts.items():
+        if value:
+            typer.echo(f"{key:<10} {value}")
+    typer.echo("")
+    for source in data.sources:
+        for file in source.files:
+            name = str(file) if isinstance(file, Path) else file.name
+            typer.echo(f"{'here' if source.is_local() else '-':<10} {name}")

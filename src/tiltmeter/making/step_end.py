@@ -1,0 +1,22 @@
+"""The end of a step that may have changed all items: what it did and what is open after it are recorded."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tiltmeter.making.problems import OpenProblem, assemble, count_items
+from tiltmeter.making.project import Project
+from tiltmeter.making.review.review_problems import keep_problems
+from tiltmeter.making.store import Step
+
+
+def end_step(project: Project, step: Step, facts: Mapping[str, Any]) -> None:
+    """Record a finished step, and keep what is open for the next review, which then opens at once."""
+    keys = {item: key for item, (_, _, key) in project.store.item_keys().items()}
+    problems = assemble(project).problems
+    with project.store.transaction():
+        project.store.add_step(step, facts, count_items(problems))
+    found: dict[str, list[OpenProblem]] = {}
+    for problem in problems:
+        if problem.step != "review":
+            found.setdefault(problem.item, []).append(problem)
+    keep_problems(project.store, keys, found)
