@@ -21,11 +21,12 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import MEASURES as CHAT_MEASURES
 from tiltmeter.runs.chat_run import ask_chats
-from tiltmeter.runs.items import item_table
+from tiltmeter.runs.items import item_table, text_notes
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
@@ -219,12 +220,13 @@ def evaluate(
             notes=[
                 *dict.fromkeys(note for run in runs for note in run.notes),
                 *measuring_notes(table, families),
+                *text_notes(chosen),
             ],
             margins=margins,
             seconds=time.monotonic() - began,
         ),
         items=item_table(chosen),
-        answers=pd.concat(replied, ignore_index=True) if replied else None,
+        answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
     )
     if out is not None:
         result.save(out, force=force)
