@@ -22,6 +22,8 @@ AVAILABLE = {
     "steinborn2022": (0, 0),
     "strazda2025": (3, 0),
     "grigoreva2024": (208, 17),
+    "nadeem2021": (99, 0),
+    "stereoset-ptbr": (66, 0),
 }
 PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
 DATA = "slds-lmu/stereotypes-multi/create_dataset/data"

@@ -22,6 +22,7 @@ import numpy as np
 from tiltmeter.benchmarks.alignment import shared_positions, text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.pairs import PairItem
 from tiltmeter.questions import Answer, Choice, Kind, Option, Question, Text, Want, common_prefix
@@ -277,6 +278,9 @@ BENCHMARK = Benchmark(
     measures="pairs",
     ask=ask,
     shown=ShownScores(("more", "less"), "difference"),
-    perturbations={"drop-final-character": drop_final_character},
+    perturbations={
+        "drop-final-character": drop_final_character,
+        **text_perturbations("pairs", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
+    },
     choice=choice,
 )

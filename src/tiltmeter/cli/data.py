@@ -1,4 +1,4 @@
-"""`tiltmeter data`: list, download, show, validate and convert data sets."""
+"""`tiltmeter data`: list, download, describe, show, validate and convert data sets."""
 
 import json
 from collections import defaultdict
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import choice_of
 from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec, refuse_export
@@ -23,7 +24,7 @@ from tiltmeter.forms import Item, form_of
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="List, download, show, validate and convert data sets.",
+    help="List, download, describe, show, validate and convert data sets.",
 )
 
 From = Annotated[
@@ -38,6 +39,7 @@ EXAMPLES = 3
 
 
 app.command("list")(list_data)
+app.command("describe")(describe_data)
 
 
 @app.command()

@@ -105,6 +105,7 @@ FORM = Form(
     write=_write,
     texts=lambda item: _sentences(item).items(),
     translatable=_sentences,
+    text_names=lambda _item: {"more": "more stereotypical", "less": "less stereotypical"},
     attributes=attributes,
     subject="bias_type",
     numbers=("votes",),

@@ -56,7 +56,7 @@ class Result:
                 with atomic_write(folder / name) as part:
                     table.to_parquet(part, index=False, schema=schema)
         write_text(folder / MEASURES, _json(to_dicts(self.records)))
-        write_text(folder / MANIFEST, _json(self.manifest))
+        write_manifest(folder, self.manifest)
         return folder
 
     @classmethod
@@ -81,6 +81,11 @@ class Result:
             return cls(scores=scores, records=records, manifest=manifest, items=items, answers=answers)
         except (OSError, ValueError) as error:
             raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest of a run's folder, which makes it complete; one that is there is replaced."""
+    write_text(folder / MANIFEST, _json(manifest))
 
 
 def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
