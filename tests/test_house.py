@@ -49,6 +49,7 @@ SAME_THING = {
     "translate": {"translators", "making"},
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
+    "controls": {"measures", "reports"},
     "data": {"studio", "cli"},
     "review": {"making", "studio"},
     "writing": {"making", "studio"},

@@ -16,7 +16,16 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.winobias import WinoBiasItem
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
-NOT_MIRRORED = {"moinnadeem/StereoSet/data/dev.json", "kinit-sk/gest/data/gender_variants.csv"}
+DUTCH = "jerryspan/Dutch-CrowS-Pairs/results"
+NOT_MIRRORED = {
+    "moinnadeem/StereoSet/data/dev.json",
+    "kinit-sk/gest/data/gender_variants.csv",
+    f"{DUTCH}/results_arlms/answers_arlms.csv",
+    f"{DUTCH}/results_mlms/dutch_mlms/results_mbert.csv",
+    f"{DUTCH}/results_mlms/dutch_mlms/results_robbert.csv",
+    f"{DUTCH}/results_mlms/eng_mlms/results_roberta.csv",
+    f"{DUTCH}/results_mlms/french_mlms/results_flaubert.csv",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -202,6 +202,7 @@ FILES: list[tuple[str, str, bytes]] = [
             }
         ).encode(),
     ),
+    ("bad-controls", "crows-controls", b"a,b\n"),
     ("bad-winobias", "winobias", b"1 [The gardener] lost [his] hat.\n"),
     ("missing-column", "gest-csv", b"sentence\nI sang\n"),
     ("missing-column", "gest-pairs-csv", b"language,original,stereotype,male\n"),
@@ -217,8 +218,12 @@ def examine_lines(path: Path, lines: list[object]) -> list[Finding]:
     return examine(str(path), jsonl.parse(path)).findings
 
 
+# Warnings about files of several pairs, which tests/datasets/test_crows_editions.py has.
+IN_EDITIONS = {"bad-bias-type", "direction-differs", "half-pair"}
+
+
 def test_there_is_a_case_for_every_code() -> None:
-    assert {case[0] for case in (*LINES, *FILES)} == {*errors(), *warnings()}
+    assert {case[0] for case in (*LINES, *FILES)} | IN_EDITIONS == {*errors(), *warnings()}
     assert not errors().keys() & warnings().keys()
 
 

@@ -47,7 +47,9 @@ class Source:
 class Dataset:
     """A data set: its files, licence, citation, content warning and known limitations.
 
-    `items` is the number of items in each language, where it is known without reading the files.
+    `items` is the number of items in each language, where it is known without reading the files. `control` names the
+    data sets that are its controls: asked in the same way, and a bias measured there is not one towards its
+    stereotypes. Of a control, `why_control` says why, in a clause.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Dataset:
     sources: tuple[Source, ...]
     parts: tuple[str, ...] = ()
     items: Mapping[str, int] = field(default_factory=dict, hash=False)
+    control: tuple[str, ...] = ()
+    why_control: str = ""
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
@@ -76,6 +80,11 @@ class Dataset:
     def languages(self) -> tuple[str, ...]:
         """The languages of its files."""
         return tuple(dict.fromkeys(source.language for source in self.sources))
+
+    @property
+    def licence_stated(self) -> bool:
+        """Whether all its files have a licence; if not, their texts are not written to other files."""
+        return all(isinstance(file, Path) or file.licence_stated for file in self.files)
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
         """The files with this part (None: all) in these languages (empty: all); a UsageError if there are none."""

@@ -11,7 +11,9 @@ import vl_convert
 
 from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.controls import contrasts_of, excess_words, location, missing_control, sentence
 from tiltmeter.reports.figures import Figure, figures_of
+from tiltmeter.reports.formatting import with_interval
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
@@ -31,6 +33,18 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
+class ControlRow:
+    """A row of the table of controls: the result, that of the control, the excess, and what it means."""
+
+    model: str
+    location: str
+    result: str
+    control: str
+    excess: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class BenchmarkSection:
     """The section of one benchmark."""
 
@@ -47,6 +61,8 @@ class BenchmarkSection:
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
+    controls: list[ControlRow] = field(default_factory=list)
+    missing_control: str = ""
 
 
 def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
@@ -62,8 +78,30 @@ def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
             sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]
         section = _section(name, slug, records, figures, list(dict.fromkeys(samples)))
-        sections.append(replace(section, undefined=_undefined(scores)))
+        sections.append(_with_controls(replace(section, undefined=_undefined(scores)), gathered.records))
     return sections
+
+
+def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
+    """The section with the results of the benchmark's controls; the first that explains a bias is in the headline."""
+    contrasts = contrasts_of(records, section.name)
+    rows = [
+        ControlRow(
+            c.record.model,
+            location(c.record),
+            with_interval(c.record),
+            f"{c.control.benchmark}: {with_interval(c.control)}",
+            excess_words(c),
+            sentence(c),
+        )
+        for c in contrasts
+    ]
+    headline = section.headline
+    explaining = next((c for c in contrasts if c.outcome == "not more"), None)
+    if headline is not None and explaining is not None:
+        where = f"{explaining.record.model}, {location(explaining.record)}"
+        headline = replace(headline, more=(*headline.more, f"{where}: {sentence(explaining)}"))
+    return replace(section, controls=rows, headline=headline, missing_control=missing_control(records, section.name))
 
 
 def _undefined(scores: pd.DataFrame) -> list[str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 from tiltmeter.measures import Measure, deciding, measure_named
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
+from tiltmeter.reports.controls import contrasts_of, missing_control, sentence
 from tiltmeter.reports.formatting import format_interval, format_p, four_digits, reported_p
 from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, any_record, split, summaries
@@ -48,9 +49,21 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
                 record = any_record(row)
                 names = (record.language, _part(record, console), "" if view == "all" else shown_group(record))
                 console.print(Text.assemble((f"{' '.join(filter(None, names))}: ", "bold"), reading(row)))
+            _print_controls(records, model, benchmark, view, console)
         else:
             console.print(_plain(in_view, console))
         console.print()
+
+
+def _print_controls(records: Sequence[Record], model: str, benchmark: str, view: str, console: Console) -> None:
+    """Print the results of the benchmark's controls; without them, which there are."""
+    of_model = [record for record in records if record.model == model]
+    for contrast in contrasts_of(of_model, benchmark, view):
+        names = (contrast.record.language, _part(contrast.record, console))
+        group = "" if contrast.record.view == "all" else shown_group(contrast.record)
+        console.print(Text.assemble((f"{' '.join(filter(None, (*names, group)))}, ", "bold"), sentence(contrast)))
+    if view == "all" and (missing := missing_control(of_model, benchmark)):
+        console.print(Text(missing))
 
 
 def _conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk
+from tiltmeter.datasets.by_name import keeps_texts
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
@@ -21,11 +22,12 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import MEASURES as CHAT_MEASURES
 from tiltmeter.runs.chat_run import ask_chats
-from tiltmeter.runs.items import item_table
+from tiltmeter.runs.items import item_table, text_notes
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
@@ -224,12 +226,13 @@ def evaluate(
             notes=[
                 *dict.fromkeys(note for run in runs for note in run.notes),
                 *measuring_notes(table, families),
+                *text_notes(chosen),
             ],
             margins=margins,
             seconds=time.monotonic() - began,
         ),
         items=item_table(chosen),
-        answers=pd.concat(replied, ignore_index=True) if replied else None,
+        answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
         tokens=pd.concat(kept, ignore_index=True) if kept else None,
     )
     if out is not None:
@@ -273,7 +276,11 @@ def _ask_model(
     found = _answers(model, asked, answers, watch, so_far)
     run.scores += [_table(model.name, entry, found) for entry in asked]
     if keep_tokens:
-        tables = [token_table(model.name, entry.portion, entry.asked, found, model.text) for entry in asked]
+        tables = [
+            token_table(model.name, entry.portion, entry.asked, found, model.text)
+            for entry in asked
+            if keeps_texts(entry.portion.name)
+        ]
         run.tokens += [table for table in tables if not table.empty]
     run.skipped += [
         {"model": model.name, **entry.portion.label(), "item": skip.item, "reason": skip.reason}

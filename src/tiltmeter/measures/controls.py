@@ -1,0 +1,91 @@
+"""A number beside the same number of a control: how much farther from the ideal it is, and whether that is shown.
+
+A control is a data set that is asked in the same way, and in which a bias cannot be one towards the stereotypes that
+are measured. The two are compared as independent samples by Welch's t on the scale of the measure. Where the items of
+both correspond to each other, their numbers are mostly correlated, and the interval is then wider than it needs to be.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy.special import stdtrit
+
+from tiltmeter.measures.estimates import LEVEL, Interval
+from tiltmeter.measures.measure import deciding, measure_named
+from tiltmeter.measures.records import Record, row_key
+
+Outcome = Literal["more", "not more", "no bias to explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlContrast:
+    """A record with that of its control.
+
+    `excess` is how much farther from the ideal the record is than its control, on the side on which the record is, in
+    units of the measure (for a ratio, a factor); `interval` is its 95% interval, None if a record has no standard
+    error.
+    """
+
+    record: Record
+    control: Record
+    excess: float
+    interval: Interval | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether a significant bias is shown to be larger than that of the control."""
+        if self.record.verdict is None or self.record.verdict.kind != "significant":
+            return "no bias to explain"
+        none = 1.0 if measure_named(self.record.measure).ratio else 0.0
+        return "more" if self.interval is not None and self.interval[0] > none else "not more"
+
+    @property
+    def control_moves(self) -> bool:
+        """Whether the control has a significant bias on the same side."""
+        verdicts = [r.verdict for r in (self.record, self.control) if r.verdict and r.verdict.kind == "significant"]
+        return len(verdicts) == 2 and verdicts[0].side == verdicts[1].side
+
+
+def control_contrasts(records: Sequence[Record], controls: Mapping[str, Iterable[str]]) -> Iterator[ControlContrast]:
+    """The deciding records of benchmarks that have controls, with the records of those in the same table.
+
+    `controls` maps benchmarks to their controls. A control's record is that of the same model, part, language,
+    protocol, group and measure. Where a control has some of the bias types only, these are compared, and not the
+    totals.
+    """
+    rows: dict[tuple[str, ...], dict[str, Record]] = {}
+    bias_types: dict[tuple[str, ...], set[str]] = {}
+    for record in records:
+        key = row_key(record)
+        rows.setdefault(key, {})[record.measure] = record
+        if record.view == "bias_type":
+            bias_types.setdefault(key[:-2], set()).add(record.group)
+    for record in filter(None, map(deciding, rows.values())):
+        for name in controls.get(record.benchmark, ()):
+            model, _, *rest = key = row_key(record)
+            other = (model, name, *rest)
+            control = rows.get(other, {}).get(record.measure)
+            alike = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
+            if control is not None and alike:
+                yield contrast_with_control(record, control)
+
+
+def contrast_with_control(record: Record, control: Record) -> ControlContrast:
+    """The contrast of a record with that of its control."""
+    measure = measure_named(record.measure)
+    side = 1.0 if measure.distance(record.value) >= 0 else -1.0
+    excess = side * (measure.distance(record.value) - measure.distance(control.value))
+    # The scale of ratios is log2, and their standard errors are those of the natural logarithm.
+    scale = 1 / math.log(2) if measure.ratio else 1.0
+    interval = None
+    errors = [(r.standard_error, (r.clusters or r.n) - 1) for r in (record, control)]
+    if all(error and df > 0 for error, df in errors) and record.low is not None and control.low is not None:
+        variances = [((error or 0.0) * scale) ** 2 for error, _ in errors]
+        df = sum(variances) ** 2 / sum(v**2 / df for v, (_, df) in zip(variances, errors, strict=True))
+        reach = float(stdtrit(df, (1 + LEVEL) / 2)) * math.sqrt(sum(variances))
+        interval = excess - reach, excess + reach
+    if measure.ratio:
+        return ControlContrast(record, control, 2**excess, (2 ** interval[0], 2 ** interval[1]) if interval else None)
+    return ControlContrast(record, control, excess, interval)
