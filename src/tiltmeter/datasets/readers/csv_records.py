@@ -13,10 +13,12 @@ Complete = Callable[[int, dict[str, object]], dict[str, object]]
 """Makes the values of a record from the row number (from 0) and the row's values."""
 
 
-def read_records(path: Path, names: Mapping[str, str], complete: Complete) -> Iterator[RawRecord]:
+def read_records(
+    path: Path, names: Mapping[str, str], complete: Complete, *, delimiter: str = ","
+) -> Iterator[RawRecord]:
     """A record for each row; `names` maps fields to columns."""
     # newline="" keeps line breaks inside quoted values.
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True, delimiter=delimiter)
     try:
         header = next(reader, [])
         for column in names.values():
