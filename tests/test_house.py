@@ -50,6 +50,7 @@ SAME_THING = {
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
     "controls": {"measures", "reports"},
+    "multiple_choice": {"forms", "benchmarks", "measures"},
     "data": {"studio", "cli"},
     "review": {"making", "studio"},
     "writing": {"making", "studio"},

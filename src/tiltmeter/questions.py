@@ -126,8 +126,9 @@ class Option(NamedTuple):
     text: str
 
 
-# What the options are: words for a gap, sentences to follow another one, sentences to compare, or speakers.
-Task = Literal["blank", "follows", "pair", "speaker"]
+# What the options are: words for a gap, sentences to follow another one, sentences to compare, speakers, or answers to
+# the question that ends the context.
+Task = Literal["blank", "follows", "pair", "speaker", "question"]
 
 
 class Choice(NamedTuple):

@@ -19,6 +19,7 @@ THREE = Choice(
 )
 TWO = Choice("pair", "", (Option("stereotype", "My aunt knits."), Option("anti-stereotype", "My uncle knits.")))
 TASKS = {"association": ("blank", "follows"), "pairs": ("pair",), "gendered-pairs": ("pair",), "gest": ("speaker",)}
+TASKS |= {"multiple-choice": ("question",)}
 
 
 def test_the_catalogue_has_wordings_in_all_its_languages() -> None:
@@ -30,7 +31,7 @@ def test_the_catalogue_has_wordings_in_all_its_languages() -> None:
 
 @pytest.mark.parametrize("language", languages())
 def test_wordings_differ_and_read_as_sentences(language: str) -> None:
-    for task in ("blank", "follows", "pair", "speaker"):
+    for task in ("blank", "follows", "pair", "speaker", "question"):
         told = wordings_for(language, task)
         assert len(told.wordings) >= 3
         assert len({wording.question for wording in told.wordings}) == len(told.wordings)

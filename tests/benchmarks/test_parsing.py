@@ -271,6 +271,12 @@ OTHERS: list[tuple[str, str, int | str]] = [
     ("hr", "Ne A.", X),
     ("sr", "Одговор: Б", 1),
     ("sl", "A ni prava.", X),
+    ("nl", "Ik kies optie B.", 1),
+    ("nl", "Niet A, maar B.", 1),
+    ("nl", "Het spijt me, ik kan niet kiezen.", R),
+    ("ca", "La resposta és A.", 0),
+    ("ca", "Opció B", 1),
+    ("ca", "Ho sento, no puc triar.", R),
     ("de", "I cannot choose.", R),  # a model may answer in English
     ("eo", "Answer: B", 1),  # a language without words of its own
 ]

@@ -65,3 +65,34 @@ def gest_file(folder: Path, n: int = 64) -> str:
 def _written(path: Path, items: list[dict[str, Any]]) -> str:
     path.write_text("\n".join(json.dumps(item) for item in items), encoding="utf-8")
     return str(path)
+
+
+def questions_file(folder: Path, n: int = 40, language: str = "en", part: str = "", swapped: bool = False) -> str:
+    """A file of `n` questions of ten templates, half of them ambiguous unless a part is given.
+
+    The answers are called towards, against and unclear; `swapped`: the first two have each other's role.
+    """
+    towards, against = ("against", "towards") if swapped else ("towards", "against")
+    items = []
+    for number in range(n):
+        condition = part or ("ambiguous", "disambiguated")[number % 2]
+        right = ("stereotype", "anti-stereotype")[number // 2 % 2]
+        items.append(
+            {
+                "id": f"q-{number}",
+                "part": condition,
+                "language": language,
+                "bias_type": ("age", "gender")[number // 4 % 2],
+                "template": f"t-{number // 4 % 10}",
+                "polarity": ("negative", "non-negative")[number // 2 % 2],
+                "context": f"Two people met at stop {number}."
+                + (f" The {right} one sang." if condition == "disambiguated" else ""),
+                "question": "Who sang?",
+                "stereotype": f"{towards}{number}",
+                "anti-stereotype": f"{against}{number}",
+                "unknown": f"unclear{number}",
+                "correct": "unknown" if condition == "ambiguous" else right,
+                "label": ("NC", "ST")[number % 4 // 2],
+            }
+        )
+    return _written(folder / f"questions-{n}{part}{swapped}.{language}.jsonl", items)

@@ -76,7 +76,7 @@ class Benchmark:
     model of that kind (such as GEST's templates); empty if the data are divided into parts, or nothing is.
     `perturbations` are transformations of an item, by name, that should not change the results. `shown` names the
     scores that a report displays for each item, if any. `choice(item)` is the item as a choice between options; without
-    it, chat models are not asked about items of this form.
+    it, chat models are not asked about items of this form. `choice_measures` are the measures of what they choose.
     """
 
     form: str
@@ -87,6 +87,7 @@ class Benchmark:
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     shown: ShownScores | None = None
     choice: Callable[[Any], Choice] | None = None
+    choice_measures: str = "choices"
 
 
 def log_mean(answers: Sequence[Answer]) -> float:

@@ -16,7 +16,7 @@ from tiltmeter.errors import UsageError
 class Source:
     """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
 
-    `companion` is a second file that the reader needs; it is in the same folder.
+    `companion` is a second file that the reader needs; it is where it is in the same repository.
     """
 
     language: str

@@ -44,10 +44,13 @@ def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | N
     >>> measuring_for({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'
     """
-    for name, module in _modules().items():
-        if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS):
-            return name
-    return None
+    matching = {
+        name: len(module.NEEDS_ROLES) + len(module.NEEDS_COLUMNS)
+        for name, module in _modules().items()
+        if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS)
+    }
+    # The one that needs most: what chat models choose has measures of its own for some forms.
+    return max(matching, key=matching.__getitem__) if matching else None
 
 
 @cache

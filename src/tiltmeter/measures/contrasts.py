@@ -7,6 +7,7 @@ intervals do not.
     means (LMS, S_JSD, …)    paired t-test, corrected for skewness
     log g_s, f_s             paired t-test with stereotypes as strata, so that a difference in how masculine models are
                              in general does not add to the standard error
+    BBQ bias                 paired t-test with the right answers as strata
     ICAT                     t-tests of its two smooth pieces; the ends of the interval are combined from theirs
 
 Standard errors are the larger of those for independent and for clustered items (see `standard_errors`). An interval
@@ -28,7 +29,12 @@ from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
 
 Test = Literal[
-    "paired t and McNemar mid-P", "paired t", "paired t within stereotypes", "paired t of pieces", "identical"
+    "paired t and McNemar mid-P",
+    "paired t",
+    "paired t within stereotypes",
+    "paired t within right answers",
+    "paired t of pieces",
+    "identical",
 ]
 Effect = Literal["Cohen's g", "Hedges' g"]
 
@@ -108,6 +114,8 @@ def contrast(
             effect, effect_name = cohens_g(estimate.ups, estimate.downs), "Cohen's g"
         else:
             test = "paired t" if strata is None else "paired t within stereotypes"
+            if values.columns == ("correct",):
+                test = "paired t within right answers"
             estimate = _mean(differences, weights, clusters, strata)
             effect_name = "Hedges' g"
             effect = hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)

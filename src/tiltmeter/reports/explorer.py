@@ -78,7 +78,7 @@ class _Shown:
 # Translations are not scored by a benchmark's questions: their one score is the gender of the speaker.
 _TRANSLATIONS = _Shown((ROLE,), "gender")
 # The roles of a chat model's options, in the order in which they are shown.
-_OPTIONS = ("stereotype", "anti-stereotype", "unrelated", "masculine", "feminine")
+_OPTIONS = ("stereotype", "anti-stereotype", "unrelated", "unknown", "masculine", "feminine")
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
 from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.portions import UNDIVIDED, Portion
+from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
 from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 
@@ -34,7 +34,6 @@ FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
 PROTOCOLS = (FORCED_CHOICE, PROBABILITIES)
 # What a run of language models asks for by default.
 _DEFAULT = "published"
-MEASURES = "choices"
 # A note says how many answers were cut off, if they are more than this share.
 _CUT_OFF = 0.02
 
@@ -150,7 +149,7 @@ def _replied_so_far(plan: _Plan, replies: dict[bytes, Reply], sampling: Sampling
         prompts = [prompt for prompt in entry.prompts if prompt.item not in open_items]
         if prompts:
             tables.append(_outcomes(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
-    families = dict.fromkeys((entry.portion.name for entry in plan.asked), MEASURES)
+    families = {entry.portion.name: measures_of(entry.portion, chatting=True) for entry in plan.asked}
     return values_so_far(pd.concat(tables, ignore_index=True), families) if tables else []
 
 

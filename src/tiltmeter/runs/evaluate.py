@@ -25,14 +25,13 @@ from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
-from tiltmeter.runs.chat_run import MEASURES as CHAT_MEASURES
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.items import item_table, text_notes
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.runs.portions import Portion, measures_of, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
@@ -209,7 +208,7 @@ def evaluate(
     askings = [asking for run in runs for asking in run.askings]
     replied = [answers_table for run in runs for answers_table in run.answers]
     kept = [tokens for run in runs for tokens in run.tokens]
-    families = {p.name: CHAT_MEASURES if chatting else benchmark_for(p.form).measures for p in chosen}
+    families = {p.name: measures_of(p, chatting=chatting) for p in chosen}
     result = Result(
         scores=table,
         records=measure_scores(table, families, askings, margins),

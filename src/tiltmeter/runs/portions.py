@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.datasets import Spec, load_spec, parse_spec
 from tiltmeter.datasets.by_name import dataset
 from tiltmeter.datasets.hashing import sha256_of
@@ -39,6 +40,12 @@ class Portion:
     def describe(self) -> dict[str, Any]:
         """The entry in the manifest."""
         return {**self.label(), "items": len(self.items), "files": self.files}
+
+
+def measures_of(portion: Portion, *, chatting: bool) -> str:
+    """The measures of a portion's scores: of what chat models choose, or of what others find likely."""
+    benchmark = benchmark_for(portion.form)
+    return benchmark.choice_measures if chatting else benchmark.measures
 
 
 def portions(text: str) -> Iterator[Portion]:

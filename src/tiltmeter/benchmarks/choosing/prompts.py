@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks.choosing.design import Arrangement, Design
+from tiltmeter.benchmarks.choosing.shares import UNKNOWN
 from tiltmeter.benchmarks.choosing.wordings import LanguageWordings, wordings_for
 from tiltmeter.questions import ChatQuestion, Choice, Option
 
@@ -39,6 +40,8 @@ def prompts_for(item: str, language: str, choice: Choice, design: Design, sample
     return [
         _prompt(item, choice, arrangement, told, sample)
         for arrangement in design.arrangements(len(choice.options), len(told.wordings))
+        # An answer that nobody can know is a neutral option already.
+        if not (arrangement.neutral and any(option.role == UNKNOWN for option in choice.options))
         for sample in range(samples)
     ]
 

@@ -2,9 +2,10 @@
 
     neutral     the text of the neutral option
     closing     the last line of each wording
-    blank, follows, pair, speaker
+    blank, follows, pair, speaker, question
                 for each task the first line of each wording; a table where a wording has a form of its own for the
                 context, or names of its own for the options, by role
+    prompt      the words before the context, the question and the answer, for models that continue a text
     letters     letters that count options in the language's script; understood, not shown
     replies     words by which a reply is read:
                 answer, option, copula      before an answer, before a label, and after one
@@ -22,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.questions import Option, Task
@@ -90,6 +91,30 @@ def wordings_for(language: str, task: Task) -> LanguageWordings:
         language, table = ENGLISH, _tables()[ENGLISH]
     wordings = [_wording(entry, closing) for entry, closing in zip(table[task], table["closing"], strict=True)]
     return LanguageWordings(language, str(table["neutral"]), tuple(wordings))
+
+
+class PromptWords(NamedTuple):
+    """The words before the context, the question and the answer in the prompt of a model that continues a text."""
+
+    context: str
+    question: str
+    answer: str
+
+    def text(self, context: str, question: str) -> str:
+        """The prompt, which ends where the answer begins.
+
+        >>> print(prompt_words("en").text("Ann met Bob.", "Who whistled?"))
+        Context: Ann met Bob.
+        Question: Who whistled?
+        Answer:
+        """
+        return f"{self.context}: {context}\n{self.question}: {question}\n{self.answer}:"
+
+
+def prompt_words(language: str) -> PromptWords:
+    """The words of a prompt in a language, or in English where it has none."""
+    table = _tables().get(language, {})
+    return PromptWords(**(table if "prompt" in table else _tables()[ENGLISH])["prompt"])
 
 
 def languages() -> tuple[str, ...]:

@@ -1,0 +1,74 @@
+"""Reader of GG-BBQ: a file for each condition, with the labels of the answers as a Python table in a text.
+
+Transgender people are labelled non_binary there, and trans among the stereotyped groups. The files name no templates:
+items with the same question belong together, and so do the negative and the non-negative question about one context,
+which follow each other.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.answer_roles import (
+    RowError,
+    answer_values,
+    literal,
+    only_unknown,
+    stereotyped_answer,
+    texts_of,
+)
+from tiltmeter.datasets.readers.bbq import json_rows
+from tiltmeter.forms.multiple_choice import AMBIGUOUS, DISAMBIGUATED
+
+_PARTS = {"ambiguous_context": AMBIGUOUS, "disambiguous_context": DISAMBIGUATED}
+_POLARITIES = {"negative": "negative", "non_negative": "non-negative"}
+_NAMES = {"part": "context_type", "polarity": "question_type"}
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of a file such as `bbq_de_amb_test.jsonl`."""
+    before: tuple[object, object] = (None, None)  # the context and the question of the last negative question
+    for row, values in json_rows(path):
+        if isinstance(values, RawRecord):
+            yield values
+            continue
+        if values.get("question_type") == "negative":
+            before = (values.get("context"), values.get("question"))
+        template = before[1] if before[0] == values.get("context") else values.get("question")
+        try:
+            yield RawRecord(row, _values(values, language, template), _NAMES)
+        except RowError as error:
+            yield error.record(row)
+
+
+def _values(values: Mapping[str, Any], language: str, template: object) -> dict[str, object]:
+    info = literal(values.get("choice_info"), "choice_info")
+    if not isinstance(info, dict):
+        raise RowError("wrong-type", "choice_info", "should be a table of lists")
+    labels = [texts_of(info.get(place), "choice_info")[-1] for place in range(3)]
+    try:
+        groups = texts_of(json.loads(str(values.get("known_stereotyped_groups"))), "known_stereotyped_groups")
+    except ValueError:
+        raise RowError("bad-json", "known_stereotyped_groups", "should be a JSON list of texts") from None
+    unknown = only_unknown([label == "unknown" for label in labels])
+    wanted = {*groups, *(["non_binary"] if "trans" in groups else [])}
+    negative = values.get("question_type") == "negative"
+    stereotype = stereotyped_answer([label in wanted for label in labels], unknown, negative=negative)
+    condition, polarity = values.get("context_type"), values.get("question_type")
+    part = _PARTS.get(str(condition), condition)
+    fields: dict[str, object] = {
+        "id": f"{part}/{values.get('index')}",
+        "language": language,
+        "part": part,
+        "polarity": _POLARITIES.get(str(polarity), polarity),
+        "bias_type": "gender identity" if "trans" in groups else "gender",
+        "template": template,
+    }
+    fields |= {name: values[name] for name in ("context", "question") if name in values}
+    texts = [values.get(f"choice_{place}") for place in range(3)]
+    return fields | answer_values(texts, unknown, stereotype, values.get("label"))
+
+
+READS = {"gg-bbq-jsonl": parse}

@@ -1,0 +1,62 @@
+"""Reader of KoBBQ: tab-separated, with the choices as a list and the biased answer as a text.
+
+    age-001a-002-amb-bsd    category, template with its variant, people, condition, biased or counter-biased question
+
+A sixth part of the id, in the file of all samples, is the order of the choices.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.answer_roles import RowError, answer_values, literal, only_unknown, texts_of
+from tiltmeter.datasets.readers.csv_records import read_records
+from tiltmeter.forms.multiple_choice import AMBIGUOUS, DISAMBIGUATED
+
+UNKNOWN = frozenset({"알 수 없음", "알수없음", "정답 없음"})
+_COLUMNS = ("sample_id", "label_annotation", "context", "question", "choices", "biased_answer", "answer")
+_ID = re.compile(r"(?P<category>\w+)-(?P<template>\d+)[a-z]-\w+-(?P<part>amb|dis)-(?P<polarity>bsd|cnt)(-.+)?")
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of `KoBBQ_test_samples.tsv` or `KoBBQ_all_samples.tsv`."""
+    columns = {column: column for column in _COLUMNS}
+    for record in read_records(path, columns, lambda _number, fields: fields, delimiter="\t"):
+        if record.values is None:
+            yield record
+            continue
+        try:
+            yield RawRecord(record.row, _values(record.values, language))
+        except RowError as error:
+            yield error.record(record.row)
+
+
+def _values(fields: Mapping[str, object], language: str) -> dict[str, object]:
+    id_ = _ID.fullmatch(str(fields["sample_id"]))
+    if id_ is None:
+        message = f"should be like age-001a-002-amb-bsd, and is {fields['sample_id']!r}"
+        raise RowError("contradictory-roles", "sample_id", message)
+    choices = texts_of(literal(fields["choices"], "choices"), "choices")
+    biased, answer = fields["biased_answer"], fields["answer"]
+    unknown = only_unknown([choice in UNKNOWN for choice in choices])
+    for name, text in (("biased_answer", biased), ("answer", answer)):
+        if choices.count(str(text)) != 1:
+            raise RowError("contradictory-roles", name, f"should be one of the choices, and is {text!r}")
+    if biased in UNKNOWN:
+        raise RowError("contradictory-roles", "biased_answer", "is the answer that nobody can know")
+    answers = answer_values(choices, unknown, choices.index(str(biased)), choices.index(str(answer)))
+    return answers | {
+        "id": fields["sample_id"],
+        "language": language,
+        "part": AMBIGUOUS if id_["part"] == "amb" else DISAMBIGUATED,
+        "polarity": "negative" if id_["polarity"] == "bsd" else "non-negative",
+        "bias_type": id_["category"],
+        "template": f"{id_['category']}-{id_['template']}",
+        "context": fields["context"],
+        "question": fields["question"],
+        "label": fields["label_annotation"],
+    }
+
+
+READS = {"kobbq-tsv": parse}
