@@ -9,7 +9,8 @@ from tiltmeter.datasets import fetch as fetching
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.download import Progress
 from tiltmeter.datasets.download_bar import terminal_bar
-from tiltmeter.datasets.fetch import cached_path, fetch, is_local
+from tiltmeter.datasets.fetch import fetch
+from tiltmeter.datasets.local_files import cached_path, is_local
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
 

@@ -11,7 +11,8 @@ from tests.datasets.conftest import Server
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import DATASETS, Dataset, no_licence
 from tiltmeter.datasets import fetch as fetching
-from tiltmeter.datasets.fetch import cached_path, fetch, is_local
+from tiltmeter.datasets.fetch import fetch
+from tiltmeter.datasets.local_files import cached_path, is_local
 from tiltmeter.datasets.no_licence import MARK, accept, show_notice
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.errors import UsageError
@@ -72,7 +73,7 @@ def test_the_command_accepts_and_names_the_data_set(monkeypatch: pytest.MonkeyPa
     files = [file for file in DATASETS["crows-negation"].files if isinstance(file, UpstreamFile)]
     with pytest.raises(UsageError, match=r"`tiltmeter data get crows-negation --accept-no-licence`"):
         tiltmeter("get", "crows-negation")
-    monkeypatch.setattr("tiltmeter.datasets.description.fetch", lambda file: Path(file.path))
+    monkeypatch.setattr("tiltmeter.datasets.fetch.fetch", lambda file: Path(file.path))
     output = tiltmeter("get", "crows-negation", "--accept-no-licence").output
     assert output.split() == [file.path for file in files]
     assert all(no_licence.is_accepted(file) for file in files)

@@ -22,6 +22,9 @@ _COMMANDS = {
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
 
+# Commands of groups that are asked for so often that nothing else is imported for them.
+_ALONE = {("data", "list"): ("data_list", "list_data")}
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -58,6 +61,15 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     return made
 
 
+def _alone(group: str, command: str) -> typer.Typer:
+    """The command line with one command of a group."""
+    module, attribute = _ALONE[group, command]
+    made, inside = make_app([]), typer.Typer(rich_markup_mode="markdown")
+    inside.command(command)(getattr(import_module(f"tiltmeter.cli.{module}"), attribute))
+    made.add_typer(inside, name=group)
+    return made
+
+
 def __getattr__(name: str) -> Any:
     """`app`, the whole command line, is made when it is asked for."""
     if name != "app":
@@ -70,7 +82,11 @@ def main() -> None:
     console = Console(stderr=True)
     named = sys.argv[1:2]
     try:
-        make_app(named if set(named) <= _COMMANDS.keys() and named else _COMMANDS)()
+        if tuple(sys.argv[1:3]) in _ALONE:
+            app = _alone(*sys.argv[1:3])
+        else:
+            app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
+        app()
     except TiltmeterError as error:
         console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
         sys.exit(2)

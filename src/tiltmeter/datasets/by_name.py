@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tiltmeter.datasets.catalogue import DATASETS
 from tiltmeter.datasets.description import Dataset
-from tiltmeter.datasets.readers import jsonl
 from tiltmeter.datasets.spec import PUBLISHED_ITEMS, Spec
 from tiltmeter.datasets.suggest import did_you_mean
-from tiltmeter.datasets.validate import Examination, examine
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_of
+
+if TYPE_CHECKING:
+    from tiltmeter.datasets.validate import Examination
 
 __all__ = [
     "DATASETS",
@@ -58,7 +60,9 @@ def load(name: str, part: str | None = None, language: str | None = None) -> lis
 
 def load_file(path: Path | str) -> list[Item]:
     """The items of a JSONL file."""
-    return jsonl.read_jsonl(Path(path))
+    from tiltmeter.datasets.readers.jsonl import read_jsonl  # readers are not needed to list data sets
+
+    return read_jsonl(Path(path))
 
 
 def load_spec(spec: Spec) -> list[Item]:
@@ -78,10 +82,13 @@ def load_spec(spec: Spec) -> list[Item]:
     return selected
 
 
-def examine_spec(spec: Spec) -> list[Examination]:
+def examine_spec(spec: Spec) -> "list[Examination]":
     """The validation result of each file that a specification selects."""
     if spec.path is not None:
-        return [examine(str(spec.path), jsonl.parse(spec.path))]
+        from tiltmeter.datasets.readers.jsonl import parse
+        from tiltmeter.datasets.validate import examine
+
+        return [examine(str(spec.path), parse(spec.path))]
     return [source.examine() for source in dataset(spec.name).select(spec.part, spec.languages)]
 
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tiltmeter.datasets.fetch import fetch, is_local
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.local_files import is_local
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.datasets.upstream import UpstreamFile
-from tiltmeter.datasets.validate import Examination
 from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.datasets.validate import Examination
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,18 @@ class Source:
 
     def paths(self) -> list[Path]:
         """The local paths of the files, which are downloaded if necessary."""
+        from tiltmeter.datasets.fetch import fetch  # what downloads and reads files is not needed to list them
+
         return [file if isinstance(file, Path) else fetch(file) for file in self.files]
 
     def is_local(self) -> bool:
         """Whether the files are available without a download."""
         return all(isinstance(file, Path) or is_local(file) for file in self.files)
 
-    def examine(self) -> Examination:
+    def examine(self) -> "Examination":
         """Read and validate the file."""
+        from tiltmeter.datasets.readers import examine_file
+
         return examine_file(self.paths()[0], self.format, self.language)
 
 

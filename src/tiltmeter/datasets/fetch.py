@@ -1,6 +1,5 @@
 """Local copies of upstream files: from a mirror, from the cache, or downloaded into the cache."""
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,9 +11,10 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.download import Progress, RefusedError, UnreachableError, download
 from tiltmeter.datasets.download_bar import terminal_bar
 from tiltmeter.datasets.hashing import read_digests
-from tiltmeter.datasets.no_licence import is_accepted, refuse_unaccepted, show_notice
+from tiltmeter.datasets.local_files import cached_path, mirror_setting
+from tiltmeter.datasets.no_licence import refuse_unaccepted, show_notice
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
-from tiltmeter.errors import DownloadError, UsageError
+from tiltmeter.errors import DownloadError
 
 SERVICE = "https://raw.githubusercontent.com"
 
@@ -32,7 +32,7 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
     `show` is called with the file's name when a download begins. A file of a repository without a licence needs the
     user's acceptance, unless it is from a mirror.
     """
-    mirror = _mirror()
+    mirror = mirror_setting()
     if mirror is None:
         refuse_unaccepted(file)
     elif not file.licence_stated:
@@ -59,31 +59,6 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
             f"The cache {cache_dir()} cannot be written to ({error}): set TILTMETER_CACHE to a folder that can."
         ) from error
     return target
-
-
-def cached_path(file: UpstreamFile) -> Path:
-    """The path of `file` in the cache, whether it exists or not."""
-    return cache_dir() / "upstream" / file.repository / file.commit / file.path
-
-
-def is_local(file: UpstreamFile) -> bool:
-    """Whether `file` is available without a download, and may be used."""
-    mirror = _mirror()
-    in_cache = cached_path(file).is_file() and (mirror is not None or is_accepted(file))
-    return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
-
-
-def _mirror() -> Path | str | None:
-    """The mirror: a folder, an http(s) address, or None."""
-    setting = os.environ.get("TILTMETER_MIRROR")
-    if not setting:
-        return None
-    if setting.startswith(("http://", "https://")):
-        return setting
-    folder = Path(setting).expanduser()
-    if not folder.is_dir():
-        raise UsageError(f"TILTMETER_MIRROR is {setting!r}, which is neither a folder nor an http(s) address.")
-    return folder
 
 
 def _service_url(file: UpstreamFile) -> str:

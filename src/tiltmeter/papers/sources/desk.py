@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.datasets.download import UnreachableError
-from tiltmeter.datasets.fetch import AbsentError, fetch, is_local
+from tiltmeter.datasets.fetch import AbsentError, fetch
+from tiltmeter.datasets.local_files import is_local
 from tiltmeter.datasets.upstream import upstream_file
 from tiltmeter.errors import ModelError
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe

@@ -1,0 +1,34 @@
+"""Where upstream files are on this machine: in the cache, or in a mirror."""
+
+import os
+from pathlib import Path
+
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.no_licence import is_accepted
+from tiltmeter.datasets.upstream import UpstreamFile
+from tiltmeter.errors import UsageError
+
+
+def cached_path(file: UpstreamFile) -> Path:
+    """The path of `file` in the cache, whether it exists or not."""
+    return cache_dir() / "upstream" / file.repository / file.commit / file.path
+
+
+def is_local(file: UpstreamFile) -> bool:
+    """Whether `file` is available without a download, and may be used."""
+    mirror = mirror_setting()
+    in_cache = cached_path(file).is_file() and (mirror is not None or is_accepted(file))
+    return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
+
+
+def mirror_setting() -> Path | str | None:
+    """The mirror: a folder, an http(s) address, or None."""
+    setting = os.environ.get("TILTMETER_MIRROR")
+    if not setting:
+        return None
+    if setting.startswith(("http://", "https://")):
+        return setting
+    folder = Path(setting).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"TILTMETER_MIRROR is {setting!r}, which is neither a folder nor an http(s) address.")
+    return folder
