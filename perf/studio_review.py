@@ -157,7 +157,7 @@ class LoadReviewer(threading.Thread):
     def _look(self) -> str:
         while True:
             try:
-                status, content, _ = self._send("GET", f"/review/item?{QUERY}")
+                status, content, _ = self._send("POST", f"/review/next?{QUERY}")
             except (OSError, http.client.HTTPException):
                 threading.Event().wait(0.05)  # the studio is starting
                 continue

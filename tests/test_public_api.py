@@ -72,6 +72,12 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "set()"
 
 
+def test_commands_and_the_studio_start_without_torch() -> None:
+    script = "import sys, tiltmeter.cli, tiltmeter.studio.app; print({'torch', 'transformers'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 def test_every_name_after_every_module_was_imported(tmp_path: Path) -> None:
     """A module of a public name would take its place in the package as soon as it is imported."""
     for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."):

@@ -1,7 +1,7 @@
 """Coverage of the 95% intervals that a run prints."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from perf.simulations.populations import SKEWED, AssociationTruth, Draw, Shape, 
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import balanced_by_length, icat, icat_interval
+from tiltmeter.measures.balanced import balanced_by_type
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, two_sided
 from tiltmeter.measures.gest_parts import GestPart, rate_of_values
 from tiltmeter.measures.intervals import draws, percentile
@@ -51,6 +52,7 @@ TABLES = (
         ("pairs", "intraclass correlation", "ties"),
         ("CPS or B.S_JSD", "CPS as published", "accuracy", "type I of CPS"),
     ),
+    Table("balanced", "Balanced by bias type: coverage", ("items of each bias type", "shares", "terms"), ("coverage",)),
     Table("S_JSD", "S_JSD", ("population", "pairs"), ("interval given", "coverage", "type I")),
     Table("per token", "Mean difference per token", ("population", "pairs"), ("interval given", "coverage", "type I")),
     Table(
@@ -166,6 +168,40 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
             "type I of CPS": rejects(cps, 50.0) if true_cps == 50.0 else None,
             "accuracy": covered(accuracy, 40.0),
         }
+
+    return each(draw_and_count)
+
+
+# The bias types of CrowS-Pairs; of StereoSet within sentences; a small one; few items; all on one side.
+BIAS_TYPES: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = (
+    ((516, 262, 172, 159, 105, 87, 84, 63, 60), (0.6, 0.55, 0.6, 0.7, 0.7, 0.55, 0.7, 0.65, 0.7)),
+    ((516, 262, 172, 159, 105, 87, 84, 63, 60), (0.5,) * 9),
+    ((962, 810, 255, 79), (0.55, 0.6, 0.65, 0.5)),
+    ((500, 250, 9), (0.6, 0.55, 0.95)),
+    ((500, 250, 5), (0.6, 0.55, 0.5)),
+    ((10, 10, 10, 10), (0.6, 0.7, 0.8, 0.9)),
+    ((5, 5, 5, 5), (0.95, 0.95, 0.95, 0.95)),
+)
+# Target terms of the four bias types of StereoSet.
+TERMS_OF_TYPES = (35, 32, 9, 3)
+
+
+def balanced_types(
+    sizes: Sequence[int], shares: Sequence[float], terms: Sequence[int] = (), correlation: float = 0.0
+) -> Simulate:
+    """Preferences balanced by bias type; with `terms` for each, clustered with this intraclass correlation."""
+    types = np.repeat([str(number) for number in range(len(sizes))], sizes).astype(object)
+
+    def draw_and_count(rng: Rng) -> dict[str, bool | None]:
+        shapes = [Shape("", n, terms[number] if terms else None) for number, n in enumerate(sizes)]
+        rates = [term_rates(rng, shape, share, correlation) for shape, share in zip(shapes, shares, strict=True)]
+        clusters = None
+        if terms:
+            names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
+            clusters = np.concatenate(names).astype(object)
+        values = 100.0 * (rng.random(len(types)) < np.concatenate(rates))
+        balanced = balanced_by_type(values, types, clusters)
+        return {"coverage": balanced and covers(balanced.interval(), 100 * float(np.mean(shares)))}
 
     return each(draw_and_count)
 
@@ -407,6 +443,13 @@ def settings() -> Iterator[Setting]:
             shape = Shape("20 templates of 25", 500, 20)
             row = (shape.name, f"{correlation:g}", "0%", f"{100 * share:g}")
             yield Setting("pairs", row, preferences_of_pairs(share, 0.0, shape, correlation))
+    for sizes, shares in BIAS_TYPES:
+        row = (" ".join(map(str, sizes)), " ".join(f"{100 * share:g}" for share in shares), "independent")
+        yield Setting("balanced", row, balanced_types(sizes, shares))
+        if len(sizes) == len(TERMS_OF_TYPES) and sizes[0] > sizes[-1]:
+            for correlation in (0.0, 0.015, 0.04):
+                clustered = (*row[:2], f"{' '.join(map(str, TERMS_OF_TYPES))}, correlation {correlation:g}")
+                yield Setting("balanced", clustered, balanced_types(sizes, shares, TERMS_OF_TYPES, correlation))
     for name, draw in SKEWED.items():
         for n in (60, 105, 212, 516, 1_508):
             yield Setting("S_JSD", (name, f"{n:,}"), means_of_pairs(draw, n, pairs.FEWEST_FOR_S_JSD))

@@ -14,6 +14,7 @@ from tests.models.tiny import made
 from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
 from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
+from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem
@@ -86,10 +87,25 @@ def test_the_two_forms_are_compared_in_their_place() -> None:
         assert score.score == pytest.approx(float(log_probs[male_id] - log_probs[female_id]), abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
-def test_only_masked_models_are_asked(kind: Kind) -> None:
-    with pytest.raises(CannotAsk, match="only a masked model"):
-        ask_items(ITEMS, kind)
+def test_causal_models_compare_whole_sentences() -> None:
+    gpt2: Any = made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2)))
+    asked = ask_items(ITEMS, "causal")
+    assert (asked.kind, asked.protocol) == ("causal", "whole-sentence")
+    # The filters that do not depend on tokens are the same.
+    assert [trial.item.id for trial in asked.trials] == ["fine", "same piece", "two tokens"]
+    for name, (score,) in answered(asked, CausalAnswerer(gpt2, torch.device("cpu"))):
+        sums = []
+        for sentence in PAIRS[name]:
+            ids = tokenizer()(sentence)["input_ids"][:-1]
+            with torch.no_grad():
+                table = torch.log_softmax(gpt2(torch.tensor([ids])).logits[0].double(), dim=-1)
+            sums.append(sum(float(table[i - 1, ids[i]]) for i in range(1, len(ids))))
+        assert score.score == pytest.approx(sums[0] - sums[1], abs=1e-4)
+
+
+def test_encoder_decoders_are_not_asked() -> None:
+    with pytest.raises(CannotAsk, match="masked and causal models"):
+        ask_items(ITEMS, "seq2seq")
 
 
 def test_there_is_one_protocol() -> None:

@@ -12,7 +12,8 @@ from transformers import PreTrainedTokenizerFast
 from tests.models.tiny import made
 from tests.support.answered import answered
 from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
-from tiltmeter.benchmarks.winobias import NOISE, UNREADABLE, ask
+from tiltmeter.benchmarks.gendered import UNREADABLE
+from tiltmeter.benchmarks.winobias import NOISE, ask
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError

@@ -17,9 +17,18 @@ from tiltmeter.forms.multiple_choice import MultipleChoiceItem
 from tiltmeter.forms.winobias import WinoBiasItem
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
-NOT_MIRRORED = {"moinnadeem/StereoSet/data/dev.json", "kinit-sk/gest/data/gender_variants.csv"}
 # Repositories of which only some of the files are there.
 PARTLY = ("nyu-mll/BBQ/", "Veranep/MBBQ/", "langtech-bsc/EsBBQ-CaBBQ/", "shalakasatheesh/GG-BBQ/")
+DUTCH = "jerryspan/Dutch-CrowS-Pairs/results"
+NOT_MIRRORED = {
+    "moinnadeem/StereoSet/data/dev.json",
+    "kinit-sk/gest/data/gender_variants.csv",
+    f"{DUTCH}/results_arlms/answers_arlms.csv",
+    f"{DUTCH}/results_mlms/dutch_mlms/results_mbert.csv",
+    f"{DUTCH}/results_mlms/dutch_mlms/results_robbert.csv",
+    f"{DUTCH}/results_mlms/eng_mlms/results_roberta.csv",
+    f"{DUTCH}/results_mlms/french_mlms/results_flaubert.csv",
+}
 
 
 @pytest.fixture(autouse=True)

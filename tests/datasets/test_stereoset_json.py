@@ -80,3 +80,19 @@ def test_one_part_is_enough(part: str, tmp_path: Path) -> None:
 def test_errors_are_named_in_the_file_s_own_words(changes: dict[str, object], location: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=rf"dev\.json, {location}: "):
         read(tmp_path / "dev.json", intrasentence=[example("intrasentence", **changes)])
+
+
+def test_a_translation_whose_sentences_are_not_the_filled_contexts(tmp_path: Path) -> None:
+    apart = example("intrasentence", context="O padeiro era BLANK.")
+    assert isinstance(apart["sentences"], list)
+    apart["sentences"][0]["sentence"] = "Estava com sono o padeiro."
+    path = tmp_path / "dev_ptbr.json"
+    content = {"data": {"intrasentence": [apart], "intersentence": [example("intersentence")]}}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    examined = examine_file(path, "stereoset-json-whole", "pt-BR")
+    within, between = examined.accept()
+    assert isinstance(within, AssociationItem)
+    assert isinstance(between, AssociationItem)
+    assert (within.whole, between.whole) == (True, False)
+    assert next((c.word, c.sentence) for c in within.candidates) == ("", "Estava com sono o padeiro.")
+    assert "sentence-differs" not in {finding.code for finding in examined.findings}

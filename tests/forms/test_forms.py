@@ -12,6 +12,7 @@ import pytest
 import tiltmeter.forms
 from tiltmeter.benchmarks import benchmarks
 from tiltmeter.datasets import DATASETS, load, load_file
+from tiltmeter.datasets.raw_records import build
 from tiltmeter.datasets.readers.jsonl import to_line
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Form, form_by_keys, form_named, form_of, forms
@@ -49,11 +50,35 @@ INTER = AssociationItem(
         Candidate("a-2/unrelated", "unrelated", "Two is even."),
     ),
 )
+WHOLE = AssociationItem(
+    "a-3",
+    "intrasentence",
+    "pt-BR",
+    "profession",
+    "nurse",
+    "nurse",
+    "A enfermeira era BLANK.",
+    (
+        Candidate("a-3/stereotype", "stereotype", "Era gentil a enfermeira."),
+        Candidate("a-3/anti-stereotype", "anti-stereotype", "Era rude a enfermeira."),
+        Candidate("other", "unrelated", "Dois é par."),
+    ),
+    whole=True,
+)
 PAIR = PairItem("p-1", "en", "gender", "stereo", "My aunt knits.", "My uncle knits.")
 GEST = GestItem("g-1", "en", 9, "I repaired the radio.")
+FRAMED = GestItem(
+    "g-2",
+    "de",
+    9,
+    "Ich habe das Radio repariert",
+    original="I repaired the radio.",
+    male_frame="„{sentence}“, sagte er.",
+    female_frame="„{sentence}“, sagte sie.",
+)
 GENDERED = GenderedPairItem("s-1", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL")
 WINOBIAS = WinoBiasItem("w-1", "type1-dev", "en", "gardener", "male", "He lost his hat.", "She lost her hat.")
-ITEMS: list[Any] = [INTRA, INTER, PAIR, GEST, GENDERED, WINOBIAS]
+ITEMS: list[Any] = [INTRA, INTER, WHOLE, PAIR, GEST, FRAMED, GENDERED, WINOBIAS]
 
 MODULES = [f"tiltmeter.forms.{module.name}" for module in pkgutil.iter_modules(tiltmeter.forms.__path__)]
 
@@ -194,6 +219,15 @@ def test_forms_import_nothing_of_what_is_built_on_them() -> None:
         assert ours <= {"tiltmeter.errors", "tiltmeter.registry"}, path
 
 
+def test_people_are_told_the_role_of_a_text() -> None:
+    roles = [candidate.role for candidate in INTRA.candidates]
+    names = form_of(INTRA).text_names(INTRA)
+    assert [names[f"candidates[{number}].word"] for number in range(3)] == roles
+    assert [names[f"candidates.{role}"] for role in roles] == roles  # as findings name them
+    assert form_of(PAIR).text_names(PAIR)["more"] == "more stereotypical"
+    assert form_of(GEST).text_names(GEST) == {}
+
+
 def test_kinds_of_translatable_texts() -> None:
     kinds = {field: form_of(INTRA).text_kind(field) for field in form_of(INTRA).translatable(INTRA)}
     assert kinds["target_term"] == "term"
@@ -201,3 +235,39 @@ def test_kinds_of_translatable_texts() -> None:
     assert kinds["candidates[0].word"] == "word"
     assert form_of(INTER).text_kind("candidates[1].sentence") == "sentence"
     assert form_of(GEST).text_kind("sentence") == "sentence"
+
+
+@pytest.mark.parametrize(
+    ("male", "female", "message"),
+    [
+        ("„{sentence}“, sagte er.", "", "a male_frame and a female_frame, or neither"),
+        ("„“, sagte er.", "„{sentence}“, sagte sie.", "should have {sentence} once"),
+        ("Er: {sentence}, sagte er.", "Sie: {sentence}, sagte sie.", "on one side of the sentence"),
+        ("{sentence}, dijo.", "{sentence}, dijo.", "the same"),
+        ("{sentence}, va dir.", "{sentence}, va dir ella.", "no word that the other lacks"),
+    ],
+)
+def test_frames_that_do_not_tell_a_man_from_a_woman_are_refused(male: str, female: str, message: str) -> None:
+    line = {"id": "1", "language": "de", "stereotype": 9, "sentence": "Ich kam.", "male_frame": male}
+    item, problems = build(line | {"female_frame": female})
+    assert item is None
+    assert [problem.code for problem in problems] == ["bad-frame"]
+    assert message in problems[0].message
+
+
+def test_an_item_in_another_language_leaves_its_frames_behind() -> None:
+    moved = form_of(FRAMED).with_texts(FRAMED, "fr", {"sentence": "J'ai réparé la radio."})
+    assert (moved.language, moved.sentence, moved.male_frame) == ("fr", "J'ai réparé la radio.", "")
+
+
+def test_words_about_family_are_looked_for_in_english_only() -> None:
+    kidnapped = GestItem("1", "sv", 3, "Jag såg kidet.")
+    assert form_of(kidnapped).attributes(kidnapped)["family_words"] is None
+    assert form_of(FRAMED).attributes(FRAMED)["family_words"] is False
+
+
+def test_whole_is_true_or_false() -> None:
+    line = json.loads(to_line(WHOLE)) | {"whole": "yes"}
+    values = form_of(WHOLE).from_json(line).values
+    assert values is not None
+    assert "whole" in {problem.field for problem in build(values)[1]}

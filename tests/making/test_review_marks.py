@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tiltmeter.making.review import review_marks
 from tiltmeter.making.review.review_marks import mark, mark_changes, mark_texts, number_proposals
 from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem
 
@@ -23,6 +25,30 @@ def test_changes_have_both_texts(before: str, after: str) -> None:
     assert "".join(piece.text for piece in pieces if piece.kind != "added") == before
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == after
     assert all(not piece.kind for piece in mark_changes(before, before))
+
+
+def test_long_texts_are_not_compared_word_by_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    class Counted(review_marks.SequenceMatcher[str]):
+        def __init__(self, junk: None, old: list[str], new: list[str], *, autojunk: bool) -> None:
+            compared.append(len(old) * len(new))
+            super().__init__(junk, old, new, autojunk=autojunk)
+
+    monkeypatch.setattr(review_marks, "SequenceMatcher", Counted)
+    before, after = "a b " * 5000, "b a " * 5000
+    pieces = mark_changes(f"one {before}end", f"one {after}end")
+    assert [(piece.text, piece.kind) for piece in pieces] == [
+        ("one ", ""),
+        ("", "long"),
+        (before.rstrip(), "removed"),
+        (after.rstrip(), "added"),
+        (" end", ""),
+    ]
+    # One word in a long text is still found.
+    pieces = mark_changes(f"{before}he is {before}", f"{before}she is {before}")
+    assert [(piece.text, piece.kind) for piece in pieces[1:3]] == [("he", "removed"), ("she", "added")]
+    assert max(compared) <= review_marks._MOST_PAIRS
 
 
 def test_the_term_is_marked_in_the_other_texts() -> None:

@@ -155,6 +155,10 @@ def test_all_values_match_direct_counts(with_intervals: bool) -> None:
             for (model, language), groups in by_case.items():
                 for name, value in expected_means(groups).items():
                     expected[model, language, part, view, bias_type or "all", name] = value
+                if view == "bias_types":
+                    by_type = [naive(items)["SS"] for items in groups]
+                    balanced = sum(by_type) / len(by_type)
+                    expected[model, language, part, "all", "all", "SS balanced by bias type"] = balanced
     # Model b has a single part.
     expected = {key: value for key, value in expected.items() if key[::2][:2] != ("b", OVERALL)}
     result = {(r.model, r.language, r.part, r.view, r.group, r.measure): r.value for r in records}

@@ -91,3 +91,18 @@ def test_only_the_same_row_of_the_control_is_compared() -> None:
     assert [c.control for c in control_contrasts([first, *others, second], controls)] == [second]
     assert not list(control_contrasts([first, *others], controls))
     assert not list(control_contrasts([first, second], {}))
+
+
+def test_a_control_of_one_bias_type_is_compared_with_that_bias_type() -> None:
+    wide = [("all", "all"), ("bias_type", "age"), ("bias_type", "gender")]
+    records = [
+        replace(record("CPS", value, 2.0, benchmark=name, part="all"), view=view, group=group)
+        for name, views, value in (("pairs", wide, 60.0), ("pairs-control", [wide[0], wide[2]], 50.0))
+        for view, group in views
+    ]
+    controls = {"pairs": ["pairs-control"]}
+    (contrast,) = control_contrasts(assign_verdicts(records), controls)
+    assert (contrast.record.group, contrast.control.group) == ("gender", "gender")
+    # With the same bias types on both sides, the totals are compared as well.
+    alike = [r for r in records if r.group != "age"]
+    assert [c.record.view for c in control_contrasts(assign_verdicts(alike), controls)] == ["all", "bias_type"]

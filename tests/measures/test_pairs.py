@@ -339,7 +339,7 @@ def test_the_module_is_registered() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="direction"), "no column direction"),
+        (lambda t: t.drop(columns="bias_type"), "no column bias_type"),
         (lambda t: t.assign(score=t["score"].where(t.index != 3)), "lacks a value"),
         (lambda t: t.assign(score=t["score"].where(t.index != 3, np.inf)), "pair p0000 .* is not a finite number"),
         (lambda t: pd.concat([t, t.iloc[[4]]]), "is the second one for its pair and role"),

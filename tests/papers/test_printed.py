@@ -14,6 +14,10 @@ def test_every_number_of_the_tables_is_there() -> None:
         "oeztuerk2022": 348,
         "steinborn2022": 80,
         "gest2024": 2_716,
+        "strazda2025": 7,
+        "grigoreva2024": 225,
+        "nadeem2021": 363,
+        "stereoset-ptbr": 132,
     }
     assert len(numbers("gest2024", "lower end")) == len(numbers("gest2024", "upper end")) == 2_640
     assert len(numbers("steinborn2022", "standard error")) == 80

@@ -20,6 +20,10 @@ AVAILABLE = {
     "oeztuerk2023": (129, 6),
     "oeztuerk2022": (70, 12),
     "steinborn2022": (0, 0),
+    "strazda2025": (3, 0),
+    "grigoreva2024": (208, 17),
+    "nadeem2021": (99, 0),
+    "stereoset-ptbr": (66, 0),
 }
 PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
 DATA = "slds-lmu/stereotypes-multi/create_dataset/data"

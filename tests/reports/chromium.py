@@ -1,5 +1,9 @@
-"""Chromium for tests, or the reason why it is missing."""
+"""Chromium for tests, or the reason why it is missing.
 
+Where TILTMETER_BROWSER is `required`, as in continuous integration, tests fail without it instead of being skipped.
+"""
+
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,15 +25,22 @@ def executable() -> str | None:
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def why_not() -> str | None:
+def _missing() -> str | None:
     """What to install if Chromium is missing; None if it is there."""
     if find_spec("playwright") is None:
         return "Playwright is not installed: pip install playwright"
     return None if executable() else "Chromium is not installed: apt-get install chromium"
 
 
+def why_not() -> str | None:
+    """Why tests in a browser are skipped; None if they are not."""
+    return None if os.environ.get("TILTMETER_BROWSER") == "required" else _missing()
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
+    if reason := _missing():
+        raise RuntimeError(f"{reason}. TILTMETER_BROWSER says that these tests are not to be skipped.")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -79,3 +79,13 @@ def test_the_report_has_a_table_and_a_sentence_in_the_headline() -> None:
     html, _ = make_report([("run", Result(run.scores, records(60.0, None), run.manifest))])
     assert "Beside its control" not in html
     assert f"add --on {CONTROL}" in html
+
+
+def test_a_control_of_one_bias_type_is_shown_with_its_name() -> None:
+    found = []
+    for one in records(60.0, 50.0):
+        groups = ["gender"] if one.benchmark == CONTROL else ["age", "gender"]
+        found += [one, *(replace(one, view="bias_type", group=group) for group in groups)]
+    (contrast,) = contrasts_of(found, NAME)
+    assert controls.location(contrast.record) == "English (gender)"
+    assert f"en gender, the control {CONTROL} has" in printed(found)

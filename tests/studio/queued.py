@@ -1,10 +1,13 @@
 """Helpers for tests of the queue: a server that pauses, and waiting for what a process writes."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.models.chat_served import ChatServer, chat_serving
 from tests.runs.chosen import association_file
@@ -53,10 +56,16 @@ def wanted(name: str, model: str, **more: Any) -> RunRequest:
     return RunRequest(name=name, models=(model,), on=("association-5.en.jsonl",), **more)
 
 
-def until(happened: Callable[[], bool]) -> None:
-    """Wait until something has happened in another process."""
-    never = threading.Event()
+# Seconds after which what is waited for will not happen any more, however busy the machine is.
+PATIENCE = 300.0
+
+
+def until(happened: Callable[[], bool], what: str = "What the test waits for", patience: float = PATIENCE) -> None:
+    """Wait until something has happened in another process; fail if it does not."""
+    never, start = threading.Event(), time.monotonic()
     while not happened():
+        if time.monotonic() - start > patience:
+            pytest.fail(f"{what} has not happened in {patience:.0f} seconds.")
         never.wait(0.02)
 
 
@@ -67,4 +76,4 @@ def ended(queue: JobQueue, job_id: str) -> None:
         queue.tend()
         return not queue.job(job_id).active
 
-    until(happened)
+    until(happened, f"The end of the job {job_id}")

@@ -5,6 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from starlette.routing import Route
+from starlette.websockets import WebSocketDisconnect
 
 from tests.studio.client import client_of, htmx, studio_on
 from tiltmeter.errors import UsageError
@@ -115,6 +117,29 @@ def test_other_pages_cannot_load_parts_of_this_one(studio: Studio, site: str) ->
     assert client_of(studio).get("/data", headers=headers).status_code == 403
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_link_on_another_site_leads_to_the_overviews_only(studio: Studio, site: str) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    with client_of(studio, "owner", "Ana") as client:
+        assert client.get("/", headers=headers).status_code == 303
+        assert client.get("/start", headers=headers, params={"token": "x"}).status_code == 403
+        for room in studio.rooms:
+            assert client.get(room.path, headers=headers).status_code == 200
+            for route in room.routes:
+                if isinstance(route, Route) and route.path != room.path and "GET" in (route.methods or ()):
+                    found = client.get(route.path, headers=headers)
+                    assert (found.status_code, "Open the studio itself" in found.text) == (403, True), route.path
+        assert client.post("/logout", headers=headers).status_code == 403
+    shared = studio_on(studio.workspace.folder, shared_config(studio.workspace.folder, "review.example.org"))
+    assert client_of(shared, None).get("/login", headers=headers).status_code == 200
+
+
+def test_websockets_are_closed(studio: Studio) -> None:
+    with pytest.raises(WebSocketDisconnect) as found, client_of(studio).websocket_connect("/new-run/events"):
+        pass
+    assert found.value.code == 1008
+
+
 @pytest.mark.parametrize("name", TRAVERSALS)
 def test_no_file_outside_the_workspace_is_read(studio: Studio, name: str) -> None:
     found = client_of(studio).get("/data/file", params={"file": name})
@@ -191,6 +216,24 @@ def test_the_secret_is_readable_by_its_owner_only_and_survives_a_restart(tmp_pat
     assert secret.stat().st_mode & 0o077 == 0
     cookie = studio.sessions.cookie(studio.sessions.new("owner"))
     assert studio_on(tmp_path).sessions.read(cookie) is not None
+
+
+def test_what_the_studio_keeps_goes_into_no_repository(studio: Studio) -> None:
+    assert (studio.workspace.state / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_session_that_was_ended_is_not_let_in_again(studio: Studio) -> None:
+    client, copied = client_of(studio), client_of(studio, None)
+    for cookie in client.cookies.jar:
+        copied.cookies.set(cookie.name, str(cookie.value))
+    assert copied.get("/data").status_code == 200
+    assert htmx(client, "/logout").headers["hx-redirect"] == "/"
+    assert client.get("/data").status_code == 403
+    assert copied.get("/data").status_code == 401
+    again = studio_on(studio.workspace.folder)
+    for cookie in copied.cookies.jar:
+        assert again.sessions.read(str(cookie.value)) is None
+    assert (studio.workspace.state / "ended-sessions.json").stat().st_mode & 0o077 == 0
 
 
 def test_a_workspace_has_to_be_a_folder(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.studio.made_runs import write
 from tiltmeter.errors import ModelError
 from tiltmeter.studio import job_process
-from tiltmeter.studio.job_files import OUTCOME, QUEUED, STOP, job_lock, read_json
+from tiltmeter.studio.job_files import OUTCOME, QUEUED, REQUEST, STOP, job_lock, read_json
+from tiltmeter.studio.run_request import RunRequest
 
 
 @pytest.fixture(autouse=True)
@@ -21,30 +23,36 @@ def _own_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def terminated(_folder: Path) -> None:
+def terminated(_folder: Path, _made: threading.Event) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait()
 
 
-def asked_to_stop(folder: Path) -> None:
+def asked_to_stop(folder: Path, _made: threading.Event) -> None:
     (folder / STOP).touch()
     threading.Event().wait()
 
 
-def failing(_folder: Path) -> None:
+def asked_to_stop_too_late(folder: Path, made: threading.Event) -> None:
+    made.set()
+    asked_to_stop(folder, made)
+
+
+def failing(_folder: Path, _made: threading.Event) -> None:
     raise ModelError("It has no weights.")
 
 
-def broken(_folder: Path) -> None:
+def broken(_folder: Path, _made: threading.Event) -> None:
     raise ZeroDivisionError("division by zero")
 
 
 @pytest.mark.parametrize(
     ("run", "state", "sentence"),
     [
-        (lambda _folder: None, "finished", ""),
+        (lambda _folder, _made: None, "finished", ""),
         (terminated, "stopped", "answers so far are kept"),
         (asked_to_stop, "stopped", "answers so far are kept"),
+        (asked_to_stop_too_late, "finished", ""),
         (failing, "failed", "It has no weights."),
         (broken, "failed", "ZeroDivisionError: division by zero"),
     ],
@@ -59,6 +67,19 @@ def test_the_outcome_is_written(
     assert outcome["state"] == state
     assert sentence in outcome["sentence"]
     assert not (tmp_path / QUEUED).exists()
+
+
+def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_state: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tiltmeter.runs.evaluate.evaluate", lambda *_given, **_named: None)
+    monkeypatch.setattr(job_process, "Timings", interrupted)
+    job = tmp_path / ".tiltmeter-studio" / "jobs" / "one"
+    request = RunRequest(name="mine", models=("embedded",), on=("starter:en",))
+    write(job, {REQUEST: request.to_dict(), QUEUED: ""})
+    assert job_process.main(job) == 0
+    assert read_json(job / OUTCOME)["state"] == "finished"
 
 
 def test_a_job_that_is_not_queued_or_has_a_process_is_left_alone(

@@ -247,6 +247,16 @@ def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> N
     assert read_json(tmp_path / "folder" / PROGRESS)["phase"] == "starting"
 
 
+def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
+    progress = JobProgress(tmp_path / "progress.json")
+    seen = []
+    for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
+        with progress.watch(label):
+            progress.flush()
+            seen.append(read_json(tmp_path / "progress.json")["model"])
+    assert seen == [1, 1, 2]
+
+
 def test_a_job_whose_request_is_damaged_is_shown_and_can_be_removed(tmp_path: Path) -> None:
     queue = JobQueue(workspace_with_items(tmp_path))
     job, other = queue.add(wanted("mine", "embedded")), queue.add(wanted("other", "embedded"))

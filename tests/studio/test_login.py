@@ -1,6 +1,6 @@
 """Reviewers of a shared studio log in by their password."""
 
-import re
+import html
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.studio.client import client_of, htmx, studio_on
+from tests.studio.reviewing import csrf_of
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.studio.guard import CSRF_HEADER
-from tiltmeter.studio.reviewers import FREE_ATTEMPTS, add_studio_reviewer, remove_studio_reviewer, studio_reviewers
+from tiltmeter.studio.login_attempts import BY_NAME
+from tiltmeter.studio.reviewers import add_studio_reviewer, remove_studio_reviewer, studio_reviewers
 from tiltmeter.studio.serve import what_is_shared
 from tiltmeter.studio.studio_config import port_of, shared_config
 
@@ -21,10 +23,8 @@ def client(tmp_path: Path) -> Any:
     add_studio_reviewer(tmp_path, "Ana", "a long word")
     shared = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
     client = client_of(shared, None)
-    asked = client.get("/login")
-    token = re.search(r'"X-CSRF-Token": "([^"]+)"', asked.text)
-    assert token is not None
-    client.headers.update({"Origin": "https://review.example.org", CSRF_HEADER: token[1]})
+    token = csrf_of(client.get("/login").text)
+    client.headers.update({"Origin": "https://review.example.org", CSRF_HEADER: token})
     return client
 
 
@@ -38,6 +38,60 @@ def test_a_password_lets_in_and_the_cookie_is_secure(client: Any, tmp_path: Path
     assert client.get("/review").headers["location"] == "/login"
 
 
+def test_who_is_logged_out_while_writing_logs_in_elsewhere_and_sends_again(client: Any, tmp_path: Path) -> None:
+    htmx(client, "/login", {"name": "Ana", "password": "a long word"})
+    token = csrf_of(client.get("/review").text)
+    client.headers.update({CSRF_HEADER: token})
+    refused = "There is no project 'x'"
+    assert refused in html.unescape(htmx(client, "/review/decide?project=x").text)
+    client.cookies.clear()
+    answer = htmx(client, "/review/decide?project=x")
+    assert answer.status_code == 401
+    assert '<a href="/login" target="_blank" rel="noopener">' in answer.text
+    assert "what you wrote is still here" in answer.text
+    part = client.get("/review/state?project=x", headers={"HX-Request": "true"})
+    assert (part.status_code, part.headers["hx-redirect"]) == (204, "/login")
+    assert client.get("/review/state?project=x").headers["location"] == "/login"
+    # In another tab, with a password that is new.
+    add_studio_reviewer(tmp_path, "Ana", "another word")
+    client.headers.update({CSRF_HEADER: csrf_of(client.get("/login").text)})
+    assert htmx(client, "/login", {"name": "Ana", "password": "another word"}).status_code == 204
+    # The page that was left open.
+    client.headers.update({CSRF_HEADER: token})
+    assert refused in html.unescape(htmx(client, "/review/decide?project=x").text)
+
+
+def test_a_page_cannot_be_sent_as_somebody_else(client: Any, tmp_path: Path) -> None:
+    add_studio_reviewer(tmp_path, "Eva", "a long word")
+    htmx(client, "/login", {"name": "Ana", "password": "a long word"})
+    token = csrf_of(client.get("/review").text)
+    client.cookies.clear()
+    client.headers.update({CSRF_HEADER: csrf_of(client.get("/login").text)})
+    htmx(client, "/login", {"name": "Eva", "password": "a long word"})
+    client.headers.update({CSRF_HEADER: token})
+    answer = htmx(client, "/review/decide?project=x")
+    assert (answer.status_code, "too old" in answer.text) == (403, True)
+
+
+def test_logging_out_ends_copies_of_the_cookie(client: Any) -> None:
+    htmx(client, "/login", {"name": "Ana", "password": "a long word"})
+    client.headers.update({CSRF_HEADER: csrf_of(client.get("/review").text)})
+    copied = {cookie.name: cookie.value for cookie in client.cookies.jar}
+    assert htmx(client, "/logout").headers["hx-redirect"] == "/login"
+    client.cookies.clear()
+    client.cookies.update(copied)
+    assert client.get("/review").headers["location"] == "/login"
+
+
+def test_names_that_nobody_has_are_answered_in_the_same_way(client: Any) -> None:
+    answers = [
+        [htmx(client, "/login", {"name": name, "password": "wrong wrong"}).text for _ in range(BY_NAME.free + 2)]
+        for name in ("Ana", "Bob")
+    ]
+    assert answers[0] == answers[1]
+    assert "try again in 2 seconds" in answers[0][-1]
+
+
 def test_another_password_ends_sessions(client: Any, tmp_path: Path) -> None:
     htmx(client, "/login", {"name": "Ana", "password": "a long word"})
     add_studio_reviewer(tmp_path, "Ana", "another word")
@@ -45,7 +99,7 @@ def test_another_password_ends_sessions(client: Any, tmp_path: Path) -> None:
 
 
 def test_wrong_passwords_are_refused_and_limited(client: Any) -> None:
-    answers = [htmx(client, "/login", {"name": "Ana", "password": f"{n}"}) for n in range(FREE_ATTEMPTS)]
+    answers = [htmx(client, "/login", {"name": "Ana", "password": f"{n}"}) for n in range(BY_NAME.free)]
     assert {answer.status_code for answer in answers} == {400}
     assert "do not belong together" in answers[0].text
     assert "try again in" in htmx(client, "/login", {"name": "Ana", "password": "a long word"}).text
@@ -61,8 +115,12 @@ def test_passwords_are_asked_for_and_not_printed(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, command, input="a long word\na long word\n")
     assert found.exit_code == 0, found.output
     assert "a long word" not in found.output
+    assert "Eva can log in" in found.output
     (eva,) = studio_reviewers(tmp_path)
     assert (eva.name, eva.is_adjudicator) == ("Eva", True)
+    for options, role in (([], "adjudicator"), (["--no-adjudicator"], "reviewer"), ([], "reviewer")):
+        found = CliRunner().invoke(app, [*command[:4], *options], input="a long word\na long word\n")
+        assert f"as {role}." in found.output
     assert CliRunner().invoke(app, ["studio", str(tmp_path), "--remove-reviewer", "Eva"]).exit_code == 0
     assert studio_reviewers(tmp_path) == []
 

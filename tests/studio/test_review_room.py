@@ -4,70 +4,47 @@ import io
 import re
 import sqlite3
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
-from starlette.testclient import TestClient
 
-from perf.kills_review import REVIEWERS
-from perf.reviewed_project import make_project
 from tests.studio.client import client_of, htmx, studio_on
+from tests.studio.reviewing import (
+    BETTER,
+    CONTEXT,
+    P,
+    conflict,
+    csrf_of,
+    decide,
+    following,
+    hidden,
+    item_of,
+    people,
+    settle,
+    small_project,
+)
 from tiltmeter.making.project import open_project
 from tiltmeter.making.settings import read_settings, write_settings
-from tiltmeter.studio.app import Studio
+from tiltmeter.studio.guard import CSRF_HEADER
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.studio_config import shared_config
-
-P = "project=project"
-CONTEXT = "el cocinero era muy BLANK hoy number0."
-BETTER = "el cocinero fue muy BLANK hoy number0."
 
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / ".cache"))
-    make_project(tmp_path, 3, REVIEWERS, agreeing=2, per_item=2)
-    return tmp_path
-
-
-@contextmanager
-def people(studio: Studio, *names: str) -> Iterator[list[TestClient]]:
-    """Clients of people who have said who they are; rooms are started once."""
-    clients = [client_of(studio, "owner", name) for name in names]
-    try:
-        yield clients
-    finally:
-        studio.workbench.close()
-
-
-def hidden(html: str, name: str) -> str:
-    found = re.search(rf'name="{name}" value="([^"]*)"', html)
-    assert found is not None
-    return found[1]
-
-
-def decide(client: TestClient, html: str, verdict: str = "keep", **more: str) -> Any:
-    values = {"item": hidden(html, "item"), "shown": hidden(html, "shown"), "verdict": verdict, **more}
-    return htmx(client, f"/review/decide?{P}", values)
-
-
-def item_of(html: str) -> str:
-    return hidden(html, "item")
+    return small_project(tmp_path, monkeypatch)
 
 
 def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> None:
     studio = studio_on(workspace)
     with people(studio, "Ana", "Eva", "Ida") as (ana, eva, ida):
-        blind = [f"/review/{path}?{P}" for path in ("item", "state", "project", "history", "next")]
+        blind = [f"/review/{path}?{P}" for path in ("item", "state", "project", "history")]
         blind += [f"/review/item?{P}&item=i{number}" for number in range(3)]
-        eva.get(f"/review/item?{P}")
-        before = [eva.get(path).text for path in blind]
-        first = ana.get(f"/review/item?{P}").text
+        following(eva)
+        before = [following(eva), *(eva.get(path).text for path in blind)]
+        first = following(ana)
         assert item_of(first) == "i0"
         assert '<mark class="blank">BLANK</mark>' in first
         assert '<mark class="target">cocinero</mark>' in first
@@ -84,8 +61,8 @@ def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> No
         assert "i2 is accepted." in answer.text
         assert "Nothing is left for you here" in answer.text
         # Eva's pages are the same to the letter.
-        assert [eva.get(path).text for path in blind] == before
-        seen = eva.get(f"/review/item?{P}").text
+        assert [following(eva), *(eva.get(path).text for path in blind)] == before
+        seen = following(eva)
         assert CONTEXT in re.sub("<[^>]*>", "", seen)
         for _ in range(3):
             seen = decide(eva, seen).text
@@ -96,13 +73,13 @@ def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> No
         assert "Cohen" in found
         assert "0 open, 1 agreed, 2 conflict, 0 adjudicated" in found
         # Adjudication: take one, write another.
-        page = ida.get(f"/review/conflicts?{P}").text
+        page = conflict(ida)
         assert "<del>era</del><ins>fue</ins>" in page
         assert "2 in conflict" in page
-        answer = htmx(ida, f"/review/adjudicate?{P}", {"item": "i0", "take": "Ana"})
+        answer = settle(ida, page, take="Ana")
         assert "i0 is settled." in answer.text
         texts = {"text:context": "el jardinero fue muy BLANK hoy number1."}
-        answer = htmx(ida, f"/review/adjudicate?{P}", {"item": "i1", "verdict": "edit", **texts})
+        answer = settle(ida, answer.text, verdict="edit", **texts)
         assert "Reviewers do not disagree" in answer.text
         # Publication.
         assert "refuse" in ida.get(f"/review/publish?{P}").text
@@ -116,7 +93,7 @@ def test_a_copy_is_consistent_and_whole(workspace: Path, tmp_path: Path) -> None
     write_settings(workspace / "project", replace(read_settings(workspace / "project"), guidelines="guidelines.md"))
     with people(studio_on(workspace), "Ana") as (ana,):
         assert "Keep the register." in ana.get(f"/review/project?{P}").text
-        decide(ana, ana.get(f"/review/item?{P}").text, "drop")
+        decide(ana, following(ana), "drop")
         copied = ana.get(f"/review/copy?{P}")
         assert copied.headers["content-disposition"] == 'attachment; filename="project.zip"'
     archive = zipfile.ZipFile(io.BytesIO(copied.content))
@@ -135,7 +112,7 @@ def test_a_copy_is_consistent_and_whole(workspace: Path, tmp_path: Path) -> None
 
 def test_undo_previous_and_history(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
-        page = ana.get(f"/review/item?{P}").text
+        page = following(ana)
         for _ in range(2):
             page = decide(ana, page, comment="so").text
         assert item_of(page) == "i2"
@@ -159,7 +136,7 @@ def test_undo_previous_and_history(workspace: Path) -> None:
 def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None:
     odd = {"text:context": "la persona era muy BLANK hoy."}
     with people(studio_on(workspace), "Ana") as (ana,):
-        page = ana.get(f"/review/item?{P}").text
+        page = following(ana)
         checked = htmx(ana, f"/review/check?{P}", {"item": "i0", **odd}).text
         assert 'name="why:target-not-in-context"' in checked
         assert "<del>cocinero</del><ins>persona</ins>" in checked
@@ -174,9 +151,35 @@ def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None
         assert "la persona era muy BLANK hoy." in again
 
 
+def test_texts_say_what_they_are_and_in_which_language(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
+        page = following(ana)
+        assert re.findall("<h3>(.*?)</h3>", page) == [
+            *("target term", "context"),
+            *("stereotype", "anti-stereotype", "unrelated"),
+        ]
+        assert page.count('<p class="language">English</p>') == page.count('<p class="language">Spanish</p>') == 5
+        assert 'aria-label="unrelated, Spanish"' in page
+        empty = htmx(ana, f"/review/check?{P}", {"item": "i0", "text:candidates[2].word": " "}).text
+        assert "The text unrelated of i0 would be empty" in empty
+        htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": "A dialect?"})
+        asked = eva.get(f"/review/questions?{P}").text
+        assert re.search('<dt>anti-stereotype</dt><dd lang="en" dir="auto">gruff', asked)
+        # What people type may be of another direction than the page.
+        typed = [*re.findall('<(?:input|textarea)[^>]*name="(?:comment|question|answer|new)"[^>]*>', page + asked)]
+        typed += re.findall('<input[^>]*name="new"[^>]*>', ana.get(f"/review/project?{P}").text)
+        assert len(typed) == 4
+        assert all('dir="auto"' in field for field in typed)
+        decide(ana, ana.get(f"/review/item?{P}&item=i0").text, **{"text:context": BETTER})
+        decide(eva, following(eva), "drop")
+        shown = conflict(eva)
+        assert '<span class="soft">English</span>' in shown
+        assert '<span class="soft">Spanish</span>' in shown
+
+
 def test_questions_and_answers(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana", "Ida") as (ana, ida):
-        ana.get(f"/review/item?{P}")
+        following(ana)
         assert htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": " "}).status_code == 400
         answer = htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": "A dialect?"})
         assert item_of(answer.text) == "i1"
@@ -190,7 +193,7 @@ def test_questions_and_answers(workspace: Path) -> None:
 
 def test_a_text_that_changed_meanwhile_is_not_decided_on(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
-        page = ana.get(f"/review/item?{P}").text
+        page = following(ana)
         with open_project(workspace / "project") as project, project.store.transaction():
             project.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
         answer = decide(ana, page)
@@ -210,7 +213,10 @@ def test_who_one_is(workspace: Path) -> None:
         page = owner.get(f"/review/project?{P}").text
         assert "&lt;b&gt;Zoë" in page
         assert "<b>Zoë" not in page
-        assert item_of(owner.get(f"/review/item?{P}").text) == "i0"
+        old = owner.headers[CSRF_HEADER]
+        owner.headers[CSRF_HEADER] = csrf_of(page)
+        assert item_of(following(owner)) == "i0"
+        owner.headers[CSRF_HEADER] = old
         # A page that was opened under another name cannot send anything under this one.
         late = htmx(owner, f"/review/who?{P}", {"name": "Ana"})
         assert (late.status_code, "too old" in late.text) == (403, True)
@@ -219,15 +225,15 @@ def test_who_one_is(workspace: Path) -> None:
 def test_texts_are_never_markup(workspace: Path) -> None:
     evil = '<script>alert(1)</script> el cocinero "era" BLANK.'
     with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
-        page = ana.get(f"/review/item?{P}").text
+        page = following(ana)
         answer = decide(ana, page, comment="<i>so</i>", **{"text:context": evil})
         for html in (answer.text, ana.get(f"/review/item?{P}&item=i0").text, ana.get(f"/review/history?{P}").text):
             assert "<script>alert" not in html
             assert "<i>so" not in html
-        decide(eva, eva.get(f"/review/item?{P}").text, "drop")
-        conflict = eva.get(f"/review/conflicts?{P}").text
-        assert "&lt;script&gt;" in re.sub("</?(ins|del)>", "", conflict)
-        assert "<script>alert" not in re.sub("</?(ins|del)>", "", conflict)
+        decide(eva, following(eva), "drop")
+        shown = re.sub("</?(ins|del)>", "", conflict(eva))
+        assert "&lt;script&gt;" in shown
+        assert "<script>alert" not in shown
 
 
 @pytest.mark.parametrize("name", ["", "..", "../project", "/etc", "project/..", "none", ".tiltmeter-studio", "a\0b"])
@@ -246,7 +252,8 @@ def test_other_folders_are_not_projects(workspace: Path, name: str) -> None:
             "history",
         ):
             assert ana.get(f"/review/{path}?project={quote(name)}").status_code == 400, path
-        for path in ("decide", "undo", "ask", "check", "adjudicate", "answer", "published", "written", "rated"):
+        posts = ("next", "conflict", "decide", "undo", "ask", "check", "adjudicate", "answer", "published")
+        for path in (*posts, "written", "rated"):
             assert htmx(ana, f"/review/{path}?project={quote(name)}", {"open": "keep"}).status_code == 400, path
     assert not (workspace / "published").exists()
 
@@ -260,7 +267,7 @@ def test_a_shared_studio_has_no_settling_for_reviewers(workspace: Path) -> None:
         page = zoe.get(f"/review/project?{P}").text
         assert "Who are you" not in page
         assert "Settle conflicts" not in page
-        assert item_of(zoe.get(f"/review/item?{P}").text) == "i0"
+        assert item_of(following(zoe)) == "i0"
         for path in ("agreement", "conflicts", "questions", "publish", "copy"):
             assert zoe.get(f"/review/{path}?{P}").status_code == 400, path
             assert ida.get(f"/review/{path}?{P}").status_code == 200, path

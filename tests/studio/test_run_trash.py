@@ -102,10 +102,19 @@ def test_a_running_run_is_not_deleted(index: RunIndex) -> None:
     RunTrash(busy).delete("runs/two")
 
 
-def test_an_unfinished_run_can_be_deleted(index: RunIndex) -> None:
-    write(index.workspace.folder / "half", {"scores.parquet": ""})
-    RunTrash(index).delete("half")
-    assert not (index.workspace.folder / "half").exists()
+def test_an_unfinished_run_can_be_deleted_once_nobody_writes_to_it(index: RunIndex, clock: Clock) -> None:
+    folder = write(index.workspace.folder / "half", {"scores.parquet": "", ".measures.json.x.part": ""})
+    trash = RunTrash(index, clock)
+    clock.now = datetime.now(UTC)
+    with pytest.raises(UsageError, match="half is being written at this moment"):
+        trash.delete("half")
+    clock.now += timedelta(seconds=50)
+    with pytest.raises(UsageError, match="being written"):
+        trash.delete("half")
+    assert folder.is_dir()
+    clock.now += timedelta(seconds=50)
+    trash.delete("half")
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("path", ["", "..", "runs", "runs/none", "../x", ".tiltmeter-studio/trash"])

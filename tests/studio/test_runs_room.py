@@ -68,11 +68,17 @@ def test_the_list(client: TestClient) -> None:
     assert "style=" not in text
 
 
+@pytest.mark.parametrize("start", ["x", "-1", "1.5", "9" * 30, "9" * 5000])
+def test_a_list_starts_at_a_number(client: TestClient, start: str) -> None:
+    answer = client.get(f"/runs/list?start={start}")
+    assert (answer.status_code, "whole number" in answer.text) == (400, True)
+
+
 def test_filters_and_search(client: TestClient) -> None:
     assert listed(client, "text=roberta") == ["runs/roberta"]
     assert listed(client, "text=nothing") == []
     assert "No run is like that" in client.get("/runs/list?text=nothing").text
-    answer = client.get("/runs/list?text=bert&language=en&benchmark=&start=x")
+    answer = client.get("/runs/list?text=bert&language=en&benchmark=&start=")
     assert answer.headers["HX-Replace-Url"] == "/runs?text=bert&language=en"
     assert "2 of 4 runs" in answer.text
     assert 'value="bert"' in client.get("/runs?text=bert").text
@@ -314,7 +320,9 @@ def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
         ):
             assert (answer.status_code, "busy is still running" in answer.text) == (400, True)
     assert (work / "runs" / "busy").is_dir()
-    # Its process is gone.
+    # Its process is gone, and nobody else has written to it lately.
+    for path in (work / "runs" / "busy" / "scores.parquet", work / "runs" / "busy"):
+        os.utime(path, (0, 0))
     assert htmx(client, "/runs/delete", {"run": "runs/busy"}).status_code == 204
 
 

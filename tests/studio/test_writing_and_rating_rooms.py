@@ -70,7 +70,7 @@ def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
     answer = htmx(ida, f"/review/rated?{P}", proposed).text
     assert "Nothing is left" in answer
     # What a rater proposes comes to the reviewers, with a number.
-    shown = ana.get(f"/review/item?{P}").text
+    shown = htmx(ana, f"/review/next?{P}").text
     assert 'data-text="I swept the floor."' in shown
     # What is written later can be rated without opening the project anew.
     write(ana, "I cooked.", "Varila som.")

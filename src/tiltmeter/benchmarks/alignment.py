@@ -35,3 +35,13 @@ def text_positions(whole: Encoded, alone: Encoded) -> range:
         "The tokenizer cuts a text differently when special tokens stand around it, so that the text's own tokens "
         "cannot be told from them."
     )
+
+
+def tokens_between(whole: Encoded, start: int, end: int) -> tuple[int, int]:
+    """The range of tokens that cover characters of [start, end), as (first, end); (0, 0) if there are none.
+
+    >>> tokens_between(Encoded((101, 7, 8, 102), ((0, 0), (0, 3), (3, 5), (0, 0))), 3, 5)
+    (2, 3)
+    """
+    covering = [index for index, (first, last) in enumerate(whole.offsets) if first < end and last > start]
+    return (covering[0], covering[-1] + 1) if covering else (0, 0)

@@ -6,6 +6,10 @@ depends on the kind of model; `docs/stereoset.md` has the formulas. There are tw
 - `published`: as in the released code of Öztürk et al. (2023), which re-tokenises strings.
 - `in-context`: the candidate's tokens are located by character offsets in the tokenised sentence, so that byte-level
   and SentencePiece tokenizers split candidates as in running text; causal models get a start token.
+
+Intrasentence items whose candidates are whole sentences have no word to fill in. They are asked by `whole-sentence`,
+whatever the protocol: a causal model as by `published`; a masked model by the pseudo-log-likelihood of the sentence,
+each token masked in turn (Salazar et al. 2020), as a geometric mean.
 """
 
 import math
@@ -13,7 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
+from tiltmeter.benchmarks.alignment import text_positions, tokens_between
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
 from tiltmeter.forms.blank import BLANK
@@ -23,6 +29,8 @@ from tiltmeter.questions import Answer, Choice, Encoded, Ids, Option, Question, 
 Case = Literal["orig", "b", "c", "d", "e", "f"]
 DEFAULT_CASE: Case = "d"
 PROTOCOLS = ("published", "in-context")
+# The protocol of intrasentence items whose candidates are whole sentences.
+WHOLE_SENTENCE = "whole-sentence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,8 @@ def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: st
         raise UsageError(f"StereoSet has no part {part!r}; its parts are {' and '.join(PARTS)}.")
     if part == "intersentence":
         return _ask_intersentence(items, text, chosen)
+    if any(item.whole for item in items):
+        return _ask_whole(items, text, chosen)
     if chosen.in_context:
         _require_offsets(text)
     asked = Asked(text.kind, chosen.name)
@@ -102,7 +112,7 @@ def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: 
     unmasked: list[list[tuple[Ids, int]]] = []
     for (item, candidate), whole in zip(candidates, filled, strict=True):
         start = item.context.index(BLANK)
-        first, last = _tokens_between(whole, start, start + len(candidate.word))
+        first, last = tokens_between(whole, start, start + len(candidate.word))
         unmasked.append(
             [((*whole.ids[:index], mask, *whole.ids[last:]), whole.ids[index]) for index in range(first, last)]
         )
@@ -214,6 +224,30 @@ def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
         yield Question(ids, wanted)
 
 
+def _ask_whole(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
+    """Score whole sentences by the geometric mean of the probabilities of all their tokens."""
+    asked = Asked(text.kind, WHOLE_SENTENCE)
+    if text.kind == "causal":
+        _ask_causal_sentences(asked, items, text, protocol)
+        return asked
+    if text.kind != "masked":
+        raise CannotAsk("Whole sentences are asked of masked and causal models; encoder-decoders fill in a word.")
+    mask, _ = _blank_token(text)
+    candidates = [(item, candidate) for item in items for candidate in item.candidates]
+    sentences = [candidate.sentence for _, candidate in candidates]
+    trials: dict[str, list[Trial]] = {}
+    for (item, candidate), whole, own in zip(
+        candidates, text.encode_whole(sentences), text.encode(sentences), strict=True
+    ):
+        questions = tuple(
+            Question((*whole.ids[:index], mask, *whole.ids[index + 1 :]), ((index, whole.ids[index]),))
+            for index in text_positions(whole, own)
+        )
+        trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
+    _add_complete_items(asked, items, trials, "a candidate sentence has no token")
+    return asked
+
+
 # Intersentence
 
 
@@ -263,7 +297,7 @@ def _ask_causal_pairs(
         candidates, contexts, wholes, alone, context_lengths, strict=True
     ):
         if protocol.in_context:
-            length, _ = _tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
+            length, _ = tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
         trials.setdefault(item.id, []).append(_case_trial(item, candidate, whole, only, length, text, protocol))
     _add_complete_items(asked, items, trials, "the context or a candidate has no token that can be scored")
 
@@ -352,12 +386,6 @@ def _require_offsets(text: Text) -> None:
         raise CannotAsk("The in-context protocol needs a fast tokenizer, which tells the characters of each token.")
 
 
-def _tokens_between(whole: Encoded, start: int, end: int) -> tuple[int, int]:
-    """The range of tokens that cover characters of [start, end), as (first, end); (0, 0) if there are none."""
-    covering = [index for index, (first, last) in enumerate(whole.offsets) if first < end and last > start]
-    return (covering[0], covering[-1] + 1) if covering else (0, 0)
-
-
 def _probability(answers: Sequence[Answer]) -> float:
     return math.exp(answers[0].item())
 
@@ -385,6 +413,8 @@ def _add_complete_items(
 
 def choice(item: AssociationItem) -> Choice:
     """The item as a choice between its three candidates."""
+    if item.whole:
+        raise CannotAsk("Its candidates are whole sentences, and there is no word to choose for the gap.")
     by_role = {candidate.role: candidate.text for candidate in item.candidates}
     task: Task = "blank" if item.part == "intrasentence" else "follows"
     return Choice(task, item.context, tuple(Option(role, by_role[role]) for role in ROLES))
@@ -396,5 +426,6 @@ BENCHMARK = Benchmark(
     measures="association",
     ask=ask,
     shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
+    perturbations=text_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
     choice=choice,
 )

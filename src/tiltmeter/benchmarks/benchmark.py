@@ -24,11 +24,15 @@ class Score(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """The questions for one candidate or item, and the function from their answers to scores."""
+    """The questions for one candidate or item, and the function from their answers to scores.
+
+    `sides` may name the sentence that each question is about; a run can then keep what is said of each of its tokens.
+    """
 
     item: Item
     questions: tuple[Question, ...]
     score: Callable[[Sequence[Answer]], list[Score]]
+    sides: tuple[str, ...] = ()
 
 
 class Skipped(NamedTuple):

@@ -4,19 +4,33 @@ A score is ln P(masculine) - ln P(feminine); if the wordings differ in several t
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from tiltmeter.benchmarks.benchmark import CannotAsk, Score, ShownScores, Trial
+from tiltmeter.benchmarks.alignment import text_positions
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item
-from tiltmeter.questions import Answer, Question, Text, Want
+from tiltmeter.questions import Answer, Encoded, Question, Text, Want
 
 PROTOCOL = "published"
 ROLE = "log_ratio"
 SHOWN = ShownScores((ROLE,), "signed")
 UNEQUAL = "the two wordings have different numbers of tokens"
 SAME = "the two wordings have the same tokens"
+UNREADABLE = "the first token differs, and this model has no token that could stand before it"
+# The protocol in which a causal model compares the probabilities of two whole sentences.
+WHOLE_SENTENCE = "whole-sentence"
+
+
+class TwoWordings(Item, Protocol):
+    """An item with a masculine and a feminine sentence."""
+
+    @property
+    def male(self) -> str: ...  # noqa: D102
+    @property
+    def female(self) -> str: ...  # noqa: D102
 
 
 def differing_positions(male: Sequence[int], female: Sequence[int]) -> list[int]:
@@ -57,21 +71,48 @@ def continuation_questions(
     )
 
 
-def log_ratio_trial(item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False) -> Trial:
+def log_ratio_trial(
+    item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False, first: int = 1
+) -> Trial:
     """A trial whose answers are first those of the masculine, then those of the feminine wording.
 
-    By default the two have equally many tokens and their means are compared; with `whole` there is one question for
-    each wording, their lengths may differ, and their sums are compared.
+    By default the two have equally many tokens and their means are compared; with `whole` their lengths may differ, and
+    their sums are compared: the first `first` questions are those of the masculine wording.
     """
 
     def score(answers: Sequence[Answer]) -> list[Score]:
         if whole:
-            male, female = (float(answer.astype(np.float64).sum()) for answer in answers)
+            male, female = (_log_sum(part) for part in (answers[:first], answers[first:]))
         else:
             male, female = np.concatenate(answers).astype(np.float64).reshape(2, -1).mean(axis=1).tolist()
         return [Score(words, ROLE, male - female)]
 
     return Trial(item, questions, score)
+
+
+def _log_sum(answers: Sequence[Answer]) -> float:
+    return float(np.concatenate(answers).astype(np.float64).sum())
+
+
+def ask_whole_sentences(asked: Asked, items: Sequence[TwoWordings], words: Sequence[str], text: Text) -> None:
+    """Add a trial for each item that compares the probabilities of its two sentences; `words` are what differs."""
+    sentences = [item.male for item in items], [item.female for item in items]
+    encoded = (*map(text.encode_whole, sentences), *map(text.encode, sentences))
+    for item, name, male, female, own_male, own_female in zip(items, words, *encoded, strict=True):
+        questions = (_likelihood(male, own_male, text), _likelihood(female, own_female, text))
+        if questions[0].ids[0] == questions[1].ids[0]:
+            asked.trials.append(log_ratio_trial(item, name, questions, whole=True))
+        else:
+            asked.skipped.append(Skipped(item.id, UNREADABLE))
+
+
+def _likelihood(whole: Encoded, own: Encoded, text: Text) -> Question:
+    """The question for all tokens of the sentence, except the first if no token can precede it."""
+    positions = text_positions(whole, own)
+    # Without a preceding token the first token has no probability; it is not needed if both sentences share it.
+    lead = whole.ids[: positions.start] or (() if text.start is None else (text.start,))
+    ids = (*lead, *own.ids)
+    return Question(ids, tuple((index - 1, ids[index]) for index in range(max(1, len(lead)), len(ids))))
 
 
 def required_mask(text: Text) -> int:

@@ -6,6 +6,8 @@ text before it, so only templates 3 and 4 apply; encoder-decoders fill a sentine
 
 Words of several tokens are compared by the mean over their tokens if both have equally many; otherwise the item is
 skipped.
+
+Sentences in other languages bring frames of their own, and are asked in these (`framed`).
 """
 
 from collections.abc import Sequence
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 
 from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.framed import ask_framed
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SAME,
@@ -25,7 +28,9 @@ from tiltmeter.benchmarks.gendered import (
     masked_questions,
     required_mask,
 )
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.frames import FRAME
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.questions import Choice, Kind, Option, Text, common_prefix
 
@@ -71,12 +76,15 @@ def parts(kind: Kind) -> tuple[str, ...]:
 def ask(part: str, items: Sequence[GestItem], text: Text, *, protocol: str) -> Asked:
     """Turn sentences in the template `part` into questions for a model with this tokenizer."""
     check_protocol("GEST", protocol)
+    if part == FRAME:
+        return ask_framed(items, text)
     if part not in TEMPLATES:
-        raise UsageError(f"GEST has no part {part!r}; its parts are {', '.join(TEMPLATES)}.")
+        raise UsageError(f"GEST has no part {part!r}; its parts are {', '.join((*TEMPLATES, FRAME))}.")
     if any(item.language != "en" for item in items):
         raise CannotAsk(
-            "The templates are English; other languages are measured by gendered pairs, such as those of gest-pairs, "
-            "or of your own by `tiltmeter make new --pairs`."
+            "The templates are English; sentences in other languages are measured in frames of their own (eurogest, or "
+            "`male_frame` and `female_frame` in your data), or by gendered pairs, such as those of gest-pairs, or of "
+            "your own by `tiltmeter make new --pairs`."
         )
     if text.kind == "masked":
         return _ask_masked(TEMPLATES[part], items, text)
@@ -160,5 +168,6 @@ BENCHMARK = Benchmark(
     ask=ask,
     parts=parts,
     shown=SHOWN,
+    perturbations=text_perturbations("gest", ("lower-case",)),
     choice=choice,
 )

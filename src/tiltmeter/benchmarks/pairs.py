@@ -22,6 +22,7 @@ import numpy as np
 from tiltmeter.benchmarks.alignment import shared_positions, text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.gold_distance import s_jsd
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.pairs import PairItem
 from tiltmeter.questions import Answer, Choice, Kind, Option, Question, Text, Want, common_prefix
@@ -108,7 +109,8 @@ def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_w
             continue
         questions = [more.masked(position, text.mask) for position, _ in shared]
         questions += [less.masked(position, text.mask) for _, position in shared]
-        asked.trials.append(Trial(item, tuple(questions), _masked_scores(item)))
+        sides = ("more",) * len(shared) + ("less",) * len(shared)
+        asked.trials.append(Trial(item, tuple(questions), _masked_scores(item), sides))
 
 
 def _masked_scores(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
@@ -142,7 +144,7 @@ def _ask_unmasked(asked: Asked, items: Sequence[PairItem], text: Text, *, attent
             Question(sentence.ids, tuple((position, sentence.ids[position]) for position in sentence.text), want=want)
             for sentence in (more, less)
         ]
-        asked.trials.append(Trial(item, tuple(questions), _unmasked_scores(item, attention)))
+        asked.trials.append(Trial(item, tuple(questions), _unmasked_scores(item, attention), ("more", "less")))
 
 
 def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answer]], list[Score]]:
@@ -203,7 +205,8 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             for ids in (more, less)
         )
         prefix = common_prefix(more, less) - len(lead)
-        asked.trials.append(Trial(item, questions, _likelihood_scores(item, prefix, shared if only_shared else None)))
+        score = _likelihood_scores(item, prefix, shared if only_shared else None)
+        asked.trials.append(Trial(item, questions, score, ("more", "less")))
 
 
 def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -277,6 +280,9 @@ BENCHMARK = Benchmark(
     measures="pairs",
     ask=ask,
     shown=ShownScores(("more", "less"), "difference"),
-    perturbations={"drop-final-character": drop_final_character},
+    perturbations={
+        "drop-final-character": drop_final_character,
+        **text_perturbations("pairs", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
+    },
     choice=choice,
 )

@@ -11,12 +11,13 @@ Lines whose two versions differ in more than their pronouns are errors in the da
 import re
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     SHOWN,
     UNEQUAL,
+    WHOLE_SENTENCE,
+    ask_whole_sentences,
     check_protocol,
     differing_positions,
     log_ratio_trial,
@@ -25,11 +26,9 @@ from tiltmeter.benchmarks.gendered import (
 )
 from tiltmeter.forms.gendered_pairs import differing_words
 from tiltmeter.forms.winobias import WinoBiasItem
-from tiltmeter.questions import Encoded, Question, Text
+from tiltmeter.questions import Text
 
-WHOLE_SENTENCE = "whole-sentence"
 NOISE = "the two sentences differ in more than their pronouns"
-UNREADABLE = "the first token differs, and this model has no token that could stand before it"
 _PRONOUNS = {("he", "she"), ("his", "her"), ("him", "her"), ("himself", "herself")}
 
 
@@ -56,7 +55,7 @@ def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) 
     if asked.kind == "masked":
         _ask_masked(asked, clean, text)
     else:
-        _ask_causal(asked, clean, text)
+        ask_whole_sentences(asked, clean, [_words(item) for item in clean], text)
     return asked
 
 
@@ -69,26 +68,6 @@ def _ask_masked(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None
             asked.trials.append(log_ratio_trial(item, _words(item), questions))
         else:
             asked.skipped.append(Skipped(item.id, UNEQUAL))
-
-
-def _ask_causal(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None:
-    sentences = [item.male for item in items], [item.female for item in items]
-    encoded = (*map(text.encode_whole, sentences), *map(text.encode, sentences))
-    for item, male, female, own_male, own_female in zip(items, *encoded, strict=True):
-        questions = (_likelihood(male, own_male, text), _likelihood(female, own_female, text))
-        if questions[0].ids[0] == questions[1].ids[0]:
-            asked.trials.append(log_ratio_trial(item, _words(item), questions, whole=True))
-        else:
-            asked.skipped.append(Skipped(item.id, UNREADABLE))
-
-
-def _likelihood(whole: Encoded, own: Encoded, text: Text) -> Question:
-    """The question for all tokens of the sentence, except the first if no token can precede it."""
-    positions = text_positions(whole, own)
-    # Without a preceding token the first token has no probability; it is not needed if both sentences share it.
-    lead = whole.ids[: positions.start] or (() if text.start is None else (text.start,))
-    ids = (*lead, *own.ids)
-    return Question(ids, tuple((index - 1, ids[index]) for index in range(max(1, len(lead)), len(ids))))
 
 
 def _words(item: WinoBiasItem) -> str:

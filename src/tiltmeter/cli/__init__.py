@@ -14,8 +14,10 @@ from tiltmeter.errors import TiltmeterError
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
-    **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check", "export", "reproduce")},
-    "studio": ("studio", "studio"),
+    **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
+    "sensitivity": ("ask_again", "sensitivity"),
+    "items": ("judge_items", "items"),
+    **{name: (name, name) for name in ("export", "reproduce", "studio")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }

@@ -1,4 +1,4 @@
-"""`tiltmeter data`: list, download, show, validate and convert data sets."""
+"""`tiltmeter data`: list, download, describe, show, validate and convert data sets."""
 
 import json
 from collections import defaultdict
@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import choice_of
-from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec
+from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec, refuse_export
 from tiltmeter.datasets.findings import Finding, errors, warnings
+from tiltmeter.datasets.no_licence import accept
 from tiltmeter.datasets.readers import FORMATS, examine_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.datasets.spec import Spec, parse_spec
@@ -22,7 +24,7 @@ from tiltmeter.forms import Item, form_of
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="List, download, show, validate and convert data sets.",
+    help="List, download, describe, show, validate and convert data sets.",
 )
 
 From = Annotated[
@@ -37,27 +39,35 @@ EXAMPLES = 3
 
 
 app.command("list")(list_data)
+app.command("describe")(describe_data)
 
 
 @app.command()
 def get(
     spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set.")],
+    accept_no_licence: Annotated[
+        bool, typer.Option("--accept-no-licence", help="Use the files although their repository states no licence.")
+    ] = False,
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
 
     Files are stored in the cache (its folder is set by `TILTMETER_CACHE`). `TILTMETER_MIRROR`, a folder or an http(s)
-    address with `owner/repository/path` below it, is used instead of GitHub.
+    address with `owner/repository/path` below it, is used instead of GitHub. Files of a repository that states no
+    licence are downloaded only with `--accept-no-licence`, given once.
 
     **Examples**
 
     `tiltmeter data get stereoset:de,fr`
 
-    `tiltmeter data get gender-pairs`
+    `tiltmeter data get crows-antistereotype --accept-no-licence`
     """
     asked = parse_spec(spec)
     if asked.path is not None:
         raise UsageError(f"{spec} is a file of your own; there is nothing to download.")
     for source in dataset(asked.name).select(asked.part, asked.languages):
+        for file in source.files:
+            if accept_no_licence and not isinstance(file, Path) and not file.licence_stated:
+                accept(file)
         for path in source.paths():
             typer.echo(path)
 
@@ -143,7 +153,9 @@ def convert(
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; --force replaces it.")
     if format is None:
-        items = load_spec(_spec(source))
+        asked = _spec(source)
+        refuse_export(asked.name)
+        items = load_spec(asked)
     else:
         items = [item for checked in _examine(source, format, language) for item in checked.accept()]
     write_jsonl(items, out)

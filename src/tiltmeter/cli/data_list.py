@@ -8,6 +8,7 @@ import typer
 
 from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
+from tiltmeter.datasets.no_licence import notice
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import forms
@@ -84,6 +85,7 @@ def _values(data: Dataset, language: str | None) -> dict[str, Any]:
         "items": None if None in counts else sum(count for count in counts if count is not None),
         "items_by_language": data.items,
         "licence": data.licence,
+        "licence_stated": data.licence_stated,
         "bytes": data.size,
         "files": len(data.files),
         "files_here": sum(source.is_local() for source in data.sources),
@@ -119,6 +121,10 @@ def _here(data: Dataset) -> str:
     )
 
 
+def _repositories(data: Dataset) -> str:
+    return ", ".join(dict.fromkeys(file.repository for file in data.files if not isinstance(file, Path)))
+
+
 def _describe(data: Dataset) -> None:
     typer.echo(f"{data.name}: {data.description}\n")
     facts = {
@@ -128,6 +134,7 @@ def _describe(data: Dataset) -> None:
             f"{code} ({data.items[code]:,} items)" if code in data.items else code for code in data.languages
         ),
         "licence": data.licence,
+        "notice": "" if data.licence_stated else notice(_repositories(data)),
         "size": _size(data.size),
         "cite": data.citation,
         "content": data.warning,

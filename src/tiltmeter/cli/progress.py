@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports torch, which commands that ask no model do without
     from tiltmeter.engine.execute import Progress as Answered
 
 # The shortest time between two updates of the bar.

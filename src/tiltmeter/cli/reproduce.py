@@ -12,7 +12,9 @@ from tiltmeter.errors import UsageError
 if TYPE_CHECKING:
     from tiltmeter.papers.reproduction import Reproduction
 
-PAPERS = "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024 or all"
+PAPERS = (
+    "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024, nadeem2021, stereoset-ptbr, strazda2025, grigoreva2024 or all"
+)
 
 
 def reproduce(

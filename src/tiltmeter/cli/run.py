@@ -38,8 +38,12 @@ def run(
         str | None, typer.Option(help="The edition of `gest`: `1.1`, or `1.0` as in the published results.")
     ] = None,
     perturb: Annotated[
-        str | None, typer.Option(help="`drop-final-character`: sentence pairs without their last character.")
+        str | None,
+        typer.Option(help="Change all items: `lower-case`, `quoted`, of pairs `drop-final-character` …"),
     ] = None,
+    keep_tokens: Annotated[
+        bool, typer.Option("--keep-tokens", help="Keep what is said of each token of sentence pairs, for the report.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(help="The largest number of items of each part and language.")] = None,
     kind: Annotated[
         str | None, typer.Option(help="The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.")
@@ -191,6 +195,7 @@ def run(
         with_edition(on or ["starter"], edition),
         protocol=protocol,
         perturb=perturb,
+        keep_tokens=keep_tokens,
         limit=limit,
         kind=choice_of(kind, KINDS, "--kind"),
         device=device,

@@ -37,8 +37,12 @@ def studio(
         typer.Option(metavar="NAME", help="Ask for a password for this reviewer of a shared studio, and end."),
     ] = None,
     adjudicator: Annotated[
-        bool, typer.Option("--adjudicator", help="With --add-reviewer: they also settle conflicts and publish.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--adjudicator/--no-adjudicator",
+            help="With --add-reviewer: whether they also settle conflicts and publish; as before if not given.",
+        ),
+    ] = None,
     remove_reviewer: Annotated[
         str | None, typer.Option(metavar="NAME", help="Take away the password of this reviewer, and end.")
     ] = None,
@@ -66,12 +70,14 @@ def studio(
         raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
 
     console = Console(stderr=True, soft_wrap=True, highlight=False)
-    if adjudicator and add_reviewer is None:
+    if adjudicator is not None and add_reviewer is None:
         raise UsageError("--adjudicator goes with --add-reviewer NAME.")
     if add_reviewer is not None:
         workspace = StudioWorkspace(folder).folder
         password = typer.prompt(f"Password of {add_reviewer}", hide_input=True, confirmation_prompt=True, err=True)
-        add_studio_reviewer(workspace, add_reviewer, password, is_adjudicator=adjudicator)
+        added = add_studio_reviewer(workspace, add_reviewer, password, is_adjudicator=adjudicator)
+        role = "adjudicator" if added.is_adjudicator else "reviewer"
+        console.print(f"{added.name} can log in to a shared studio on {workspace}, as {role}.", markup=False)
         return
     if remove_reviewer is not None:
         remove_studio_reviewer(StudioWorkspace(folder).folder, remove_reviewer)

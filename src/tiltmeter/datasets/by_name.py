@@ -12,7 +12,18 @@ from tiltmeter.datasets.validate import Examination, examine
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_of
 
-__all__ = ["DATASETS", "dataset", "examine_spec", "load", "load_file", "load_spec", "names"]
+__all__ = [
+    "DATASETS",
+    "dataset",
+    "examine_spec",
+    "keeps_texts",
+    "load",
+    "load_file",
+    "load_spec",
+    "names",
+    "refuse_export",
+    "without_texts",
+]
 
 
 def names() -> list[str]:
@@ -72,6 +83,25 @@ def examine_spec(spec: Spec) -> list[Examination]:
     if spec.path is not None:
         return [examine(str(spec.path), jsonl.parse(spec.path))]
     return [source.examine() for source in dataset(spec.name).select(spec.part, spec.languages)]
+
+
+def keeps_texts(name: str) -> bool:
+    """Whether the texts of a data set may be written to files: those of a repository without a licence may not."""
+    return name not in DATASETS or DATASETS[name].licence_stated
+
+
+def without_texts(name: str) -> str:
+    """Why runs and reports have no texts of a data set that `keeps_texts` is False for."""
+    return f"The texts of {name} are left out, since its repository states no licence."
+
+
+def refuse_export(name: str) -> None:
+    """A UsageError if the texts of a data set may not be written to files."""
+    if not keeps_texts(name):
+        raise UsageError(
+            f"{name} cannot be written to a file or made into a project, since its repository states no licence; "
+            f"`tiltmeter data show {name}` prints its items."
+        )
 
 
 def _of_part(items: Iterable[Item], part: str | None) -> list[Item]:

@@ -81,6 +81,11 @@ class Dataset:
         """The languages of its files."""
         return tuple(dict.fromkeys(source.language for source in self.sources))
 
+    @property
+    def licence_stated(self) -> bool:
+        """Whether all its files have a licence; if not, their texts are not written to other files."""
+        return all(isinstance(file, Path) or file.licence_stated for file in self.files)
+
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
         """The files with this part (None: all) in these languages (empty: all); a UsageError if there are none."""
         languages = tuple(languages)

@@ -12,6 +12,7 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.download import Progress, RefusedError, UnreachableError, download
 from tiltmeter.datasets.download_bar import terminal_bar
 from tiltmeter.datasets.hashing import read_digests
+from tiltmeter.datasets.no_licence import is_accepted, refuse_unaccepted, show_notice
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
 
@@ -28,9 +29,14 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
     """The local path of `file`, verified against its pin; downloads it if necessary.
 
     If `TILTMETER_MIRROR` is a folder, the file is used in place there; if it is an http(s) address, it replaces GitHub.
-    `show` is called with the file's name when a download begins.
+    `show` is called with the file's name when a download begins. A file of a repository without a licence needs the
+    user's acceptance, unless it is from a mirror.
     """
     mirror = _mirror()
+    if mirror is None:
+        refuse_unaccepted(file)
+    elif not file.licence_stated:
+        show_notice(file.repository)
     if isinstance(mirror, Path) and (path := mirror / file.name).is_file():
         return _checked_in_mirror(path, file)
     target = cached_path(file)
@@ -61,9 +67,10 @@ def cached_path(file: UpstreamFile) -> Path:
 
 
 def is_local(file: UpstreamFile) -> bool:
-    """Whether `file` is available without a download."""
+    """Whether `file` is available without a download, and may be used."""
     mirror = _mirror()
-    return cached_path(file).is_file() or (isinstance(mirror, Path) and (mirror / file.name).is_file())
+    in_cache = cached_path(file).is_file() and (mirror is not None or is_accepted(file))
+    return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
 
 
 def _mirror() -> Path | str | None:

@@ -10,6 +10,7 @@ from tiltmeter.forms import forms
 Severity = Literal["error", "warning"]
 
 _ERRORS = {
+    "bad-controls": "not a table of controls, or a file without its companion file",
     "bad-csv": "a row that does not have the columns of the header, or a file that is not CSV",
     "bad-encoding": "not UTF-8",
     "bad-json": "not valid JSON, or not the object that is expected",
@@ -29,7 +30,10 @@ _ERRORS = {
 }
 
 _WARNINGS = {
+    "bad-bias-type": "a bias type that is none, read as other",
     "control-character": "an invisible or unassigned character",
+    "direction-differs": "a direction that the English file of the same pairs has otherwise",
+    "half-pair": "a pair that lacks one of its sentences and is left out",
     "odd-space": "a space that is doubled or not U+0020",
     "outer-space": "space before or after the text",
     "unknown-field": "a field that the form does not have, perhaps misspelt",

@@ -3,7 +3,7 @@
 `repositories/` has a TOML file for each repository. In its table `files`, the value of a path is a hash and, if it was
 known when the file was pinned, the size in bytes. The hash is the SHA-256 of the content (sha256) or, where only that
 was known, the git blob id (git-blob); "commit" means that no hash was known: such a file is verified by the
-repository's commit alone.
+repository's commit alone. `licence_stated = false` marks a repository without a licence (see `no_licence`).
 """
 
 import tomllib
@@ -46,13 +46,17 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFile:
-    """A file of an upstream repository at the pinned commit; `size` in bytes is None if it is not known."""
+    """A file of an upstream repository at the pinned commit; `size` in bytes is None if it is not known.
+
+    `licence_stated`: whether the repository states a licence; see `no_licence`.
+    """
 
     repository: str
     commit: str
     path: str
     pin: Pin
     size: int | None = None
+    licence_stated: bool = True
 
     @property
     def name(self) -> str:
@@ -86,18 +90,14 @@ def upstream_file(repository: str, path: str) -> UpstreamFile:
     return repositories()[repository].files[path]
 
 
-def _repository(name: str, commit: str, files: dict[str, str], **metadata: str) -> Repository:
-    return Repository(
-        name=name,
-        commit=commit,
-        files={path: _file(name, commit, path, value) for path, value in files.items()},
-        **metadata,
-    )
-
-
-def _file(repository: str, commit: str, path: str, value: str) -> UpstreamFile:
-    pin, _, size = value.partition(" ")
-    return UpstreamFile(repository, commit, path, _pin(pin), int(size) if size else None)
+def _repository(
+    name: str, commit: str, files: dict[str, str], licence_stated: bool = True, **metadata: str
+) -> Repository:
+    pinned = {}
+    for path, value in files.items():
+        pin, _, size = value.partition(" ")
+        pinned[path] = UpstreamFile(name, commit, path, _pin(pin), int(size) if size else None, licence_stated)
+    return Repository(name=name, commit=commit, files=pinned, **metadata)
 
 
 def _pin(text: str) -> Pin:

@@ -4,6 +4,9 @@
      "context": "The nurse was BLANK.", "candidates": {"stereotype": "gentle", "anti-stereotype": "gruff", …}}
 
 In JSONL the candidates are an object keyed by role; `Form.read` takes a list of objects with `role`.
+
+With `"whole": true` the candidates of an intrasentence item are whole sentences that need not be the context with a
+word filled in, such as those of a translation that translated each by itself.
 """
 
 import re
@@ -49,7 +52,7 @@ class AssociationItem:
     """A StereoSet context with its three candidates.
 
     `target` names the group the item is about, identically in all languages; `target_term` is the name in the item's
-    language.
+    language. `whole`: the candidates of an intrasentence item are whole sentences, without a word for BLANK.
     """
 
     id: str
@@ -60,6 +63,7 @@ class AssociationItem:
     target_term: str
     context: str
     candidates: tuple[Candidate, ...]
+    whole: bool = False
 
 
 # Reading
@@ -72,15 +76,19 @@ def _read(fields: Fields) -> AssociationItem | None:
     named = fields.choice("part", PARTS, "unknown-part")
     part = next((part for part in PARTS if part == named), None)
     context = fields.text("context")
-    if part == "intrasentence" and context and BLANK not in context:
+    whole = fields.values.get("whole", False)
+    if not isinstance(whole, bool):
+        fields.note("wrong-type", "whole", f"should be true or false, and is {json_type(whole)}")
+    whole = whole is True and part == "intrasentence"
+    if part == "intrasentence" and not whole and context and BLANK not in context:
         fields.note("no-blank", "context", f"an intrasentence context needs {BLANK} where the candidate words go")
-    candidates = _candidates(fields, id_, part, context)
+    candidates = _candidates(fields, id_, with_word=part == "intrasentence" and not whole, context=context)
     if part is None:
         return None
-    return AssociationItem(id_, part, language, bias_type, target, target_term, context, candidates)
+    return AssociationItem(id_, part, language, bias_type, target, target_term, context, candidates, whole)
 
 
-def _candidates(fields: Fields, item: str, part: Part | None, context: str) -> tuple[Candidate, ...]:
+def _candidates(fields: Fields, item: str, *, with_word: bool, context: str) -> tuple[Candidate, ...]:
     raw = fields.values.get("candidates")
     if not isinstance(raw, Sequence) or isinstance(raw, str):
         code, message = ("wrong-type", f"is {json_type(raw)}") if raw is not None else ("missing-field", "is missing")
@@ -94,7 +102,7 @@ def _candidates(fields: Fields, item: str, part: Part | None, context: str) -> t
             continue
         role = _role(fields, values, name)
         id_ = fields.text_in(values, "id", f"{name}.id") if "id" in values else f"{item}/{role}"
-        sentence, word = _sentence_and_word(fields, values, name, part, context)
+        sentence, word = _sentence_and_word(fields, values, name, context, with_word=with_word)
         if role is None:
             continue
         if any(other.role == role for other in candidates):
@@ -117,10 +125,10 @@ def _role(fields: Fields, values: Mapping[str, object], name: str) -> Role | Non
 
 
 def _sentence_and_word(
-    fields: Fields, values: Mapping[str, object], name: str, part: Part | None, context: str
+    fields: Fields, values: Mapping[str, object], name: str, context: str, *, with_word: bool
 ) -> tuple[str, str]:
-    """The candidate's sentence and word; for intrasentence items a missing one is derived from the other."""
-    if part != "intrasentence":
+    """The candidate's sentence and word, if it has one; a missing one is then derived from the other."""
+    if not with_word:
         return fields.text_in(values, "sentence", f"{name}.sentence"), ""
     if "sentence" not in values:
         given_word = fields.text_in(values, "word", f"{name}.word")
@@ -150,8 +158,8 @@ def _from_json(values: Mapping[str, object]) -> JsonValues:
     candidates: list[object] = []
     names: dict[str, str] = {}
     problems: list[Problem] = []
-    is_intrasentence = values.get("part") == "intrasentence"
-    keys = ("id", "sentence", "word") if is_intrasentence else ("id", "sentence")
+    with_word = values.get("part") == "intrasentence" and values.get("whole") is not True
+    keys = ("id", "sentence", "word") if with_word else ("id", "sentence")
     for number, (role, value) in enumerate(by_role.items()):
         ours, theirs = f"candidates[{number}]", f"candidates.{role}"
         names |= {ours: theirs, f"{ours}.role": theirs}
@@ -162,7 +170,7 @@ def _from_json(values: Mapping[str, object]) -> JsonValues:
             problems += [Problem("unknown-field", f"{theirs}.{key}", f"{key!r} has no meaning here") for key in unknown]
         else:
             # The short form: a word (intrasentence) or a sentence (intersentence).
-            candidates.append({"role": role, "word" if is_intrasentence else "sentence": value})
+            candidates.append({"role": role, "word" if with_word else "sentence": value})
             names |= {f"{ours}.{key}": theirs for key in keys}
     return JsonValues({**values, "candidates": candidates}, names, tuple(problems))
 
@@ -172,6 +180,8 @@ def _write(item: AssociationItem) -> dict[str, object]:
     values |= {"bias_type": item.bias_type, "target": item.target}
     if item.target_term != item.target:
         values["target_term"] = item.target_term
+    if item.whole:
+        values["whole"] = True
     return values | {
         "context": item.context,
         "candidates": {candidate.role: _write_candidate(candidate, item) for candidate in item.candidates},
@@ -216,6 +226,16 @@ def _text_kind(field: str) -> TextKind:
     if field == "target_term":
         return "term"
     return "word" if field.endswith(".word") else "sentence"
+
+
+def _text_names(item: AssociationItem) -> dict[str, str]:
+    """Candidates by their roles; `candidates.unrelated` is the name of one in JSONL."""
+    return {
+        f"{name}{of}": candidate.role
+        for number, candidate in enumerate(item.candidates)
+        for name in (f"candidates[{number}]", f"candidates.{candidate.role}")
+        for of in ("", ".word", ".sentence")
+    }
 
 
 def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
@@ -269,7 +289,7 @@ def _lint(item: AssociationItem) -> Iterator[Problem]:
     if fold_case(item.target_term) not in fold_case(item.context):
         yield Problem("target-not-in-context", "context", f"the target term {item.target_term!r} does not occur")
     if item.part == "intrasentence":
-        yield from _blanks(item)
+        yield from () if item.whole else _blanks(item)
     elif BLANK in item.context:
         yield Problem("blank-in-sentence", "context", f"holds {BLANK}")
     texts: set[str] = set()
@@ -301,8 +321,8 @@ def _blanks(item: AssociationItem) -> Iterator[Problem]:
 FORM = Form(
     name="association",
     item=AssociationItem,
-    keys=("id", "part", "language", "bias_type", "target", "target_term", "context", "candidates"),
-    optional=("target_term",),
+    keys=("id", "part", "language", "bias_type", "target", "target_term", "whole", "context", "candidates"),
+    optional=("target_term", "whole"),
     distinctive=("context", "candidates", "part"),
     read=_read,
     write=_write,
@@ -310,6 +330,7 @@ FORM = Form(
     texts=_texts,
     translatable=_translatable,
     text_kind=_text_kind,
+    text_names=_text_names,
     with_texts=_with_texts,
     attributes=attributes,
     subject="target",

@@ -75,6 +75,10 @@ def _sentence(_field: str) -> TextKind:
     return "sentence"
 
 
+def _no_names(_item: Any) -> Mapping[str, str]:
+    return {}
+
+
 def _with_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
     return replace(item, language=language, **texts)
 
@@ -111,6 +115,8 @@ class Form(Generic[I]):
     translatable: Callable[[I], dict[str, str]]
     # What the translatable text of a field is; the repair of translations goes by it.
     text_kind: Callable[[str], TextKind] = _sentence
+    # By field, what people are told that a text is, where the field's name does not say it.
+    text_names: Callable[[I], Mapping[str, str]] = _no_names
     # The item in another language, with the translations of its translatable texts; by default, fields of its class.
     with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
     # Columns that the item adds to the score table.

@@ -2,13 +2,17 @@
 
 {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
 {"id": "g-2", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual", …}
+
+A sentence in another language than English brings the two frames in which it is quoted (`frames`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, Same, Unique
+from tiltmeter.forms.frames import BAD_FRAME, FRAME, SENTENCE, frame_problem
 
 STEREOTYPES: Final = {
     1: "women are emotional",
@@ -43,6 +47,8 @@ SIDES = ("feminine", "masculine")
 HIGHEST = 9_999
 # Optional keys of an item about its stereotype.
 OWN_KEYS = ("side", "stereotype_name", "sub_stereotype")
+# Optional keys of a sentence: the English one that it translates, and the frames in which it is quoted.
+FRAME_KEYS = ("original", "male_frame", "female_frame")
 
 # The prompt templates of GEST. They are parts of the benchmark, not of the data: every sentence is used in all four.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
@@ -57,7 +63,8 @@ class GestItem:
     """A first-person sentence that belongs to one of the sixteen gender stereotypes, or to another with its side.
 
     `side` and `stereotype_name` are empty for the sixteen. `sub_stereotype` is what of the stereotype the sentence is
-    about; it may be empty for any.
+    about; it may be empty for any. `original` is the English sentence that this one translates, if it does; the frames,
+    both or neither, quote the sentence for a man and for a woman.
     """
 
     id: str
@@ -67,6 +74,9 @@ class GestItem:
     side: str = ""
     stereotype_name: str = ""
     sub_stereotype: str = ""
+    original: str = ""
+    male_frame: str = ""
+    female_frame: str = ""
 
 
 class StereotypedItem(Protocol):
@@ -166,38 +176,61 @@ def read_own_fields(fields: Fields) -> dict[str, str]:
 def _read(fields: Fields) -> GestItem | None:
     id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
     stereotype, own = read_stereotype(fields), read_own_fields(fields)
-    return None if stereotype is None else GestItem(id_, language, stereotype, sentence, **own)
+    known = {key: fields.text(key) for key in FRAME_KEYS if fields.values.get(key, "") != ""}
+    male, female = known.get("male_frame", ""), known.get("female_frame", "")
+    if (male or female) and (problem := frame_problem(male, female)):
+        fields.note("bad-frame", "female_frame" if male else "male_frame", problem)
+    return None if stereotype is None else GestItem(id_, language, stereotype, sentence, **own, **known)
 
 
 def _write(item: GestItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
-    return values | own_fields(item) | {"sentence": item.sentence}
+    known = {key: text for key in FRAME_KEYS if (text := getattr(item, key))}
+    return values | own_fields(item) | known | {"sentence": item.sentence}
+
+
+def _shown(item: GestItem) -> ItemText:
+    """The sentence; with frames, the two texts that are compared, under the English sentence if it is known."""
+    if not item.male_frame:
+        return ItemText(item.sentence, {})
+    framed = {"male": item.male_frame, "female": item.female_frame}
+    texts = {role: frame.replace(SENTENCE, item.sentence) for role, frame in framed.items()}
+    return ItemText(item.original or item.sentence, texts)
+
+
+def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
+    """The item in another language, for which its frames are of no use."""
+    return replace(item, language=language, sentence=texts["sentence"], male_frame="", female_frame="")
 
 
 def attributes(item: GestItem) -> dict[str, Any]:
     """Columns that an item adds to the score table."""
-    return stereotype_attributes(item) | {"family_words": has_family_words(item.sentence)}
+    english = item.original or (item.sentence if item.language == "en" else "")
+    return stereotype_attributes(item) | {"family_words": has_family_words(english) if english else None}
 
 
 FORM = Form(
     name="gest",
     item=GestItem,
-    keys=("id", "language", "stereotype", *OWN_KEYS, "sentence"),
-    optional=OWN_KEYS,
+    keys=("id", "language", "stereotype", *OWN_KEYS, *FRAME_KEYS, "sentence"),
+    optional=(*OWN_KEYS, *FRAME_KEYS),
     distinctive=("stereotype", "sentence"),
     read=_read,
     write=_write,
     texts=lambda item: [("sentence", item.sentence)],
     translatable=lambda item: {"sentence": item.sentence},
+    with_texts=_with_texts,
     attributes=attributes,
     subject="stereotype",
     value_names=STEREOTYPE_NAMES,
     name_attributes=NAME_ATTRIBUTES,
-    shown=lambda item: ItemText(item.sentence, {}),
+    shown=_shown,
     heading=lambda item: (stereotype_heading(item),),
-    parts=TEMPLATES,
+    parts=(*TEMPLATES, FRAME),
+    # Sentences with frames are asked in these, others in every template.
+    part_of=lambda item: FRAME if item.male_frame else None,
     unique=lambda item: [Unique("duplicate-sentence", "sentence", item.sentence)],
     same=same_stereotype,
-    errors=BAD_STEREOTYPE,
+    errors={**BAD_STEREOTYPE, **BAD_FRAME},
     warnings={"duplicate-sentence": "a GEST sentence that an earlier item has too"},
 )

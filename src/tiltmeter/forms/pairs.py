@@ -2,7 +2,9 @@
 
 {"id": "knit-1", "language": "en", "bias_type": "gender", "direction": "stereo", "more": "My aunt knits.", …}
 
-Pairs made from templates name theirs in `template`: pairs of one template are not independent of each other.
+Pairs made from templates name theirs in `template`: pairs of one template are not independent of each other. A
+`subtype` divides a bias type further; `votes` is how many annotators found a bias in the pair. Data sets that do not
+say whom a stereotype harms have no `direction`.
 """
 
 from collections.abc import Iterator
@@ -21,6 +23,9 @@ DUPLICATE = {"duplicate-pair": "a pair that an earlier item has too"}
 IDENTICAL = {"identical-pair": "two sentences that do not differ: their scores will tie"}
 
 
+Direction = Literal["stereo", "antistereo"]
+
+
 @dataclass(frozen=True, slots=True)
 class PairItem:
     """Two sentences that differ in the group they mention; `more` is the more stereotypical one."""
@@ -28,36 +33,51 @@ class PairItem:
     id: str
     language: str
     bias_type: str
-    direction: Literal["stereo", "antistereo"]
+    direction: Direction | Literal[""]
     more: str
     less: str
     template: str = ""
+    subtype: str = ""
+    votes: int | None = None
 
 
 def _read(fields: Fields) -> PairItem | None:
     id_, language, bias_type = fields.text("id"), fields.language(), fields.text("bias_type")
     more, less = fields.text("more"), fields.text("less")
-    direction = fields.choice("direction", ("stereo", "antistereo"), "unknown-direction")
-    template = fields.text("template") if "template" in fields.values else ""
-    if not direction:
+    direction: Direction | Literal[""] = ""
+    if "direction" in fields.values:
+        read = fields.choice("direction", ("stereo", "antistereo"), "unknown-direction")
+        direction = "antistereo" if read == "antistereo" else "stereo"
+    template, subtype = (fields.text(key) if key in fields.values else "" for key in ("template", "subtype"))
+    votes = fields.values.get("votes")
+    if votes is not None and (isinstance(votes, bool) or not isinstance(votes, int) or votes < 0):
+        fields.note("wrong-type", "votes", f"should be a number of annotators, and is {votes!r}")
         return None
-    return PairItem(id_, language, bias_type, "stereo" if direction == "stereo" else "antistereo", more, less, template)
+    return PairItem(id_, language, bias_type, direction, more, less, template, subtype, votes)
 
 
 def _write(item: PairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "bias_type": item.bias_type}
-    values |= {"direction": item.direction, "more": item.more, "less": item.less}
-    return values | {"template": item.template} if item.template else values
+    if item.direction:
+        values["direction"] = item.direction
+    values |= {"more": item.more, "less": item.less}
+    return values | _own_fields(item)
+
+
+def _own_fields(item: PairItem) -> dict[str, object]:
+    """The optional fields that an item has, besides its direction."""
+    values: dict[str, object] = {"template": item.template, "subtype": item.subtype, "votes": item.votes}
+    return {key: value for key, value in values.items() if value not in ("", None)}
 
 
 def _sentences(item: PairItem) -> dict[str, str]:
     return {"more": item.more, "less": item.less}
 
 
-def attributes(item: PairItem) -> dict[str, str]:
+def attributes(item: PairItem) -> dict[str, object]:
     """Columns that an item adds to the score table."""
-    columns = {"bias_type": item.bias_type, "direction": item.direction}
-    return columns | {"template": item.template} if item.template else columns
+    direction = {"direction": item.direction} if item.direction else {}
+    return {"bias_type": item.bias_type, **direction, **_own_fields(item)}
 
 
 def _lint(item: PairItem) -> Iterator[Problem]:
@@ -78,17 +98,19 @@ def _lint(item: PairItem) -> Iterator[Problem]:
 FORM = Form(
     name="pairs",
     item=PairItem,
-    keys=("id", "language", "bias_type", "direction", "more", "less", "template"),
-    optional=("template",),
+    keys=("id", "language", "bias_type", "direction", "more", "less", "template", "subtype", "votes"),
+    optional=("direction", "template", "subtype", "votes"),
     distinctive=("more", "less"),
     read=_read,
     write=_write,
     texts=lambda item: _sentences(item).items(),
     translatable=_sentences,
+    text_names=lambda _item: {"more": "more stereotypical", "less": "less stereotypical"},
     attributes=attributes,
     subject="bias_type",
+    numbers=("votes",),
     shown=lambda item: ItemText("", _sentences(item)),
-    heading=lambda item: (item.bias_type, item.direction),
+    heading=lambda item: tuple(filter(None, (item.bias_type, item.direction, item.subtype))),
     unique=lambda item: [Unique("duplicate-pair", "more", (item.more, item.less))],
     lint=_lint,
     errors={"unknown-direction": "a direction that is neither stereo nor antistereo"},

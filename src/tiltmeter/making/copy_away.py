@@ -17,6 +17,8 @@ def copy_away(folder: Path, out: Path) -> None:
     """Write the project in a folder to an archive, in which it is in a folder of the same name."""
     if not (folder / SETTINGS).is_file():
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}.")
+    if not (folder / DATABASE).is_file():
+        raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; there is nothing to copy.")
     name = folder.resolve().name
     with tempfile.TemporaryDirectory() as temporary, atomic_write(out) as part:
         database = Path(temporary) / DATABASE

@@ -11,6 +11,12 @@ from tiltmeter.errors import UsageError
 _LOCK = ".lock"
 
 
+class BusyProjectError(UsageError):
+    """Another step of a project is under way."""
+
+    on_page = "Somebody else is publishing this project, or working on it by a command; wait a moment and try again."
+
+
 @contextmanager
 def step_lock(folder: Path) -> Iterator[None]:
     """Hold a project for one step; a UsageError if another process has it.
@@ -21,6 +27,6 @@ def step_lock(folder: Path) -> Iterator[None]:
         with FileLock(folder / _LOCK, timeout=0):
             yield
     except Timeout as error:
-        raise UsageError(
+        raise BusyProjectError(
             f"Another command is at work on {folder}; wait until it has ended, and run this one again."
         ) from error

@@ -1,46 +1,26 @@
 """Names in place of pronouns, from lists per language (Steinborn et al. 2022, section 3.1).
 
-Pronouns do not tell gender in every language, names given to one gender only do. The lists are data, `names/xx.toml`;
-the n-th name of a language stands for the n-th of every other.
+Pronouns do not tell gender in every language, names given to one gender only do. The lists are in
+`forms/names`.
 """
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from functools import cache
-from importlib.resources import files
 
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.given_names import NameList, listed_names
 from tiltmeter.making.draft import Draft, RepairFinding
 
 RULE = "names"
 
 
-@dataclass(frozen=True, slots=True)
-class NameList:
-    """The names of a language by gender, and its pronouns: masculine to feminine and a name's ending."""
-
-    masculine: tuple[str, ...]
-    feminine: tuple[str, ...]
-    pronouns: Mapping[str, tuple[str, str]]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names, the masculine ones first."""
-        return self.masculine + self.feminine
-
-
-@cache
 def name_list(language: str) -> NameList:
     """The names of a language; a UsageError if there is no list."""
-    path = files("tiltmeter.making").joinpath("names", f"{language}.toml")
-    if not path.is_file():
-        raise UsageError(f"There is no list of names for {language!r}; `making/names/{language}.toml` would be one.")
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    pronouns = {masculine: (feminine, ending) for masculine, (feminine, ending) in data.get("pronouns", {}).items()}
-    return NameList(tuple(data["masculine"]), tuple(data["feminine"]), pronouns)
+    found = listed_names(language)
+    if found is None:
+        raise UsageError(f"There is no list of names for {language!r}; `forms/names/{language}.toml` would be one.")
+    return found
 
 
 def with_names(one: str, other: str, index: int, language: str = "en") -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 import tiltmeter
-from tiltmeter.datasets.by_name import dataset, load_spec
+from tiltmeter.datasets.by_name import dataset, load_spec, refuse_export
 from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.datasets.raw_records import BrokenFileError, build
@@ -132,6 +132,7 @@ def new_project(
         raise UsageError(f"{language!r} is not a language code such as de or pt-BR.")
     check_system(system)
     spec = parse_spec(source)
+    refuse_export(spec.name)
     items = [item for item in load_spec(spec) if item.language == SOURCE][:limit]
     if not items:
         raise UsageError(f"{source} has no English items; translations are made from English.")

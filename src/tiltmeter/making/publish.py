@@ -37,6 +37,12 @@ OpenItems = Literal["refuse", "keep", "leave-out"]
 OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
 
 
+class OpenItemsError(UsageError):
+    """Items are open, and were to be settled before anything is published."""
+
+    on_page = "Items have open problems or are not translated. Settle them, publish them too, or leave them out."
+
+
 @dataclass(frozen=True, slots=True)
 class Edition:
     """A published edition: its number, and what `edition.json` says."""
@@ -94,7 +100,7 @@ def _chosen(project: Project, assembled: Assembled, open_items: OpenItems) -> tu
     errors = {problem.item: problem.message for problem in assembled.problems if problem.kind == "error"}
     unsettled = {problem.item: problem.message for problem in reversed(assembled.problems)}
     if open_items == "refuse" and (unsettled or waiting):
-        raise UsageError(
+        raise OpenItemsError(
             f"{len(unsettled):,} items have open problems and {len(waiting):,} are not translated; `tiltmeter make "
             "status` lists them. Settle them, or publish with --open keep (they are named in the data card) or --open "
             "leave-out."

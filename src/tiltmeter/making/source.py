@@ -21,7 +21,7 @@ from tiltmeter.making.settings import write_settings
 from tiltmeter.making.store import ProjectItem
 
 PRONOUNS, UNLISTED = "told-by-pronoun", "unlisted-name"
-_COLUMNS = ("item", "action", "field", "text", "reason", "problem", "source")
+CORRECTION_COLUMNS = ("item", "action", "field", "text", "reason", "problem", "source")
 ACTIONS = ("correct", "drop", "restore")
 
 
@@ -131,7 +131,7 @@ def write_problems(project: Project, path: Path) -> int:
         message = f"{problem.code}: {problem.message}"
         row = {"item": problem.item, "field": field, "problem": message, "source": shown}
         rows[problem.item, field, message] = row
-    write_table(path, _COLUMNS, rows.values())
+    write_table(path, CORRECTION_COLUMNS, rows.values())
     return len(problems)
 
 

@@ -52,16 +52,23 @@ def control_contrasts(records: Sequence[Record], controls: Mapping[str, Iterable
     """The deciding records of benchmarks that have controls, with the records of those in the same table.
 
     `controls` maps benchmarks to their controls. A control's record is that of the same model, part, language,
-    protocol, group and measure.
+    protocol, group and measure. Where a control has some of the bias types only, these are compared, and not the
+    totals.
     """
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
+    bias_types: dict[tuple[str, ...], set[str]] = {}
     for record in records:
-        rows.setdefault(row_key(record), {})[record.measure] = record
+        key = row_key(record)
+        rows.setdefault(key, {})[record.measure] = record
+        if record.view == "bias_type":
+            bias_types.setdefault(key[:-2], set()).add(record.group)
     for record in filter(None, map(deciding, rows.values())):
         for name in controls.get(record.benchmark, ()):
-            model, _, *rest = row_key(record)
-            control = rows.get((model, name, *rest), {}).get(record.measure)
-            if control is not None:
+            model, _, *rest = key = row_key(record)
+            other = (model, name, *rest)
+            control = rows.get(other, {}).get(record.measure)
+            alike = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
+            if control is not None and alike:
                 yield contrast_with_control(record, control)
 
 

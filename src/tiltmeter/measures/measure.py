@@ -53,6 +53,11 @@ class ItemValues:
     clusters: tuple[str, ...] = ("template",)
     may_be_missing: bool = False
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the measure is one weighted mean of the contributions, not a function of several."""
+        return self.pieces is _first
+
     def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
         """The weight of each item, from its stratum and, where it has one, its side."""
         if self.weigh is None:

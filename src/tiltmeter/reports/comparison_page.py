@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import tiltmeter
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.comparing.comparison import Comparison, Difference
-from tiltmeter.datasets.by_name import DATASETS
+from tiltmeter.datasets.by_name import DATASETS, keeps_texts, without_texts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
@@ -86,7 +86,7 @@ def comparison_page(comparison: Comparison, *, items: int | None = 200) -> str:
     return page_template("comparison.html.jinja").render(
         policy=_POLICY,
         sections=[_section(pair, items, texts) for pair in pairs(comparison.differences)],
-        notes=[clip(note) for note in comparison.notes],
+        notes=[clip(note) for note in (*comparison.notes, *_left_out(comparison.differences))],
         method=METHOD,
         version=tiltmeter.__version__,
     )
@@ -204,6 +204,12 @@ def _texts(differences: Iterable[Difference]) -> _Texts:
             except (TiltmeterError, OSError):
                 texts[_key(cell)] = {}
     return texts
+
+
+def _left_out(differences: Iterable[Difference]) -> list[str]:
+    """A sentence for each data set whose texts are not on the page because of its licence."""
+    names = dict.fromkeys(difference.benchmark for difference in differences)
+    return [without_texts(name) for name in names if not keeps_texts(name)]
 
 
 def _key(cell: Cell) -> Hashable:

@@ -5,17 +5,32 @@ from collections.abc import Sequence
 from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.controls import ControlContrast, control_contrasts
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import OVERALL, Record, row_key
 from tiltmeter.reports.formatting import listed, with_interval
+from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.languages import language_name
 
 
 def contrasts_of(records: Sequence[Record], benchmark: str, view: str = "all") -> list[ControlContrast]:
-    """The results of a benchmark with those of its controls, as far as these records have them."""
+    """The results of a benchmark with those of its controls, as far as these records have them.
+
+    Among those over all items are those of bias types, of a control that has some bias types only.
+    """
     if benchmark not in DATASETS or not DATASETS[benchmark].control:
         return []
     controls = {benchmark: DATASETS[benchmark].control}
-    return [contrast for contrast in control_contrasts(records, controls) if contrast.record.view == view]
+    found = list(control_contrasts(records, controls))
+    whole = {_case_of(contrast) for contrast in found if contrast.record.view == "all"}
+    return [
+        contrast
+        for contrast in found
+        if contrast.record.view == view
+        or (view == "all" and contrast.record.view == "bias_type" and _case_of(contrast) not in whole)
+    ]
+
+
+def _case_of(contrast: ControlContrast) -> tuple[str, ...]:
+    return (*row_key(contrast.record)[:-2], contrast.control.benchmark)
 
 
 def sentence(contrast: ControlContrast) -> str:
@@ -48,9 +63,10 @@ def excess_words(contrast: ControlContrast) -> str:
 
 
 def location(record: Record) -> str:
-    """The language of a record, and its part unless it stands for all."""
-    part = "" if record.part in (OVERALL, "all") else f" ({record.part})"
-    return f"{language_name(record.language)}{part}"
+    """The language of a record, its part unless it stands for all, and its group unless it is over all items."""
+    names = [record.part] if record.part not in (OVERALL, "all") else []
+    names += [shown_group(record)] if record.view != "all" else []
+    return language_name(record.language) + (f" ({', '.join(names)})" if names else "")
 
 
 def missing_control(records: Sequence[Record], benchmark: str) -> str:

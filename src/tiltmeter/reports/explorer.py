@@ -25,6 +25,8 @@ The page holds gzip-compressed JSON in base64; the script unpacks it when the re
 - `unit` says how scores become a preference: by the `ratio` of the first two, by their `difference`, by one `signed`
   number, by the `gender` of a translation, or by the shares of `choices`.
 - `sides` are the roles of the texts.
+- `tokens`, if a set has it, is a list with an entry for each item: by model, 0 or for each side a list of
+  [token, log-probability or null, whether it begins a word].
 - `attributes` are the columns that the form adds to the table of scores, except its numbers (`Form.numbers`); the
   script makes a filter for each.
 """
@@ -48,6 +50,7 @@ from tiltmeter.measures.measure import quantities_for
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.group_names import group_name, name_columns
 from tiltmeter.reports.item_texts import DataKey
+from tiltmeter.reports.item_tokens import tokens_by_item, tokens_of
 from tiltmeter.reports.languages import language_name
 
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
@@ -98,11 +101,14 @@ class Explorer:
 
 
 def explore(
-    scores: pd.DataFrame, texts: Mapping[DataKey, Mapping[str, ItemText]], answers: pd.DataFrame | None = None
+    scores: pd.DataFrame,
+    texts: Mapping[DataKey, Mapping[str, ItemText]],
+    answers: pd.DataFrame | None = None,
+    tokens: pd.DataFrame | None = None,
 ) -> Explorer | None:
     """Pack the items of a table of scores; None if none of them has scores that can be shown.
 
-    `answers` are the replies of chat models.
+    `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs.
     """
     words, sentences = _Index(), _Index()
     sets = []
@@ -125,8 +131,13 @@ def explore(
         packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
         left_out += dropped
         shown += len(packed)
+        models = list(dict.fromkeys(rows["model"]))
+        said = tokens_by_item(tokens, benchmark, part, language)
+        listed = list(words.indexes)
+        token_lists = [tokens_of(said, models, listed[item[0]], sides) for item in packed] if said else []
         sets.append(
             {
+                **({"tokens": token_lists} if token_lists else {}),
                 "benchmark": benchmark,
                 "part": part,
                 "language": language_name(language),
@@ -134,7 +145,7 @@ def explore(
                 "unit": _unit(rows, spec),
                 "roles": [role.removeprefix(SHARE) for role in spec.roles],
                 "sides": sides,
-                "models": list(dict.fromkeys(rows["model"])),
+                "models": models,
                 "attributes": attributes,
                 "items": packed,
             }

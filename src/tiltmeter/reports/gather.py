@@ -25,6 +25,7 @@ class Gathered:
     runs: list[tuple[str, Mapping[str, Any]]]
     benchmarks: dict[str, str]  # the report's name for each
     answers: pd.DataFrame | None = None  # the replies of chat models
+    tokens: pd.DataFrame | None = None  # what models say of each token of sentence pairs
 
 
 def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
@@ -36,7 +37,7 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     _refuse_mixed(results)
     runs = [(name, result.records) for name, result in results]
     names = _shown_names(runs)
-    tables, replied = [], []
+    tables, replied, tokens = [], [], []
     for number, (_, result) in enumerate(results):
         renamed = {
             (model, protocol): names.model(number, model, protocol)
@@ -45,12 +46,15 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
         tables.append(_renamed(result.scores, renamed, names.benchmarks))
         if result.answers is not None:
             replied.append(_renamed(result.answers, renamed, names.benchmarks))
+        if result.tokens is not None:
+            tokens.append(_renamed(result.tokens, renamed, names.benchmarks))
     return Gathered(
         shown_records(runs),
         pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(),
         [(name, result.manifest) for name, result in results],
         names.benchmarks,
         pd.concat(replied, ignore_index=True) if replied else None,
+        pd.concat(tokens, ignore_index=True) if tokens else None,
     )
 
 

@@ -44,7 +44,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     gathered = gather(results)
     sections = benchmark_sections(gathered)
     texts, missing = item_texts((result for _, result in results), gathered.benchmarks)
-    explorer = explore(gathered.scores, texts, gathered.answers)
+    explorer = explore(gathered.scores, texts, gathered.answers, gathered.tokens)
     style = _file("report.css")
     scripts = [_vega(), _file("figures.js"), _file("explorer.js")]
     html = page_template("report.html.jinja").render(

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.datasets import Spec, load_spec, parse_spec
-from tiltmeter.datasets.by_name import DATASETS
+from tiltmeter.datasets.by_name import DATASETS, keeps_texts, without_texts
 from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import Item, ItemText, form_of
@@ -35,6 +35,9 @@ def item_texts(
     for result in results:
         for (name, language), data in data_sets(result.manifest).items():
             key = (names.get(name, label(name)), label(language))
+            if not keeps_texts(name):
+                missing[without_texts(name)] = None
+                continue
             if result.items is not None:
                 rows = result.items[(result.items["benchmark"] == name) & (result.items["language"] == language)]
                 texts = kept_texts(rows)
@@ -72,6 +75,8 @@ def _source(data: Mapping[str, Any]) -> tuple[str, str]:
 
 def _load(name: str, language: str, files: Mapping[str, str]) -> list[Item]:
     """The items of a data set; an error if its files have other hashes than these."""
+    if not keeps_texts(name):
+        raise TiltmeterError(without_texts(name))
     if name in DATASETS:
         for source in DATASETS[name].select(None, [language]):
             if not source.is_local():

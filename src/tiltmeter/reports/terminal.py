@@ -60,7 +60,7 @@ def _print_controls(records: Sequence[Record], model: str, benchmark: str, view:
     of_model = [record for record in records if record.model == model]
     for contrast in contrasts_of(of_model, benchmark, view):
         names = (contrast.record.language, _part(contrast.record, console))
-        group = "" if view == "all" else shown_group(contrast.record)
+        group = "" if contrast.record.view == "all" else shown_group(contrast.record)
         console.print(Text.assemble((f"{' '.join(filter(None, (*names, group)))}, ", "bold"), sentence(contrast)))
     if view == "all" and (missing := missing_control(of_model, benchmark)):
         console.print(Text(missing))

@@ -1,6 +1,9 @@
 """The columns of the answers of chat models."""
 
+import pandas as pd
 import pyarrow as pa
+
+from tiltmeter.datasets.by_name import keeps_texts
 
 # Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
 ANSWERS_SCHEMA = pa.schema(
@@ -15,3 +18,9 @@ ANSWERS_SCHEMA = pa.schema(
         ("reply", pa.string()),
     ]
 )
+
+
+def without_replies(answers: pd.DataFrame) -> pd.DataFrame:
+    """The answers with empty replies where these may quote texts that a run does not keep."""
+    quoting = ~answers["benchmark"].map(keeps_texts).astype(bool)
+    return answers.assign(reply=answers["reply"].mask(quoting, ""))

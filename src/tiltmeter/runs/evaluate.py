@@ -12,6 +12,7 @@ import pandas as pd
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk
+from tiltmeter.datasets.by_name import keeps_texts
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
@@ -21,10 +22,11 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import ask_chats
-from tiltmeter.runs.items import item_table
+from tiltmeter.runs.items import item_table, text_notes
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
@@ -33,6 +35,7 @@ from tiltmeter.runs.portions import Portion, measures_of, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
+from tiltmeter.runs.token_table import token_table
 
 # Called with a label when a model starts; returns a context manager that yields the progress callback.
 Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
@@ -76,6 +79,7 @@ def evaluate(
     timeout: float = 300.0,
     chat: ChatOptions | None = None,
     margins: Mapping[str, float] | None = None,
+    keep_tokens: bool = False,
     out: Path | str | None = None,
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
@@ -88,8 +92,8 @@ def evaluate(
     transformers model with its tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names
     benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
     items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
-    (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `out` is a folder to
-    write the run to.
+    (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `keep_tokens`
+    keeps the log-probability of each token of sentence pairs, for the report. `out` is a folder to write the run to.
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
     and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
@@ -148,6 +152,8 @@ def evaluate(
     }
     if perturb is not None:
         request["perturb"] = perturb
+    if keep_tokens:
+        request["keep_tokens"] = True
     if plain:
         request["plain"] = True
     if tokenizer is not None:
@@ -193,7 +199,7 @@ def evaluate(
                 with opened(source, options) as model:
                     if isinstance(model, ChatModel):  # a plug-in may open one for any name
                         raise UsageError(_MIXED)
-                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch, so_far))
+                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch, so_far, keep_tokens))
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
     if not scores:
@@ -201,6 +207,7 @@ def evaluate(
     table = pd.concat(scores, ignore_index=True)
     askings = [asking for run in runs for asking in run.askings]
     replied = [answers_table for run in runs for answers_table in run.answers]
+    kept = [tokens for run in runs for tokens in run.tokens]
     families = {p.name: measures_of(p, chatting=chatting) for p in chosen}
     result = Result(
         scores=table,
@@ -218,12 +225,14 @@ def evaluate(
             notes=[
                 *dict.fromkeys(note for run in runs for note in run.notes),
                 *measuring_notes(table, families),
+                *text_notes(chosen),
             ],
             margins=margins,
             seconds=time.monotonic() - began,
         ),
         items=item_table(chosen),
-        answers=pd.concat(replied, ignore_index=True) if replied else None,
+        answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
+        tokens=pd.concat(kept, ignore_index=True) if kept else None,
     )
     if out is not None:
         result.save(out, force=force)
@@ -253,6 +262,7 @@ def _ask_model(
     answers: AnswerStore,
     watch: Watch,
     so_far: SoFar,
+    keep_tokens: bool,
 ) -> ModelRun:
     """Ask a language model about all portions."""
     run = ModelRun()
@@ -262,7 +272,15 @@ def _ask_model(
             asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, suffixes)))
         except CannotAsk as refusal:
             run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
-    run.scores += _scores(model, asked, answers, watch, so_far)
+    found = _answers(model, asked, answers, watch, so_far)
+    run.scores += [_table(model.name, entry, found) for entry in asked]
+    if keep_tokens:
+        tables = [
+            token_table(model.name, entry.portion, entry.asked, found, model.text)
+            for entry in asked
+            if keeps_texts(entry.portion.name)
+        ]
+        run.tokens += [table for table in tables if not table.empty]
     run.skipped += [
         {"model": model.name, **entry.portion.label(), "item": skip.item, "reason": skip.reason}
         for entry in asked
@@ -353,14 +371,14 @@ def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, su
     return asked
 
 
-def _scores(
+def _answers(
     model: Model,
     asked: Sequence[_AskedPortion],
     store: AnswerStore,
     watch: Watch,
     so_far: SoFar,
-) -> Iterator[pd.DataFrame]:
-    """The scores of all portions; questions are answered together, one kind of head at a time."""
+) -> dict[bytes, Answer]:
+    """The answers to all portions; questions are answered together, one kind of head at a time."""
     answers: dict[bytes, Answer] = {}
     for kind in dict.fromkeys(entry.asked.kind for entry in asked):
         trials = [trial for entry in asked if entry.asked.kind == kind for trial in entry.asked.trials]
@@ -373,8 +391,7 @@ def _scores(
                 so_far(lambda: _stored_so_far(model, asked, kind, store))
 
             answers.update(model.answer(questions, kind=kind, store=store, names=names, report=reported))
-    for entry in asked:
-        yield _table(model.name, entry, answers)
+    return answers
 
 
 def _stored_so_far(model: Model, asked: Sequence[_AskedPortion], kind: Kind, store: AnswerStore) -> list[ValueSoFar]:

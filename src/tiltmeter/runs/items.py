@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from tiltmeter.datasets.by_name import keeps_texts, without_texts
 from tiltmeter.forms import ItemText, form_of
 from tiltmeter.runs.portions import Portion
 
@@ -20,9 +21,12 @@ SCHEMA = pa.schema(
 
 
 def item_table(portions: Iterable[Portion]) -> pd.DataFrame:
-    """The items of these portions, each with its context and its texts by role."""
+    """The items of these portions, each with its context and its texts by role.
+
+    Items of data sets whose texts may not be kept are left out; `text_notes` says so.
+    """
     rows: list[dict[str, Any]] = []
-    for portion in portions:
+    for portion in filter(lambda portion: keeps_texts(portion.name), portions):
         for item in portion.items:
             form = form_of(item)
             shown = form.shown(item)
@@ -30,6 +34,12 @@ def item_table(portions: Iterable[Portion]) -> pd.DataFrame:
             row = {"item": item.id, "form": form.name, "context": shown.context}
             rows.append({**portion.label(), **row, "texts": texts})
     return pd.DataFrame(rows, columns=SCHEMA.names).drop_duplicates(_KEY, ignore_index=True)
+
+
+def text_notes(portions: Iterable[Portion]) -> list[str]:
+    """A sentence for each data set whose texts a run does not keep."""
+    names = dict.fromkeys(portion.name for portion in portions)
+    return [without_texts(name) for name in names if not keeps_texts(name)]
 
 
 def texts_by_id(items: pd.DataFrame) -> dict[str, ItemText]:

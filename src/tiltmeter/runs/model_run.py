@@ -12,12 +12,13 @@ from tiltmeter.runs.asking import Asking
 class ModelRun:
     """The scores of a model, how it was asked, and what the manifest says of it.
 
-    `answers` are tables of a chat model's replies. `refused`, `skipped` and `notes` are as in the manifest, `model` is
-    its entry there.
+    `answers` are tables of a chat model's replies, `tokens` of what a model says of each token. `refused`, `skipped`
+    and `notes` are as in the manifest, `model` is its entry there.
     """
 
     scores: list[pd.DataFrame] = field(default_factory=list)
     answers: list[pd.DataFrame] = field(default_factory=list)
+    tokens: list[pd.DataFrame] = field(default_factory=list)
     askings: list[Asking] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)

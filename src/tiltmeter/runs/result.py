@@ -15,9 +15,10 @@ from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
+from tiltmeter.runs.token_table import TOKENS_SCHEMA
 
 MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
-ANSWERS = "answers.parquet"
+ANSWERS, TOKENS = "answers.parquet", "tokens.parquet"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Result:
     """The result of a run: scores, records of measures, and manifest.
 
     `items` are the texts of the items as they were measured; None for runs of earlier versions. `answers` are the
-    replies of chat models, one row each; None for other models.
+    replies of chat models, one row each; None for other models. `tokens` are what models say of each token, if the run
+    was to keep it.
     """
 
     scores: pd.DataFrame
@@ -33,6 +35,7 @@ class Result:
     manifest: Mapping[str, Any]
     items: pd.DataFrame | None = None
     answers: pd.DataFrame | None = None
+    tokens: pd.DataFrame | None = None
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -50,13 +53,17 @@ class Result:
         (folder / MANIFEST).unlink(missing_ok=True)
         with atomic_write(folder / SCORES) as part:
             self.scores.to_parquet(part, index=False)
-        for name, table, schema in ((ITEMS, self.items, SCHEMA), (ANSWERS, self.answers, ANSWERS_SCHEMA)):
+        for name, table, schema in (
+            (ITEMS, self.items, SCHEMA),
+            (ANSWERS, self.answers, ANSWERS_SCHEMA),
+            (TOKENS, self.tokens, TOKENS_SCHEMA),
+        ):
             (folder / name).unlink(missing_ok=True)
             if table is not None:
                 with atomic_write(folder / name) as part:
                     table.to_parquet(part, index=False, schema=schema)
         write_text(folder / MEASURES, _json(to_dicts(self.records)))
-        write_text(folder / MANIFEST, _json(self.manifest))
+        write_manifest(folder, self.manifest)
         return folder
 
     @classmethod
@@ -75,12 +82,18 @@ class Result:
             if not all("verdict" in row for row in rows):
                 # Written before records had verdicts.
                 records = measure_again(scores, manifest)
-            items, answers = (
-                pd.read_parquet(folder / name) if (folder / name).is_file() else None for name in (ITEMS, ANSWERS)
+            items, answers, tokens = (
+                pd.read_parquet(folder / name) if (folder / name).is_file() else None
+                for name in (ITEMS, ANSWERS, TOKENS)
             )
-            return cls(scores=scores, records=records, manifest=manifest, items=items, answers=answers)
+            return cls(scores, records, manifest, items, answers, tokens)
         except (OSError, ValueError) as error:
             raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest of a run's folder, which makes it complete; one that is there is replaced."""
+    write_text(folder / MANIFEST, _json(manifest))
 
 
 def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:

@@ -18,6 +18,7 @@ from tiltmeter.studio import responses
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.guard import Guard
 from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.login_attempts import LoginAttempts
 from tiltmeter.studio.reviewers import session_key
 from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, runs
 from tiltmeter.studio.sessions import Session, Sessions
@@ -43,6 +44,7 @@ class Studio:
         self.config = config
         self.workspace = StudioWorkspace(config.folder)
         self.sessions = Sessions(self.workspace.state)
+        self.attempts = LoginAttempts()
         self.workbench = Workbench()
         self.jobs: JobQueue = JobQueue(self.workspace, config.jobs)
         self.rooms: Sequence[StudioRoom] = [room for room in ROOMS if room.shared or not config.share]
@@ -81,7 +83,8 @@ def make_app(studio: Studio) -> ASGIApp:
     )
     app.state.studio = studio
     # Outermost, so that errors have its headers, too.
-    return Guard(app, studio.config, studio.sessions, studio.is_valid)
+    overviews = frozenset(room.path for room in studio.rooms)
+    return Guard(app, studio.config, studio.sessions, studio.is_valid, overviews)
 
 
 def _home(request: Request) -> Response:
@@ -100,8 +103,11 @@ def _start(request: Request) -> Response:
 
 
 def _logout(request: Request) -> Response:
-    response = responses.go_to(request, "/login" if responses.studio_of(request).config.share else "/")
-    return responses.set_session(request, response, responses.studio_of(request).sessions.new("guest"))
+    """End the session, also for who has a copy of its cookie."""
+    studio = responses.studio_of(request)
+    studio.sessions.end(responses.session_of(request))
+    response = responses.go_to(request, "/login" if studio.config.share else "/")
+    return responses.set_session(request, response, studio.sessions.new("guest"))
 
 
 def _static(request: Request) -> Response:
@@ -114,7 +120,8 @@ def _static(request: Request) -> Response:
 
 
 def _said(request: Request, error: Exception) -> Response:
-    return responses.error(request, str(error))
+    # Where the sentence is about a command, there is another one for pages.
+    return responses.error(request, str(getattr(error, "on_page", error)))
 
 
 def _missing(request: Request, error: Exception) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import make_folder
+from tiltmeter.files import make_folder, write_text
 from tiltmeter.making.project import DATABASE
 from tiltmeter.making.settings import SETTINGS
 
@@ -14,6 +14,7 @@ from tiltmeter.making.settings import SETTINGS
 STATE = ".tiltmeter-studio"
 STUDIO_DATABASE = "studio.sqlite"
 _RUNS = "runs"
+_IGNORED = ".gitignore"
 # Runs and projects are looked for so many folders down.
 DEPTH = 3
 _NAME = re.compile(r"[\w][\w .+-]{0,99}")
@@ -28,6 +29,9 @@ class StudioWorkspace:
             raise UsageError(f"{folder} is not a folder; name the one that has, or will have, your runs and projects.")
         self.state = self.folder / STATE
         make_folder(self.state)
+        # The secret and the passwords of reviewers belong into no repository.
+        if not (self.state / _IGNORED).exists():
+            write_text(self.state / _IGNORED, "*\n")
 
     def projects(self) -> Iterator[Path]:
         """The folders of making projects, in no order."""

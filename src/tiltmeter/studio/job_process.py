@@ -43,7 +43,10 @@ def main(folder: Path) -> int:
                 return 0
             (folder / OUTCOME).unlink(missing_ok=True)
             (folder / QUEUED).unlink()
-            state, sentence = _carried_out(folder)
+            try:
+                state, sentence = _carried_out(folder)
+            except KeyboardInterrupt:  # it came while another end was being noticed
+                state, sentence = "stopped", _STOPPED
             _end(folder, state, sentence)
             return 0
     except Timeout:
@@ -55,13 +58,13 @@ def _carried_out(folder: Path) -> tuple[str, str]:
     # Python makes a KeyboardInterrupt of SIGINT, unless the process that started it ignores that signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    ended = threading.Event()
+    ended, made = threading.Event(), threading.Event()
     threading.Thread(target=_watch_for_stop, args=(folder, ended), daemon=True).start()
     try:
-        _run(folder)
-        ended.set()
+        _run(folder, made)
     except KeyboardInterrupt:
-        return "stopped", _STOPPED
+        if not made.is_set():  # a run that is written has not been stopped
+            return "stopped", _STOPPED
     except TiltmeterError as error:
         return "failed", str(error)
     except MemoryError:
@@ -81,6 +84,8 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
     while not (folder / STOP).exists():
         if ended.wait(_LOOK):
             return
+    if ended.is_set():
+        return
     _interrupt()
     if not ended.wait(_PATIENCE):
         _end(folder, "stopped", _STOPPED)
@@ -100,7 +105,8 @@ def _end(folder: Path, state: str, sentence: str) -> None:
     write_text(folder / OUTCOME, json.dumps({"state": state, "sentence": sentence}, ensure_ascii=False))
 
 
-def _run(folder: Path) -> None:
+def _run(folder: Path, made: threading.Event) -> None:
+    """Make the run; `made` is set as soon as its folder is written."""
     from tiltmeter.runs.budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
     from tiltmeter.studio.job_progress import JobProgress
@@ -122,6 +128,7 @@ def _run(folder: Path) -> None:
             so_far=progress.so_far,
             tell=progress.tell,
         )
+        made.set()
     try:
         with Timings(workspace.state) as timings:
             timings.add(_timings(request, result, progress, workspace))

@@ -125,7 +125,8 @@ class JobProgress:
             "phase": self._phase,
             "seconds": round(now - self.began, 1),
             "label": stage.label if stage else "",
-            "model": len(self.stages),
+            # A model with a next-sentence head has two stages.
+            "model": len({known.label.rpartition(" (")[0] for known in self.stages}),
             "answered": stage.answered if stage else 0,
             "questions": stage.questions if stage else 0,
             "remaining": _remaining(stage, now) if stage else None,

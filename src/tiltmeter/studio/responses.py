@@ -1,10 +1,12 @@
 """HTML for the rooms: whole pages, fragments for htmx, and errors."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from tiltmeter.errors import UsageError
 from tiltmeter.reports.templating import page_template
 from tiltmeter.studio.sessions import Session
 
@@ -25,6 +27,13 @@ def session_of(request: Request) -> Session:
     session: Session | None = request.scope["state"]["session"]
     assert session is not None, "the guard lets nobody in without one"
     return session
+
+
+def whole_number(text: str, what: str, most: int = 1_000_000_000) -> int:
+    """A number of a request; a UsageError that says what is none, or too large."""
+    if not text.isascii() or not text.isdecimal() or len(text) > 12 or int(text) > most:
+        raise UsageError(f"{what} should be a whole number from 0 to {most:,}.")
+    return int(text)
 
 
 def is_htmx(request: Request) -> bool:
@@ -51,8 +60,18 @@ def fragment(request: Request, template: str, status: int = 200, /, **values: An
     return HTMLResponse(html, status)
 
 
+def shown_sentence(request: Request, sentence: str) -> str:
+    """A sentence as this person may see it: reviewers elsewhere see paths from the workspace on."""
+    studio = studio_of(request)
+    if not studio.config.share:
+        return sentence
+    folder = str(studio.workspace.folder)
+    return sentence.replace(f"{folder}{os.sep}", "").replace(folder, "the workspace")
+
+
 def error(request: Request, sentence: str, status: int = 400) -> Response:
     """A sentence in the page's message line, or as a page of its own."""
+    sentence = shown_sentence(request, sentence)
     if is_htmx(request):
         return fragment(request, "error_message.html.jinja", status, sentence=sentence)
     return page(request, "error.html.jinja", status, sentence=sentence)

@@ -66,17 +66,6 @@ class ReviewPage:
     left: int
 
 
-def text_name(field: str) -> str:
-    """A field of a form in plain words.
-
-    >>> text_name("target_term"), text_name("candidates[1].word")
-    ('target term', 'candidates 2, word')
-    """
-    for number in range(20):
-        field = field.replace(f"[{number}].", f" {number + 1}, ").replace(f"[{number}]", f" {number + 1}")
-    return field.replace("_", " ").replace(".", ", ")
-
-
 def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
     """The page of an item for a reviewer."""
     sources, texts, proposals = mark_texts(view.source), mark_texts(view.texts), number_proposals(view)
@@ -85,7 +74,7 @@ def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
     rows = [
         ReviewText(
             field,
-            text_name(field),
+            view.name_of(field),
             sources[field],
             texts[field],
             view.texts[field],
@@ -97,7 +86,7 @@ def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
     meanings = {**errors(), **warnings()}
     reasons = [
         ReviewReason(
-            problem.reason, _sentence(problem.message), meanings.get(problem.reason, ""), text_name(problem.field)
+            problem.reason, _sentence(problem.message), meanings.get(problem.reason, ""), view.name_of(problem.field)
         )
         for problem in view.problems
     ]

@@ -1,15 +1,10 @@
-"""Who may review in a shared studio: names with passwords, kept as scrypt hashes in the workspace's own folder.
-
-After a few wrong passwords in a row, the next attempt for a name has to wait, twice as long each time.
-"""
+"""Who may review in a shared studio: names with passwords, kept as scrypt hashes in the workspace's own folder."""
 
 import hashlib
 import hmac
 import json
 import secrets
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,18 +17,8 @@ _FILE = Path(STATE) / "reviewers.json"
 # The cost of a hash: 16 MB and some 50 ms.
 _COST = {"n": 2**14, "r": 8, "p": 1}
 SHORTEST = 8
-# Wrong passwords in a row before the first wait; seconds of the first and of the longest one.
-FREE_ATTEMPTS = 5
-FIRST_WAIT = 2.0
-LONGEST_WAIT = 900.0
-
-
-class TooManyAttemptsError(UsageError):
-    """Too many wrong passwords were given for a name; `seconds` is how long to wait."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = max(1, round(seconds))
-        super().__init__(f"Too many wrong passwords for this name; try again in {self.seconds} seconds.")
+# Stands for the entry of a name that nobody has, so that it takes the same time; no password has this hash.
+_NOBODY = {"salt": bytes(16).hex(), "hash": bytes(64).hex()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +29,18 @@ class StudioReviewer:
     is_adjudicator: bool = False
 
 
-def add_studio_reviewer(workspace: Path, name: str, password: str, *, is_adjudicator: bool = False) -> None:
-    """Give somebody a password, or another one."""
+def add_studio_reviewer(
+    workspace: Path, name: str, password: str, *, is_adjudicator: bool | None = None
+) -> StudioReviewer:
+    """Give somebody a password, or another one; who is an adjudicator stays one unless `is_adjudicator` is given."""
     name = name.strip()
     if not name or not name.isprintable() or len(name) > 100:
         raise UsageError("A reviewer needs a name of at most 100 printable characters.")
     if len(password) < SHORTEST:
         raise UsageError(f"The password of {name} should have at least {SHORTEST} characters.")
+    before = studio_reviewer(workspace, name)
+    if is_adjudicator is None:
+        is_adjudicator = before is not None and before.is_adjudicator
     known = {other: entry for other, entry in _read(workspace).items() if other.casefold() != name.casefold()}
     salt = secrets.token_bytes(16)
     known[name] = {
@@ -60,6 +50,7 @@ def add_studio_reviewer(workspace: Path, name: str, password: str, *, is_adjudic
         "session": secrets.token_hex(8),
     }
     _write(workspace, known)
+    return StudioReviewer(name, is_adjudicator)
 
 
 def remove_studio_reviewer(workspace: Path, name: str) -> None:
@@ -86,49 +77,15 @@ def session_key(workspace: Path, name: str) -> str:
     return str(next((entry["session"] for other, entry in _read(workspace).items() if other == name), ""))
 
 
-class _Attempts:
-    """Wrong passwords in a row, by workspace and name, and until when the next attempt has to wait."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
-        self._lock = threading.Lock()
-        self._failed: dict[tuple[Path, str], tuple[int, float]] = {}
-
-    def begin(self, key: tuple[Path, str]) -> None:
-        """Count an attempt as wrong until it proves right, so that attempts at once do not escape the count."""
-        with self._lock:
-            failed, until = self._failed.get(key, (0, 0.0))
-            now = self.clock()
-            if now < until:
-                raise TooManyAttemptsError(until - now)
-            failed += 1
-            over = failed - FREE_ATTEMPTS
-            wait = min(FIRST_WAIT * 2.0 ** min(over, 30), LONGEST_WAIT) if over >= 0 else 0.0
-            self._failed[key] = failed, now + wait
-
-    def succeeded(self, key: tuple[Path, str]) -> None:
-        with self._lock:
-            self._failed.pop(key, None)
-
-
-_attempts = _Attempts()
 # So that many who log in at once do not take much memory.
 _hashing = threading.BoundedSemaphore(2)
 
 
 def check_password(workspace: Path, name: str, password: str) -> bool:
-    """Whether this is the password of a reviewer; a TooManyAttemptsError if the name has to wait."""
+    """Whether this is the password of a reviewer; it takes the same time for names that nobody has."""
     wanted = name.strip().casefold()
-    entry = next((entry for other, entry in _read(workspace).items() if other.casefold() == wanted), None)
-    # Names that nobody has share one count, and cost as much time.
-    key = (workspace.resolve(), wanted if entry else "")
-    _attempts.begin(key)
-    salt = bytes.fromhex(entry["salt"]) if entry else bytes(16)
-    found = _hash(password, salt)
-    is_right = entry is not None and hmac.compare_digest(found, bytes.fromhex(entry["hash"]))
-    if is_right:
-        _attempts.succeeded(key)
-    return is_right
+    entry = next((entry for other, entry in _read(workspace).items() if other.casefold() == wanted), _NOBODY)
+    return hmac.compare_digest(_hash(password, bytes.fromhex(entry["salt"])), bytes.fromhex(entry["hash"]))
 
 
 def _hash(password: str, salt: bytes) -> bytes:

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder, write_text
+from tiltmeter.runs.result import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
 DAYS = 30
+# Seconds for which a run without a manifest counts as being written after the last change of its files.
+_WRITING = 60.0
 _ORIGIN, _RUN = "origin.json", "run"
 _IDENTIFIER = re.compile(r"[0-9a-f]{16}")
 
@@ -58,6 +61,8 @@ class RunTrash:
         run = self._index.run(path)
         if run.running:
             raise UsageError(f"{run.name} is still running; stop it before you delete it.")
+        if self._is_being_written(self._workspace.path(path)):
+            raise UsageError(f"{run.name} is being written at this moment; wait a minute, and try again.")
         deleted = DeletedRun(
             path,
             self._index.given_name(path),
@@ -114,6 +119,16 @@ class RunTrash:
                     place.rmdir()
                     emptied += 1
         return emptied
+
+    def _is_being_written(self, folder: Path) -> bool:
+        """Whether a command may be writing a run: it removes the manifest first, and writes it last."""
+        if (folder / MANIFEST).exists():
+            return False
+        changed = [folder.stat().st_mtime]
+        for entry in folder.iterdir():
+            with suppress(OSError):  # a temporary file that was there a moment ago
+                changed.append(entry.lstat().st_mtime)
+        return self._now().timestamp() - max(changed) < _WRITING
 
     def _places(self) -> Iterator[Path]:
         if self._folder.is_dir():

@@ -1,13 +1,17 @@
 """Serve a studio."""
 
+import html
 import socket
+import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import uvicorn
 
 from tiltmeter.errors import UsageError
+from tiltmeter.files import atomic_write
 from tiltmeter.studio.app import Studio, make_app
 from tiltmeter.studio.reviewers import studio_reviewers
 from tiltmeter.studio.studio_config import StudioConfig
@@ -15,6 +19,8 @@ from tiltmeter.studio.studio_config import StudioConfig
 PORT = 8765
 # Other ports are tried if the default one is taken.
 _TRIED = 20
+# The file that leads a browser to the studio.
+_OPENING = "open.html"
 
 
 def open_socket(host: str, port: int | None) -> socket.socket:
@@ -52,7 +58,7 @@ def serve(
         log_level="warning",
         server_header=False,
         proxy_headers=behind_proxy,
-        forwarded_allow_ips="127.0.0.1" if behind_proxy else None,
+        forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else None,
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
         timeout_graceful_shutdown=2,
@@ -68,9 +74,52 @@ def serve(
         address = f"{address}start?token={studio.sessions.start_token}"
         tell(f"The studio on {studio.workspace.folder} is at {address}")
         tell("Only this machine can open it. Ctrl+C ends it; runs that were started go on.")
-        if open_browser:
-            webbrowser.open(address)
-    uvicorn.Server(settings).run(sockets=[listening])
+    with _opening(studio.workspace.state, address) if open_browser and not config.share else nullcontext() as opened:
+        _Server(settings, opened or _nothing).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it listens."""
+
+    def __init__(self, settings: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(settings)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _nothing() -> None:
+    pass
+
+
+def opening_page(address: str) -> str:
+    """A page that leads to an address."""
+    return (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Tiltmeter</title>'
+        f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
+        f'<a href="{html.escape(address)}">Open the studio</a>'
+    )
+
+
+@contextmanager
+def _opening(state: Path, address: str) -> Iterator[Callable[[], None]]:
+    """What opens an address in a browser, by a file that leads there and that only its owner can read.
+
+    The address has the token, and the arguments of a process, such as the browser's, can be seen by all users.
+    """
+    page = state / _OPENING
+    with atomic_write(page, is_private=True) as part:
+        part.write_text(opening_page(address), encoding="utf-8")
+    # In a thread, since a browser in the terminal returns at its end.
+    thread = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), name="browser", daemon=True)
+    try:
+        yield thread.start
+    finally:
+        page.unlink(missing_ok=True)
 
 
 def what_is_shared(studio: Studio, address: str) -> list[str]:

@@ -1,14 +1,22 @@
 """Who is at the other end: signed cookies, CSRF tokens, and the token of a start."""
 
+import json
 import os
 import secrets
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
 
+from tiltmeter.errors import DataError
+from tiltmeter.files import atomic_write
+
 _SECRET = "secret"
+# Sessions that were ended before their cookies expire.
+_ENDED = "ended-sessions.json"
 # guest: has not said who they are; owner: has the token of the start; reviewer: has a password.
 Role = Literal["guest", "owner", "reviewer"]
 # Seconds for which a cookie is good.
@@ -36,6 +44,9 @@ class Sessions:
         self._cookies = URLSafeTimedSerializer(secret, salt="cookie")
         self._signer = Signer(secret, salt="csrf")
         self.start_token = secrets.token_urlsafe(24)
+        self._ended_file = state / _ENDED
+        self._ending = threading.Lock()
+        self._ended = _read_ended(self._ended_file)
 
     def new(self, role: Role, name: str = "", key: str = "") -> Session:
         """A new session."""
@@ -56,11 +67,21 @@ class Sessions:
             self._cookies.loads(cookie, max_age=_LIFETIME[role])
         except (BadSignature, ValueError, TypeError, KeyError):
             return None
-        return Session(role, id_, name, key)
+        return None if id_ in self._ended else Session(role, id_, name, key)
+
+    def end(self, session: Session) -> None:
+        """End a session: its cookie is no longer good, also after a restart."""
+        now = time.time()
+        with self._ending:
+            kept = {id_: until for id_, until in self._ended.items() if until > now}
+            self._ended = {**kept, session.id: now + self.lifetime(session)}
+            with atomic_write(self._ended_file, is_private=True) as part:
+                part.write_text(json.dumps(self._ended), encoding="utf-8")
 
     def csrf(self, session: Session) -> str:
-        """The token that forms of this session carry."""
-        return self._signer.get_signature(session.id).decode()
+        """The token that forms carry: of a session, or of a reviewer, who can send a form after logging in again."""
+        of = ["reviewer", session.name] if session.role == "reviewer" else ["session", session.id]
+        return self._signer.get_signature(json.dumps(of)).decode()
 
     def is_csrf(self, session: Session, token: str) -> bool:
         """Whether a form carries the token of its session."""
@@ -69,6 +90,18 @@ class Sessions:
     def is_start_token(self, token: str) -> bool:
         """Whether this is the token that was printed at the start."""
         return secrets.compare_digest(self.start_token.encode(), token.encode())
+
+
+def _read_ended(path: Path) -> dict[str, float]:
+    """The sessions that were ended, and until when their cookies would be good."""
+    if not path.is_file():
+        return {}
+    try:
+        return {str(id_): float(until) for id_, until in json.loads(path.read_text(encoding="utf-8")).items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{path} is damaged; delete it, and the file {_SECRET} beside it, which ends all sessions."
+        ) from error
 
 
 def _secret(path: Path) -> str:

@@ -30,9 +30,10 @@ def test_the_model_card_is_read_back_by_the_hubs_library() -> None:
     card = ModelCard(text)
     name, results = model_index_to_eval_results(yaml.safe_load(text.strip("-\n"))["model-index"])
     assert name == "one"
-    assert len(results) == 2 * 3 * 4
+    assert len(results) == 2 * 3 * 5
     assert card.data.eval_results is not None
-    assert {result.metric_type for result in card.data.eval_results} == {"ss", "ss_as_published", "lms", "icat"}
+    names = {"ss", "ss_balanced_by_bias_type", "ss_as_published", "lms", "icat"}
+    assert {result.metric_type for result in card.data.eval_results} == names
     value = next(
         r.value for r in RUN.records if (r.view, r.part, r.language, r.measure) == ("all", "overall", "de", "SS")
     )
@@ -53,7 +54,7 @@ def test_the_hubs_eval_results_are_read_back() -> None:
     text = FORMATS["hf-eval-results"](RUN, Options(dataset_id="maker/stereoset"))
     entries = parse_eval_result_entries(yaml.safe_load(text))
     assert all(isinstance(entry, EvalResultEntry) for entry in entries)
-    assert len({(entry.dataset_id, entry.task_id) for entry in entries}) == len(entries) == 24
+    assert len({(entry.dataset_id, entry.task_id) for entry in entries}) == len(entries) == 30
     first = entries[0]
     assert (first.dataset_id, first.task_id) == ("maker/stereoset", "intrasentence_de_lms")
     assert first.date == "2026-01-02T03:04:05+00:00"
@@ -80,6 +81,7 @@ def test_the_harness_layout() -> None:
         "lms": True,
         "ss": None,
         "ss_as_published": None,
+        "ss_balanced_by_bias_type": None,
         "icat": True,
     }
     assert content["model_name"] == "maker/one"
@@ -104,8 +106,8 @@ def test_a_sample_is_called_a_sample() -> None:
     }
     for form, options in (("model-card", Options()), ("hf-eval-results", Options(dataset_id="maker/stereoset"))):
         text = " ".join(FORMATS[form](SAMPLE, options).split())
-        assert text.count("a sample of 60 of 2,106 items") == 4  # LMS, SS, SS as published and ICAT
-        assert text.count("a sample of 120 of 4,229 items") == 4
+        assert text.count("a sample of 60 of 2,106 items") == 5  # LMS, three kinds of SS, and ICAT
+        assert text.count("a sample of 120 of 4,229 items") == 5
     whole = json.loads(FORMATS["lm-eval"](RUN, Options()))["n-samples"]
     assert whole["stereoset_overall_en"] == {"original": 120, "effective": 120}
     assert "a sample of" not in FORMATS["model-card"](RUN, Options())

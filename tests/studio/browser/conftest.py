@@ -29,8 +29,14 @@ class Served:
     process: "subprocess.Popen[str]"
 
 
+# What a studio for this machine prints.
+_STARTED = r"(http://127\.0\.0\.1:\d+)/start\?token=\S+"
+
+
 @contextmanager
-def serving(folder: Path, *more: str, environment: dict[str, str] | None = None) -> Iterator[Served]:
+def serving(
+    folder: Path, *more: str, environment: dict[str, str] | None = None, started: str = _STARTED
+) -> Iterator[Served]:
     """Start `tiltmeter studio` on a folder and end it afterwards."""
     command = [sys.executable, "-m", "tiltmeter", "studio", str(folder), "--no-browser", "--port", "0", *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
@@ -38,7 +44,7 @@ def serving(folder: Path, *more: str, environment: dict[str, str] | None = None)
     said = ""
     for line in process.stderr:
         said += line
-        if found := re.search(r"(http://127\.0\.0\.1:\d+)/start\?token=\S+", said):
+        if found := re.search(started, said):
             break
     else:
         pytest.fail(f"the studio did not start: {said}")
@@ -61,9 +67,11 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def visiting(browser: Any, studio: Served, *, screen: dict[str, int] = WIDE, dark: bool = False) -> Iterator[Any]:
-    """A page that is let in; at its end, nothing may have been written to the console."""
-    context = browser.new_context(viewport=screen, color_scheme="dark" if dark else "light")
+def visiting(
+    browser: Any, studio: Served, *, screen: dict[str, int] = WIDE, dark: bool = False, refused: int = 0
+) -> Iterator[Any]:
+    """A page that is let in; at its end, nothing may have been written to the console but `refused` refusals."""
+    context = browser.new_context(viewport=screen, color_scheme="dark" if dark else "light", ignore_https_errors=True)
     page = context.new_page()
     messages: list[str] = []
     page.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
@@ -71,7 +79,8 @@ def visiting(browser: Any, studio: Served, *, screen: dict[str, int] = WIDE, dar
     page.goto(studio.start)
     yield page
     context.close()
-    assert messages == []
+    refusals = [message for message in messages if re.search("the server responded with a status of 40[01]", message)]
+    assert (len(refusals), [message for message in messages if message not in refusals]) == (refused, [])
 
 
 def violations(page: Any) -> list[str]:

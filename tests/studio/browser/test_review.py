@@ -63,11 +63,6 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         follow(page, "Review items")
         page.get_by_role("heading", name="i0").wait_for()
         assert not violations(page), "\n".join(violations(page))
-        # Help, and keys that do nothing while it is open.
-        page.keyboard.press("?")
-        page.get_by_role("heading", name="Keys").wait_for()
-        page.keyboard.press("d")
-        page.keyboard.press("Escape")
         # A proposal is taken, its change is shown, and taken back.
         page.keyboard.press("1")
         page.locator("#check ins", has_text="fue").wait_for()
@@ -160,6 +155,11 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("End")
         page.keyboard.type(" Sí.")
+        # Another's decision would leave this text out, which is said first.
+        page.keyboard.press("Escape")
+        page.keyboard.press("1")
+        page.locator("#message", has_text="leaves your changes out").wait_for()
+        page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("Control+Enter")
         said(page, "i1 is settled.")
         page.keyboard.press("d")

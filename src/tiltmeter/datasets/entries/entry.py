@@ -18,15 +18,15 @@ def upstream_dataset(
     limits: tuple[str, ...],
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
-    companion: Callable[[str], str] | None = None,
+    companion: Callable[[str], str | None] | None = None,
     items: Mapping[str, int] | None = None,
     control: tuple[str, ...] = (),
     why_control: str = "",
 ) -> Dataset:
     """A data set of pinned files.
 
-    `companion` maps the path of a file to that of its second file, if it has one; `items` has the number of items in
-    each language. `control` and `why_control`: see `Dataset`.
+    `companion` maps the path of a file to that of its second file, or to None; `items` has the number of items in each
+    language. `control` and `why_control`: see `Dataset`.
     """
     repo = repositories()[repository]
     sources = tuple(
@@ -35,7 +35,7 @@ def upstream_dataset(
             part,
             format,
             upstream_file(repository, path),
-            upstream_file(repository, companion(path)) if companion else None,
+            upstream_file(repository, other) if companion and (other := companion(path)) else None,
         )
         for language, part, format, path in files
     )

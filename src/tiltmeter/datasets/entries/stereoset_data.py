@@ -34,4 +34,21 @@ ENTRIES: tuple[Dataset, ...] = (
         PARTS,
         items={"en": 4229},
     ),
+    upstream_dataset(
+        "firminovitoria/stereoset-ptbr",
+        "stereoset-ptbr",
+        "association",
+        "StereoSet in Brazilian Portuguese, translated by a language model",
+        (
+            FAULTY,
+            AMERICAN,
+            "each sentence was translated by itself: only 779 of the 2,106 intrasentence items have the sentences that "
+            "their context gives with a word filled in, so whole sentences are asked (whole-sentence)",
+            "41 intersentence contexts and candidates still hold BLANK",
+            "the targets keep their English names",
+        ),
+        [("pt-BR", None, "stereoset-json-whole", "data/dev_ptbr.json")],
+        PARTS,
+        items={"pt-BR": 4229},
+    ),
 )

@@ -14,16 +14,21 @@ Complete = Callable[[int, dict[str, object]], dict[str, object]]
 
 
 def read_records(
-    path: Path, names: Mapping[str, str], complete: Complete, *, delimiter: str = ","
+    path: Path,
+    names: Mapping[str, str],
+    complete: Complete,
+    *,
+    delimiter: str = ",",
+    decoded: Callable[[Path], str] = read_text,
 ) -> Iterator[RawRecord]:
-    """A record for each row; `names` maps fields to columns."""
+    """A record for each row; `names` maps fields to columns, `decoded` gives the text of a file."""
     # newline="" keeps line breaks inside quoted values.
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True, delimiter=delimiter)
+    reader = csv.reader(io.StringIO(decoded(path), newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         for column in names.values():
             if column not in header:
-                raise BrokenFileError("missing-column", f"has no column {column}")
+                raise BrokenFileError("missing-column", f"has no column {column or 'without a name, for the ids'}")
         for number, row in enumerate(filter(None, reader)):
             location = f"line {reader.line_num}"
             if len(row) == len(header):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
@@ -15,6 +16,15 @@ _NAMES = {
     for number in range(3)
     for ours, theirs in {"": "", ".id": ".id", ".role": ".gold_label", ".sentence": ".sentence"}.items()
 } | {"candidates": "sentences", "target_term": "target"}
+
+
+def parse_whole(path: Path, language: str) -> Iterator[RawRecord]:
+    """The same of a translation whose sentences are not the contexts with a word filled in."""
+    for record in parse(path, language):
+        if record.values is None or record.values["part"] != "intrasentence":
+            yield record
+        else:
+            yield replace(record, values={**record.values, "whole": True})
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
@@ -50,4 +60,4 @@ def _candidate(sentence: object) -> object:
     return {ours[key]: value for key, value in sentence.items() if key in ours}
 
 
-READS = {"stereoset-json": parse}
+READS = {"stereoset-json": parse, "stereoset-json-whole": parse_whole}

@@ -18,12 +18,14 @@ from tiltmeter.making.review.review_outcomes import (
     follow_rule,
     outcome_of,
     record,
+    reviewer_name,
     rule_of,
 )
 from tiltmeter.making.review.review_queue import ReviewQueue
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewState, ReviewVerdict
 from tiltmeter.making.review.review_tables import ReviewQuestion
 from tiltmeter.making.review.review_views import (
+    ConflictChangedError,
     QueueEntry,
     ReviewConflict,
     ReviewItem,
@@ -35,6 +37,12 @@ from tiltmeter.making.store import ProjectItem
 
 # Seconds for which an item stays with the reviewer who was shown it.
 HELD = 1800.0
+
+
+class NotAReviewerError(UsageError):
+    """Somebody is not a reviewer of a project."""
+
+    on_page = "You are not a reviewer of this project yet: open it, and choose Review items."
 
 
 class Review:
@@ -168,16 +176,26 @@ class Review:
             with self._store.transaction():
                 self._store.reveal(item, name)
 
+    def reveal_all(self, reviewer: str) -> None:
+        """Record that somebody is given all decisions on all items, as in a copy of the project."""
+        with self._store.transaction():
+            self._store.reveal_all(reviewer_name(self.project, reviewer))
+
     def conflicts(self) -> list[ReviewConflict]:
         """The items on which reviewers do not agree, with all their decisions."""
+        return [self.conflict(item) for item in self.conflict_items()]
+
+    def conflict_items(self) -> list[str]:
+        """The items on which reviewers do not agree."""
         self._queue.refresh()
-        found = []
-        for queued in self._queue.entries():
-            if queued.state == "conflict":
-                entry = self._entry(queued.item)
-                known = current_decisions(self.project, entry, self._store.decisions(entry.id))
-                found.append(ReviewConflict(self._shown(entry, ""), tuple(known)))
-        return found
+        return [entry.item for entry in self._queue.entries() if entry.state == "conflict"]
+
+    def conflict(self, item: str) -> ReviewConflict:
+        """An item with all decisions on it, whether or not they agree."""
+        self._queue.refresh()
+        entry = self._entry(item)
+        known = current_decisions(self.project, entry, self._store.decisions(item))
+        return ReviewConflict(self._shown(entry, ""), tuple(known))
 
     def adjudicate(
         self,
@@ -189,13 +207,20 @@ class Review:
         texts: Mapping[str, str] | None = None,
         accepted: Mapping[str, str] | None = None,
         comment: str = "",
+        seen: str | None = None,
         via: str = "",
     ) -> ReviewOutcome:
-        """Settle an item on which reviewers do not agree: as one of them decided (`take`), or in another way."""
+        """Settle an item on which reviewers do not agree: as one of them decided (`take`), or in another way.
+
+        `seen` is that of the conflict as it was shown; a ConflictChangedError if it is another one now.
+        """
         name = self._reviewer(by)
         with self._writing():
             entry = self._entry(item)
-            known = current_decisions(self.project, entry, self._store.decisions(item))
+            conflict = self.conflict(item)
+            known = conflict.decisions
+            if seen is not None and seen != conflict.seen:
+                raise ConflictChangedError(item)
             if outcome_of(self.project, entry, known).state not in ("conflict", "adjudicated"):
                 raise UsageError(f"Reviewers do not disagree on {item}, so there is nothing to adjudicate.")
             if take is not None:
@@ -224,6 +249,10 @@ class Review:
         self._queue.refresh()
         return self._queue.decided(name), self._queue.left(name)
 
+    def before(self, reviewer: str, item: str) -> ReviewDecision | None:
+        """The reviewer's own decision before that on an item, or their last one if they have not decided on it."""
+        return self._store.decided_before(self._reviewer(reviewer), item)
+
     def history(self, reviewer: str, limit: int = 50) -> list[ReviewDecision]:
         """The reviewer's own last decisions that stand, the last one first."""
         return self._store.decisions_of(self._reviewer(reviewer), limit)
@@ -244,9 +273,9 @@ class Review:
         """The questions that nobody has answered, in order."""
         return self._store.questions()
 
-    def source_of(self, item: str) -> dict[str, str]:
-        """The source texts of an item, by field."""
-        return self._shown(self._entry(item), "").source
+    def view_of(self, item: str) -> ReviewItem:
+        """An item without anybody's decision or questions."""
+        return self._shown(self._entry(item), "")
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
         """Answer a question; the item comes to its reviewer again, with the answer."""
@@ -284,7 +313,7 @@ class Review:
         for known in self._store.reviewer_names():
             if known.casefold() == name.strip().casefold():
                 return known
-        raise UsageError(f"{name!r} is not a reviewer of this project; add them with --add-reviewer.")
+        raise NotAReviewerError(f"{name!r} is not a reviewer of this project; add them with --add-reviewer.")
 
     def _entry(self, item: str) -> ProjectItem:
         entry = self._store.item(item)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import form_of
 from tiltmeter.making.problems import OpenProblem, examine_texts
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_outcomes import shown_id, texts_before
@@ -14,7 +15,8 @@ from tiltmeter.making.store import ProjectItem
 def shown_item(project: Project, entry: ProjectItem, reviewer: str, problems: Sequence[OpenProblem] = ()) -> ReviewItem:
     """An item as a reviewer is shown it; `problems` are those found in all items together."""
     texts = texts_before(project, entry.id)
-    wanted = project.maker.wanted(project.source_item(entry))
+    item = project.source_item(entry)
+    wanted = project.maker.wanted(item)
     source = {text.field: text.text for text in wanted if text.role != "filled"}
     own = [decision for decision in project.store.decisions(entry.id) if decision.reviewer == reviewer]
     return ReviewItem(
@@ -27,6 +29,7 @@ def shown_item(project: Project, entry: ProjectItem, reviewer: str, problems: Se
         shown=shown_id(entry, texts),
         decided=own[-1] if own else None,
         questions=tuple(asked for asked in project.store.questions(entry.id) if asked.reviewer == reviewer),
+        names=form_of(item).text_names(item),
     )
 
 

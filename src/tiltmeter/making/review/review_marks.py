@@ -1,7 +1,7 @@
 """Texts in marked pieces, for a page: the blank and the target term, and what changed; and numbered proposals."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
@@ -10,11 +10,14 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded
 from tiltmeter.making.review.review_views import ReviewItem
 
-MarkKind = Literal["", "blank", "target", "removed", "added"]
+# long: no piece of a text, but says that what follows was not compared word by word.
+MarkKind = Literal["", "blank", "target", "removed", "added", "long"]
 # The field of the target term in items that have one.
 _TERM = "target_term"
 # Proposals have keys of their own.
 MOST_PROPOSALS = 9
+# Texts are compared word by word if there are at most so many pairs of pieces; the time may grow with its square.
+_MOST_PAIRS = 40_000
 # Words, spaces and single other characters, so that a difference is one of words.
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -63,14 +66,35 @@ def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
 def mark_changes(before: str, after: str) -> list[MarkedPiece]:
     """Two texts as one, with what was removed and what was added.
 
+    Between the first and the last difference of long texts, everything counts as changed.
+
     >>> [(piece.text, piece.kind) for piece in mark_changes("He was very shy.", "She was shy.")]
     [('He', 'removed'), ('She', 'added'), (' was ', ''), ('very ', 'removed'), ('shy.', '')]
     """
     old, new = _PIECES.findall(before), _PIECES.findall(after)
-    return [piece for piece in _changes(old, new) if piece.text]
+    shorter = min(len(old), len(new))
+    start = next((place for place in range(shorter) if old[place] != new[place]), shorter)
+    end = next((place for place in range(shorter - start) if old[-1 - place] != new[-1 - place]), shorter - start)
+    between = old[start : len(old) - end], new[start : len(new) - end]
+    pieces = [MarkedPiece("".join(old[:start])), *_changes(*between), MarkedPiece("".join(old[len(old) - end :]))]
+    return _joined(piece for piece in pieces if piece.text or piece.kind == "long")
+
+
+def _joined(pieces: Iterable[MarkedPiece]) -> list[MarkedPiece]:
+    """Pieces, those of one kind that follow each other as one."""
+    joined: list[MarkedPiece] = []
+    for piece in pieces:
+        if joined and joined[-1].kind == piece.kind:
+            joined[-1] = MarkedPiece(joined[-1].text + piece.text, piece.kind)
+        else:
+            joined.append(piece)
+    return joined
 
 
 def _changes(old: list[str], new: list[str]) -> Iterator[MarkedPiece]:
+    if old and new and len(old) * len(new) > _MOST_PAIRS:
+        yield from (MarkedPiece("", "long"), MarkedPiece("".join(old), "removed"), MarkedPiece("".join(new), "added"))
+        return
     for action, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if action == "equal":
             yield MarkedPiece("".join(old[start:end]))

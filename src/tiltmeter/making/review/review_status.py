@@ -9,6 +9,7 @@ from typing import Any
 from tiltmeter.making.project import Project
 from tiltmeter.making.reliability import Agreement, cohen_kappa, krippendorff_alpha
 from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_outcomes import rule_of
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule
 from tiltmeter.making.review.review_views import ReviewProgress
 
@@ -71,13 +72,13 @@ class ReviewSummary:
         return lines
 
 
-def summarise(project: Project, review: Review | None = None) -> ReviewSummary | None:
-    """The summary of a project's review, which may be open; None if nobody has been asked to review it."""
+def summarise(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
+    """The summary of a project's review, whose progress may be known; None if nobody has been asked to review it."""
     if not project.store.reviewer_names():
         return None
-    review = review or Review(project)
+    progress = progress or Review(project).progress()
     adjudicators = Counter(decision.reviewer for decision in project.store.decisions() if decision.adjudicates)
-    return ReviewSummary(review.rule, review.progress(), agreement(project), adjudicators)
+    return ReviewSummary(rule_of(project), progress, agreement(project), adjudicators)
 
 
 def agreement(project: Project) -> ReviewAgreement:

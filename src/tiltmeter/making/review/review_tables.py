@@ -184,6 +184,16 @@ class ReviewTables(Database):
         )
         return [_decision(row) for row in self._db.execute(query, [reviewer, limit])]
 
+    def decided_before(self, reviewer: str, item: str | None) -> ReviewDecision | None:
+        """The decision of a reviewer before that on an item, or the last one; of those that stand, no adjudications."""
+        own = "reviewer = ?1 AND undone_at IS NULL AND NOT adjudicates"
+        query = (
+            f"SELECT {_COLUMNS} FROM decisions WHERE {own} "
+            f"AND id < coalesce((SELECT max(id) FROM decisions WHERE {own} AND item = ?2), ?3) ORDER BY id DESC LIMIT 1"
+        )
+        row = self._db.execute(query, [reviewer, item, 2**63 - 1]).fetchone()
+        return _decision(row) if row else None
+
     def decided_items(self) -> dict[str, list[str]]:
         """The reviewers of each item that has a decision that stands."""
         found: dict[str, list[str]] = {}
@@ -195,6 +205,10 @@ class ReviewTables(Database):
     def reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer was shown the decisions of others on an item."""
         self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, _now()])
+
+    def reveal_all(self, reviewer: str) -> None:
+        """Record that a reviewer was shown all decisions that there are, withdrawn ones included."""
+        self._db.execute("INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, _now()])
 
     def is_revealed(self, item: str, reviewer: str) -> bool:
         """Whether a reviewer was shown the decisions of others on an item."""

@@ -1,7 +1,9 @@
 """What a reviewer or adjudicator is shown: items, the queue, conflicts, progress; and texts that fit an item."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
@@ -27,6 +29,7 @@ class ReviewProblem:
 class ReviewItem:
     """An item as a reviewer is shown it: source and translation of each text, and its problems.
 
+    `names` says what a text is where its field does not: a candidate's role.
     `shown` goes back with the decision, so that nobody decides on a text that was changed meanwhile; `decided` is the
     reviewer's own decision that stands, `questions` are their own about the item, with the answers.
     """
@@ -40,6 +43,27 @@ class ReviewItem:
     shown: str
     decided: ReviewDecision | None = None
     questions: tuple[ReviewQuestion, ...] = ()
+    names: Mapping[str, str] = dataclass_field(default_factory=dict)
+
+    def name_of(self, field: str) -> str:
+        """A field in plain words.
+
+        >>> view = ReviewItem("i", "", "", {}, {}, (), "", names={"candidates[1].word": "unrelated"})
+        >>> view.name_of("candidates[1].word"), view.name_of("target_term")
+        ('unrelated', 'target term')
+        """
+        return self.names.get(field, plain_field(field))
+
+
+def plain_field(field: str) -> str:
+    """A field of a form in plain words.
+
+    >>> plain_field("target_term"), plain_field("candidates[1].id")
+    ('target term', 'candidates 2, id')
+    """
+    for number in range(20):
+        field = field.replace(f"[{number}].", f" {number + 1}, ").replace(f"[{number}]", f" {number + 1}")
+    return field.replace("_", " ").replace(".", ", ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +85,19 @@ class ReviewConflict:
 
     item: ReviewItem
     decisions: tuple[ReviewDecision, ...]
+
+    @property
+    def seen(self) -> str:
+        """Identifies the texts and decisions; it goes back with an adjudication, as `shown` does with a decision."""
+        content = [self.item.shown, *(str(decision.number) for decision in self.decisions)]
+        return hashlib.sha256(" ".join(content).encode()).hexdigest()[:16]
+
+
+class ConflictChangedError(UsageError):
+    """The decisions on an item are not those that an adjudicator was shown."""
+
+    def __init__(self, item: str) -> None:
+        super().__init__(f"The decisions on {item} changed since they were shown, so nothing is stored; look again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +123,10 @@ def check_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
         if field not in view.source:
             raise UsageError(f"{view.item} has no text {field!r}, only {', '.join(view.source)}.")
         if not text.strip():
-            raise UsageError(f"The text {field} of {view.item} would be empty.")
+            raise UsageError(f"The text {view.name_of(field)} of {view.item} would be empty.")
         blanks = view.source[field].count(BLANK)
         if text.count(BLANK) != blanks:
             raise UsageError(
-                f"The text {field} of {view.item} has {BLANK} {text.count(BLANK)} times, and its source {blanks} times."
+                f"The text {view.name_of(field)} of {view.item} has {BLANK} {text.count(BLANK)} times, and its source "
+                f"{blanks} times."
             )

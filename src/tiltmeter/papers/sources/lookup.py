@@ -1,7 +1,14 @@
 """The source of a printed number."""
 
 from tiltmeter.papers.printed import CellKey, Printed
-from tiltmeter.papers.sources import gest_tables, oeztuerk, steinborn
+from tiltmeter.papers.sources import (
+    dutch_crows,
+    gest_tables,
+    oeztuerk,
+    released_stereoset,
+    rubia_scores,
+    steinborn,
+)
 from tiltmeter.papers.sources.recipe import NumberSource
 
 
@@ -10,6 +17,12 @@ def find(number: Printed, *, from_models: bool = False, instead: CellKey | None 
     cell = {**number.cell, **(instead or {})}
     if number.paper.key == "steinborn2022":
         return steinborn.find(cell, number.kind, from_models=from_models)
+    if number.paper.key == "strazda2025":
+        return dutch_crows.find(cell, from_models=from_models)
+    if number.paper.key == "grigoreva2024":
+        return rubia_scores.find(cell, from_models=from_models)
     if number.paper.key == "gest2024":
         return gest_tables.find(number.table, cell, number.kind, from_models=from_models)
+    if number.paper.key in released_stereoset.REPOSITORIES:
+        return released_stereoset.find(number.paper.key, cell, from_models=from_models)
     return oeztuerk.find(number.paper.key, cell, from_models=from_models)

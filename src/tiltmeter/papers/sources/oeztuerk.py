@@ -109,7 +109,7 @@ class ReleasedPredictions:
         scores = read_predictions(path, "stereotypes-multi", desk.once(_items, self.language)).scores
         if self.items_of:
             scores = scores[scores["item"].isin({item.id for item in desk.once(_items, self.items_of)})]
-        return _numbers(association.measure(scores, intervals=False))
+        return association_numbers(association.measure(scores, intervals=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,11 @@ class StereosetRun:
         """The measures of the run."""
         protocol = f"published/{self.case}" if self.case else "published"
         model = desk.head(self.hub) if self.head else desk.model(self.hub)
-        return _numbers(desk.run(model, self.on, protocol=protocol))
+        return association_numbers(desk.run(model, self.on, protocol=protocol))
 
 
-def _numbers(records: Iterable[Record]) -> Numbers:
+def association_numbers(records: Iterable[Record]) -> Numbers:
+    """The values of records by part, view, group and measure, with SS as the papers count it."""
     numbers: dict[Key, float] = {}
     for record in records:
         # "SS as published" comes after SS and replaces it: the papers count a tie against the stereotype.

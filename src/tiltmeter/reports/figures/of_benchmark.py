@@ -172,7 +172,7 @@ def _forests(records: Sequence[Record], models: Domain) -> tuple[Panel, ...]:
 
 
 def _differences(scores: pd.DataFrame, models: Domain) -> Iterator[Figure]:
-    if "direction" not in scores.columns or not {"more", "less"} <= set(scores["role"]):
+    if not {"more", "less"} <= set(scores["role"]):
         return
     table = pair_differences(scores.dropna(axis="columns", how="all"))
     panels = tuple(

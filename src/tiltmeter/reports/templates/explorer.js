@@ -32,10 +32,10 @@
     const word = (index) => (index < 0 ? "" : data.words[index]);
     const all = [];
     for (const set of data.sets) {
-      for (const [id, text, direction, values, ...scores] of set.items) {
+      for (const [number, [id, text, direction, values, ...scores]] of set.items.entries()) {
         const [context, ...texts] = text < 0 ? [""] : data.texts[text];
         const item = {
-          set, id: word(id), context, texts, scores, order: all.length,
+          set, id: word(id), context, texts, scores, order: all.length, tokens: set.tokens?.[number] ?? [],
           attributes: Object.fromEntries(set.attributes.map((name, index) => [name, word(values[index])])),
         };
         if (set.unit === "choices") {
@@ -167,6 +167,30 @@
     return details;
   }
 
+  // The tokens of both sentences, each with its log-probability: the darker, the less probable.
+  function tokens(item, at) {
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = "Token by token";
+    details.append(summary);
+    item.tokens[at].forEach((side, index) => {
+      const known = side.filter(([, value]) => value !== null);
+      const parts = side.filter(([, , begins]) => !begins).length;
+      const line = element("p", "tokens");
+      for (const [text, value, begins] of side) {
+        const made = element("span", "token" + (begins ? " begins" : "") + (value === null ? " unasked" : ""), text);
+        if (value !== null) made.style.setProperty("--unlikely", Math.min(1, -value / 12).toFixed(2));
+        made.title = value === null ? "not asked for" : "log-probability " + value.toFixed(2);
+        made.append(element("small", "", value === null ? "" : value.toFixed(1)));
+        line.append(made);
+      }
+      const sum = known.reduce((total, [, value]) => total + value, 0);
+      const facts = [known.length + " tokens asked for", "sum " + sum.toFixed(2), Math.round(100 * parts / side.length) + "% of all tokens continue a word"];
+      details.append(element("p", "role", item.set.sides[index] + ": " + facts.join(", ")), line);
+    });
+    return details;
+  }
+
   function card(item) {
     const { at, value } = preference(item);
     const scores = item.scores[at];
@@ -195,6 +219,7 @@
       made.append(list);
     }
     if (item.set.unit === "choices") made.append(replies(item, at));
+    if (item.tokens[at]) made.append(tokens(item, at));
     if (item.set.models.length > 1 && item.set.unit !== "gender") {
       const others = item.set.models.map((name, index) => (item.preferences[index] === null ? "" : name + " " + words(item, item.preferences[index]))).filter(Boolean);
       made.append(element("p", "others", others.join(" · ")));

@@ -68,7 +68,8 @@ def _projects(request: Request) -> Response:
 
 
 def _set(request: Request) -> Response:
-    return responses.page(request, "data_set.html.jinja", data=dataset(request.path_params["name"]))
+    found = dataset(request.path_params["name"])
+    return responses.page(request, "data_set.html.jinja", data=found, language_name=language_name)
 
 
 def _count(request: Request) -> Response:
@@ -98,7 +99,7 @@ def _examples(request: Request) -> Response:
 def _file(request: Request) -> Response:
     name = request.query_params.get("file", "")
     checked = check_file(responses.studio_of(request).workspace.data_file(name), name)
-    return responses.page(request, "data_file.html.jinja", checked=checked)
+    return responses.page(request, "data_file.html.jinja", checked=checked, is_alone=True)
 
 
 async def _upload(request: Request) -> Response:
@@ -108,7 +109,7 @@ async def _upload(request: Request) -> Response:
             raise UsageError("Choose a file first.")
         content, name = await given.read(), given.filename
     checked = await run_in_threadpool(check_content, content, name)
-    return responses.fragment(request, "data_checked.html.jinja", checked=checked)
+    return responses.fragment(request, "data_checked.html.jinja", checked=checked, is_alone=False)
 
 
 ROOM = StudioRoom(

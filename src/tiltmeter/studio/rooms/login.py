@@ -24,8 +24,12 @@ def _ask(request: Request) -> Response:
 async def _let_in(request: Request) -> Response:
     studio, given = responses.studio_of(request), await form_values(request)
     name, folder = given.get("name", ""), studio.workspace.folder
+    # Behind a proxy, the server takes the address from what the proxy says.
+    address = request.client.host if request.client else ""
+    studio.attempts.begin(name, address)
     if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):
         raise UsageError("Name and password do not belong together.")
+    studio.attempts.succeeded(name, address)
     reviewer = await run_in_threadpool(studio_reviewer, folder, name)
     assert reviewer is not None, "whoever has a password is a reviewer"
     session = studio.sessions.new("reviewer", reviewer.name, session_key(folder, reviewer.name))

@@ -206,11 +206,11 @@ def _asked(form: FormData, queue: JobQueue) -> RunRequest:
         models=tuple(models),
         on=tuple(on),
         protocol=_text(form, "protocol") or PUBLISHED,
-        limit=_number(form, "limit", int),
+        limit=_whole(form, "limit", "The number of items"),
         tokenizer=_text(form, "tokenizer") or None,
-        price_in=_number(form, "price_in", float),
-        price_out=_number(form, "price_out", float),
-        max_requests=_number(form, "max_requests", int),
+        price_in=_price(form, "price_in"),
+        price_out=_price(form, "price_out"),
+        max_requests=_whole(form, "max_requests", "The number of requests"),
     )
 
 
@@ -247,12 +247,17 @@ def _text(form: FormData, field: str) -> str:
     return next(iter(_texts(form, field)), "")
 
 
-def _number(form: FormData, field: str, kind: Any) -> Any:
+def _whole(form: FormData, field: str, what: str) -> int | None:
+    text = _text(form, field)
+    return responses.whole_number(text, what) if text else None
+
+
+def _price(form: FormData, field: str) -> float | None:
     text = _text(form, field)
     try:
-        return kind(text) if text else None
+        return float(text) if text else None
     except ValueError:
-        raise UsageError(f"{text!r} is no number.") from None
+        raise UsageError(f"{text[:30]!r} is no price.") from None
 
 
 def _running(studio: "Studio") -> AbstractContextManager[None]:

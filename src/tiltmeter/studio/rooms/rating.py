@@ -7,10 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tiltmeter.errors import UsageError
 from tiltmeter.making.rating.rating import Rating, RatingQuestion
+from tiltmeter.making.review.review_views import plain_field
 from tiltmeter.studio import responses
-from tiltmeter.studio.review_page import text_name
 from tiltmeter.studio.rooms.people import at_work, form_values, person_needed, project_name, settings_of
 
 
@@ -29,7 +28,7 @@ def rating_page(rating: Rating, rater: str) -> RatingPage | None:
     question = rating.next_question(rater)
     if question is None:
         return None
-    texts = [(field, text_name(field), text) for field, text in question.texts.items()]
+    texts = [(field, plain_field(field), text) for field, text in question.texts.items()]
     done = sum(given.rater.casefold() == rater.casefold() for given in rating.store.ratings())
     return RatingPage(question, texts, done, len(rating.questions(rater)))
 
@@ -62,15 +61,14 @@ async def _store(request: Request) -> Response:
             values.get("task", ""),
             values.get("step", ""),
         )
-        if not step.isdecimal() or len(step) > 3:
-            raise UsageError("Choose a step of the scale.")
+        number = responses.whole_number(step, "The step of a scale", 999)
         proposed = {
             key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:") and text.strip()
         }
         at_work(
             request,
             lambda work: work.rate(
-                lambda rating: rating.rate(name, unit, task, int(step), values.get("comment", ""), proposed=proposed)
+                lambda rating: rating.rate(name, unit, task, number, values.get("comment", ""), proposed=proposed)
             ),
         )
         return _answer(request, f"{unit} is rated {step} in {task}.")

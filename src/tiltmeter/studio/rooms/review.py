@@ -20,7 +20,7 @@ from tiltmeter.making.review.review_views import ReviewItem
 from tiltmeter.making.settings import Settings, read_settings
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
-from tiltmeter.studio.review_page import ReviewPage, review_page, text_name
+from tiltmeter.studio.review_page import ReviewPage, review_page
 from tiltmeter.studio.rooms import StudioRoom, rating, settling, writing
 from tiltmeter.studio.rooms.people import (
     VIA,
@@ -29,6 +29,7 @@ from tiltmeter.studio.rooms.people import (
     may_settle,
     person,
     person_needed,
+    project_folder,
     project_name,
     reviewing,
     settings_of,
@@ -60,7 +61,7 @@ def _projects(request: Request) -> Response:
         try:
             settings = read_settings(folder)
         except TiltmeterError as error:
-            cards.append(ProjectCard(name, problem=str(error)))
+            cards.append(ProjectCard(name, problem=responses.shown_sentence(request, str(error))))
         else:
             is_written = settings.system == WRITTEN
             cards.append(ProjectCard(name, settings.title or name, language_name(settings.language), is_written))
@@ -160,18 +161,23 @@ def _shown(
 
 
 def _item(request: Request) -> Response:
-    """The page for one item: the next one, or the one that is named."""
+    """The page for items, with the one that is named, or without one: it then asks for the next, which is held."""
     item = request.query_params.get("item", "")
-
-    def find(review: Review, name: str) -> Found:
-        review.add_reviewer(name)
-        return review.show(item, name) if item else review.next_item(name), ""
-
-    return _shown(request, find, "review_item.html.jinja")
+    if item:
+        return _shown(request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja")
+    person_needed(request)
+    project_folder(request)
+    return responses.page(request, "review_item.html.jinja", project=project_name(request), page="next", said="")
 
 
 def _next(request: Request) -> Response:
-    return _shown(request, lambda review, name: (review.next_item(name), ""))
+    """The next item, held for this person, who becomes a reviewer of the project."""
+
+    def find(review: Review, name: str) -> Found:
+        review.add_reviewer(name)
+        return review.next_item(name), ""
+
+    return _shown(request, find)
 
 
 async def _decide(request: Request) -> Response:
@@ -228,11 +234,10 @@ def _previous(request: Request) -> Response:
     before = request.query_params.get("item", "")
 
     def find(review: Review, name: str) -> Found:
-        items = [decision.item for decision in review.history(name, limit=1000)]
-        following = items.index(before) + 1 if before in items else 0
-        if following >= len(items):
+        earlier = review.before(name, before)
+        if earlier is None:
             raise UsageError("There is no earlier item that you have decided on.")
-        return review.show(items[following], name), f"{items[following]}, which you decided on before."
+        return review.show(earlier.item, name), f"{earlier.item}, which you decided on before."
 
     return _shown(request, find)
 
@@ -251,7 +256,7 @@ async def _check(request: Request) -> Response:
             except UsageError as error:
                 found, problem = [], str(error)
             changes = [
-                (text_name(field), mark_changes(view.texts[field], text))
+                (view.name_of(field), mark_changes(view.texts[field], text))
                 for field, text in texts.items()
                 if field in view.texts and text != view.texts[field]
             ]
@@ -304,7 +309,7 @@ ROOM = StudioRoom(
         Route("/review/project", _project),
         Route("/review/who", _who, methods=["POST"]),
         Route("/review/item", _item),
-        Route("/review/next", _next),
+        Route("/review/next", _next, methods=["POST"]),
         Route("/review/previous", _previous),
         Route("/review/decide", _decide, methods=["POST"]),
         Route("/review/ask", _ask, methods=["POST"]),

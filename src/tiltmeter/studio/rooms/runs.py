@@ -89,7 +89,7 @@ def _list(request: Request) -> Response:
 def _listed(request: Request) -> dict[str, Any]:
     given = request.query_params
     wanted = RunFilter(**{name: given.get(name, "") for name in asdict(RunFilter())})
-    start = int(given["start"]) if given.get("start", "").isdecimal() else 0
+    start = responses.whole_number(given.get("start") or "0", "The first run of a list")
     runs = _shelf(request).index.runs(_READING)
     kept = [run for run in runs if wanted.keeps(run)]
     query = urlencode({name: value for name, value in asdict(wanted).items() if value})

@@ -14,15 +14,16 @@ from starlette.routing import Route
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.copy_away import copy_away
+from tiltmeter.making.project import open_project
 from tiltmeter.making.publish import OPEN_ITEMS, OpenItems, last_edition, publish_project
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes, mark_texts
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.review.review_status import summarise
-from tiltmeter.making.review.review_views import ReviewConflict
+from tiltmeter.making.review.review_views import ConflictChangedError, ReviewConflict
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
-from tiltmeter.studio.review_page import text_name
+from tiltmeter.studio.responses import whole_number
 from tiltmeter.studio.rooms.people import (
     VIA,
     at_work,
@@ -54,31 +55,44 @@ class ConflictText:
 
 @dataclass(frozen=True, slots=True)
 class ConflictPage:
-    """An item on which reviewers do not agree, and how many such items there are."""
+    """An item on which reviewers do not agree, and how many such items there are.
+
+    `seen` identifies the decisions; `written` are fields of the form that the adjudicator has filled in before.
+    """
 
     item: str
     subject: str
+    seen: str
     decisions: tuple[ReviewDecision, ...]
     texts: list[ConflictText]
     all: int
+    written: Mapping[str, str]
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the adjudicator has written another text."""
+        return any(self.written.get(f"text:{text.field}", text.text) != text.text for text in self.texts)
 
 
 def _agreement(request: Request) -> Response:
     settler(request)
-    summary = at_work(request, lambda work: summarise(work.project, work.review))
+    progress = reviewing(request, lambda review: review.progress())
+    # In this thread, since it takes seconds: reviewers do not wait for it.
+    with open_project(project_folder(request)) as project:
+        summary = summarise(project, progress)
     return responses.page(request, "review_agreement.html.jinja", project=project_name(request), summary=summary)
 
 
 # Conflicts
 
 
-def conflict_page(conflict: ReviewConflict, of: int) -> ConflictPage:
+def conflict_page(conflict: ReviewConflict, of: int, written: Mapping[str, str]) -> ConflictPage:
     """An item in conflict as an adjudicator is shown it."""
     view, sources = conflict.item, mark_texts(conflict.item.source)
     texts = [
         ConflictText(
             field,
-            text_name(field),
+            view.name_of(field),
             sources[field],
             view.texts[field],
             {
@@ -89,34 +103,47 @@ def conflict_page(conflict: ReviewConflict, of: int) -> ConflictPage:
         )
         for field in view.source
     ]
-    return ConflictPage(view.item, view.subject, conflict.decisions, texts, of)
+    return ConflictPage(view.item, view.subject, conflict.seen, conflict.decisions, texts, of, written)
 
 
-def _next_conflict(review: Review, name: str) -> ConflictPage | None:
-    conflicts = review.conflicts()
-    if not conflicts:
+def _revealed(
+    review: Review, name: str, item: str = "", written: Mapping[str, str] | None = None
+) -> ConflictPage | None:
+    """The page of an item, or of the first in conflict, if there is any; that its decisions are shown is recorded."""
+    items = review.conflict_items()
+    chosen = item or next(iter(items), "")
+    if not chosen:
         return None
-    review.reveal(conflicts[0].item.item, name)
-    return conflict_page(conflicts[0], len(conflicts))
+    review.reveal(chosen, name)
+    return conflict_page(review.conflict(chosen), len(items), written or {})
 
 
 def _conflicts(request: Request) -> Response:
+    """The page for conflicts, without one; it then asks for the first, which is recorded."""
     settler(request)
-    return _conflict_answer(request, "", "review_conflicts.html.jinja")
+    person_needed(request)
+    project_folder(request)
+    return responses.page(request, "review_conflicts.html.jinja", project=project_name(request))
 
 
-def _conflict_answer(request: Request, said: str, template: str = "review_conflict.html.jinja") -> Response:
-    name, settings = person_needed(request), settings_of(request)
+def _first_conflict(request: Request) -> Response:
+    settler(request)
+    name = person_needed(request)
 
     def look(review: Review) -> ConflictPage | None:
         review.add_reviewer(name)
-        return _next_conflict(review, name)
+        return _revealed(review, name)
 
+    return _conflict_answer(request, reviewing(request, look), "")
+
+
+def _conflict_answer(request: Request, page: ConflictPage | None, said: str) -> Response:
+    name, settings = person_needed(request), settings_of(request)
     return responses.fragment(
         request,
-        template,
+        "review_conflict.html.jinja",
         project=project_name(request),
-        page=reviewing(request, look),
+        page=page,
         said=said,
         person=name,
         source_language=settings.source_language,
@@ -137,20 +164,31 @@ def _adjudicated(request: Request, values: Mapping[str, str]) -> Response:
     verdict = next((one for one in get_args(ReviewVerdict) if one == values.get("verdict")), None)
     texts = {key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:")}
     accepted = {values["code"].strip(): values.get("why", "")} if values.get("code", "").strip() else {}
-    reviewing(
-        request,
-        lambda review: review.adjudicate(
-            name,
-            item,
-            verdict,
-            take=values.get("take") or None,
-            texts=texts if verdict == "edit" else None,
-            accepted=accepted,
-            comment=values.get("comment", ""),
-            via=VIA,
-        ),
-    )
-    return _conflict_answer(request, f"{item} is settled.")
+
+    def work(review: Review) -> tuple[ConflictPage | None, str]:
+        review.add_reviewer(name)
+        try:
+            review.adjudicate(
+                name,
+                item,
+                verdict,
+                take=values.get("take") or None,
+                texts=texts if verdict == "edit" else None,
+                accepted=accepted,
+                comment=values.get("comment", ""),
+                seen=values.get("seen", ""),
+                via=VIA,
+            )
+        except ConflictChangedError:
+            said = (
+                f"Nothing is stored: the decisions on {item} changed while you looked at them. This is how they are "
+                "now; what you wrote is kept."
+            )
+            return _revealed(review, name, item, values), said
+        return _revealed(review, name), f"{item} is settled."
+
+    page, said = reviewing(request, work)
+    return _conflict_answer(request, page, said)
 
 
 # Questions
@@ -165,11 +203,12 @@ def _questions_answer(request: Request, said: str, template: str = "review_quest
     name = person(request)
 
     def look(review: Review) -> list[Any]:
-        return [(asked, review.source_of(asked.item)) for asked in review.questions()]
+        return [(asked, review.view_of(asked.item)) for asked in review.questions()]
 
     asked = reviewing(request, look)
+    language = settings_of(request).source_language
     return responses.fragment(
-        request, template, project=project_name(request), asked=asked, said=said, text_name=text_name, person=name
+        request, template, project=project_name(request), asked=asked, said=said, language=language, person=name
     )
 
 
@@ -178,11 +217,9 @@ async def _answer_question(request: Request) -> Response:
 
     def answer() -> Response:
         settler(request)
-        number = values.get("number", "")
-        if not number.isdecimal():
-            raise UsageError("There is no question with this number.")
+        number = whole_number(values.get("number", ""), "The number of a question")
         by = person(request) or "the owner"
-        asked = reviewing(request, lambda review: review.answer(by, int(number), values.get("answer", "")))
+        asked = reviewing(request, lambda review: review.answer(by, number, values.get("answer", "")))
         return _questions_answer(request, f"The answer about {asked.item} is stored.")
 
     return await run_in_threadpool(answer)
@@ -221,7 +258,9 @@ async def _published(request: Request) -> Response:
         workspace.project(name)
         out = workspace.path(f"{_PUBLISHED}/{name}")
         licence = values.get("licence", "").strip()
-        edition = at_work(request, lambda work: publish_project(work.project, out, open_items=chosen, licence=licence))
+        # In this thread, since it takes seconds; it holds the project's lock, as the command does.
+        with open_project(project_folder(request)) as project:
+            edition = publish_project(project, out, open_items=chosen, licence=licence)
         return responses.fragment(
             request, "review_published.html.jinja", edition=edition, folder=workspace.name_of(out)
         )
@@ -230,12 +269,18 @@ async def _published(request: Request) -> Response:
 
 
 def _copy(request: Request) -> Response:
+    """The project as one file. It has all decisions, so who gets it is recorded, as on the page for conflicts.
+
+    The owner, who can open the files, need not say who they are.
+    """
     settler(request)
-    folder = project_folder(request)
+    folder, name = project_folder(request), person(request)
     temporary = tempfile.TemporaryDirectory()
     out = Path(temporary.name) / f"{folder.name}.zip"
     try:
         copy_away(folder, out)
+        if name:  # after the copy: it has no decision that is not recorded
+            reviewing(request, lambda review: review.reveal_all(name))
     except BaseException:
         temporary.cleanup()
         raise
@@ -247,6 +292,7 @@ def _copy(request: Request) -> Response:
 ROUTES = [
     Route("/review/agreement", _agreement),
     Route("/review/conflicts", _conflicts),
+    Route("/review/conflict", _first_conflict, methods=["POST"]),
     Route("/review/adjudicate", _adjudicate, methods=["POST"]),
     Route("/review/questions", _questions),
     Route("/review/answer", _answer_question, methods=["POST"]),

@@ -12,13 +12,13 @@ from starlette.routing import Route
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import form_named
 from tiltmeter.making.item_makers import TRANSLATION
+from tiltmeter.making.review.review_views import plain_field
 from tiltmeter.making.settings import Settings
 from tiltmeter.making.writing.writing import add_written, plan_of, written_by
 from tiltmeter.making.writing.writing_checks import check_written, unchecked
 from tiltmeter.making.writing.writing_plan import WritingSubject
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
-from tiltmeter.studio.review_page import text_name
 from tiltmeter.studio.rooms.people import at_work, form_values, person_needed, project_name, settings_of
 from tiltmeter.studio.workbench import OpenWork
 
@@ -56,7 +56,7 @@ def writing_fields(settings: Settings) -> list[WritingField]:
     if form.name in _NESTED:
         return []
     names = [name for name in form.keys if name not in _GIVEN and name != form.subject]
-    fields = [WritingField(name, text_name(name), settings.source_language) for name in names]
+    fields = [WritingField(name, plain_field(name), settings.source_language) for name in names]
     if form.name == "gest":
         label = f"translation into {language_name(settings.language)}, which shows a gender"
         fields.append(WritingField(TRANSLATION, label, settings.language))

@@ -1,15 +1,18 @@
-// Keys of the room Review. A button says by data-key which key presses it, by data-does what else it does.
+// Keys of the room Review. A button or field says by data-key which key is for it, a button by data-does what it does.
 "use strict";
 
 (() => {
   const desk = () => document.getElementById("desk");
   const form = () => document.getElementById("item");
+  const keys = document.getElementById("keys-on");
   const isTyping = (target) => target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select") !== null;
+  const start = () => desk()?.querySelector("[data-focus]");
 
   const press = (key) => {
-    const button = [...(desk()?.querySelectorAll("[data-key]") ?? [])].find((one) => one.dataset.key === key);
-    if (button && !button.disabled) button.click();
-    return Boolean(button);
+    const found = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
+    if (found?.matches("input")) found.focus();
+    else if (found && !found.disabled) found.click();
+    return Boolean(found);
   };
 
   const edit = () => {
@@ -19,16 +22,15 @@
     texts[0]?.focus();
   };
 
-  const ask = (button) => {
-    const asking = document.getElementById("ask");
-    asking.hidden = !asking.hidden;
-    button.setAttribute("aria-expanded", String(!asking.hidden));
-    if (!asking.hidden) asking.querySelector("textarea").focus();
+  const showAsking = (isShown) => {
+    document.getElementById("ask").hidden = !isShown;
+    desk().querySelector("[data-does=ask]").setAttribute("aria-expanded", String(isShown));
   };
 
-  const help = () => {
-    const dialog = document.getElementById("help");
-    if (dialog.open) dialog.close(); else dialog.showModal();
+  const ask = () => {
+    const asking = document.getElementById("ask");
+    showAsking(asking.hidden);
+    if (!asking.hidden) asking.querySelector("textarea").focus();
   };
 
   // A proposal is put into its text, and taken back if it is chosen again.
@@ -37,27 +39,53 @@
     const isTaken = text.value === button.dataset.text;
     text.value = isTaken ? text.dataset.before : button.dataset.text;
     text.hidden = text.value === text.dataset.before;
-    for (const other of form().querySelectorAll(".proposal")) {
-      if (other.dataset.field === button.dataset.field) other.setAttribute("aria-pressed", String(other.dataset.text === text.value));
-    }
     text.dispatchEvent(new Event("taken", { bubbles: true }));
   };
+
+  // The proposal that a text is equal to is shown as pressed.
+  const markProposals = () => {
+    for (const button of form()?.querySelectorAll(".proposal") ?? []) {
+      const text = [...form().querySelectorAll("textarea.edited")].find((one) => one.name === `text:${button.dataset.field}`);
+      button.setAttribute("aria-pressed", String(text.value === button.dataset.text));
+    }
+  };
+  for (const change of ["input", "taken", "htmx:afterSettle"]) document.addEventListener(change, markProposals);
+  markProposals();
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("button");
     if (!button || !desk()?.contains(button)) return;
     if (button.dataset.does === "edit") edit();
-    if (button.dataset.does === "ask") ask(button);
-    if (button.dataset.does === "help") help();
+    if (button.dataset.does === "ask") ask();
     if (button.classList.contains("proposal")) take(button);
   });
 
-  // A key acts unless somebody is typing, or a dialog is open; Enter is left to what has the focus.
+  // A decision that leaves texts aside that were typed is made when it is pressed again.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("[data-leaves]");
+    const isEdited = button && [...form().querySelectorAll("textarea.edited")].some((text) => text.value !== (text.dataset.stored ?? text.defaultValue));
+    if (!isEdited || button.dataset.leaves === "sure") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    button.dataset.leaves = "sure";
+    say("You have changed the texts, and this leaves your changes out. Press it again if you want that.");
+  }, true);
+  document.addEventListener("input", () => {
+    for (const button of document.querySelectorAll("[data-leaves]")) button.dataset.leaves = "";
+  });
+
+  // A key acts if keys are on, nobody is typing and no modifier is held; Enter is left to what has the focus.
   const on = (key) => (event) => {
     const target = event.target instanceof Element ? event.target : document.body;
-    if (event.repeat || event.defaultPrevented || isTyping(target) || document.querySelector("dialog[open]")) return;
-    if (key === "Enter" && target.closest("a, button, summary")) return;
+    if (!keys?.checked || event.repeat || event.defaultPrevented || isTyping(target)) return;
+    if (key === "Enter" && target.closest("a, button, summary, input")) return;
     if (press(key)) event.preventDefault();
+  };
+
+  const help = (event) => {
+    on("?")(event);
+    const list = document.getElementById("keys");
+    if (event.defaultPrevented) (list.open ? list.querySelector("summary") : start())?.focus();
   };
 
   const submit = (event) => {
@@ -72,32 +100,43 @@
   const leave = (event) => {
     const target = event.target instanceof Element ? event.target : null;
     if (!target || !desk()?.contains(target) || !isTyping(target)) return;
-    if (target.closest("#ask")) document.getElementById("ask").hidden = true;
-    (desk().querySelector("[data-focus]") ?? document.body).focus();
+    if (target.closest("#ask")) showAsking(false);
+    (start() ?? document.body).focus();
   };
 
-  const comment = (event) => {
-    const target = event.target instanceof Element ? event.target : document.body;
-    const field = form()?.querySelector("input[name=comment]");
-    if (!field || isTyping(target) || document.querySelector("dialog[open]")) return;
-    event.preventDefault();
-    field.focus();
-  };
-
-  const bindings = { "$mod+Enter": submit, "Control+Enter": submit, Escape: leave, c: comment, "?": on("?"), "Shift+?": on("?") };
+  const bindings = { "$mod+Enter": submit, "Control+Enter": submit, Escape: leave, "?": help, "Shift+?": help };
   bindings.Enter = on("Enter");
   // Letters by what is written on the key; on keyboards of other scripts, by where it is.
-  for (const key of "edaupn") {
+  for (const key of "edaupnc") {
     bindings[key] = on(key);
     bindings[`Key${key.toUpperCase()}`] = (event) => { if (!/^[a-z]$/i.test(event.key)) on(key)(event); };
   }
-  bindings.KeyC = (event) => { if (!/^[a-z]$/i.test(event.key)) comment(event); };
   // Digits by where they are: on some keyboards they need Shift.
   for (const digit of "123456789") {
     for (const code of [`Digit${digit}`, `Shift+Digit${digit}`, `Numpad${digit}`]) bindings[code] = on(digit);
   }
   if (navigator.platform.startsWith("Mac") === false) delete bindings["$mod+Enter"];
   window.tinykeys.tinykeys(window, bindings);
+
+  // Keys can be switched off; the browser remembers that.
+  const STORED = "tiltmeter-studio-keys";
+  const showKeys = () => {
+    if (!keys) return;
+    document.documentElement.dataset.keys = keys.checked ? "on" : "off";
+    for (const one of document.querySelectorAll("[data-key]")) {
+      if (keys.checked) one.setAttribute("aria-keyshortcuts", one.dataset.key);
+      else one.removeAttribute("aria-keyshortcuts");
+    }
+  };
+  if (keys) {
+    try { keys.checked = localStorage.getItem(STORED) !== "off"; } catch { /* a browser that stores nothing */ }
+    keys.addEventListener("change", () => {
+      try { localStorage.setItem(STORED, keys.checked ? "on" : "off"); } catch { /* as above */ }
+      showKeys();
+    });
+    document.addEventListener("htmx:afterSettle", showKeys);
+    showKeys();
+  }
 
   // In a text that is one line in the form (a comment, a reason), Enter would submit: only Ctrl+Enter does.
   document.addEventListener("keydown", (event) => {
@@ -116,6 +155,6 @@
     empty?.focus();
   });
 
-  // The heading of the item has the focus when the page opens, so that keys act at once.
-  document.querySelector("#desk [data-focus]")?.focus();
+  // The heading of the item has the focus when the page opens, so that keys act at once; unless somebody was faster.
+  if (document.activeElement === document.body) start()?.focus();
 })();

@@ -1,0 +1,84 @@
+"""`tiltmeter sensitivity`: how much a result moves under changes that should not matter."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tiltmeter.comparing.sensitivity import SensitivityRow
+    from tiltmeter.measures.estimates import Interval
+    from tiltmeter.measures.measure import Measure
+
+
+def sensitivity(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    change: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this change: `lower-case`, `no-final-punctuation` … (repeatable)."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask about so many items of each part and language only.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Ask the models of a run again about slightly changed items, and tell how far the numbers and verdicts move.
+
+    The changes should not matter: no full stop at the end, small letters only, quotation marks, other names; of GEST,
+    the templates of the run itself. What is found is kept in the run's notes, and printed with its numbers from then
+    on; with --limit, which is another sample, it is only printed.
+
+    **Examples**
+
+    `tiltmeter sensitivity runs/demo`
+
+    `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
+    """
+    from rich.console import Console
+
+    from tiltmeter.cli.progress import answering_bar
+    from tiltmeter.comparing.sensitivity import sensitivity as measured
+    from tiltmeter.comparing.sensitivity import with_notes
+    from tiltmeter.runs.result import Result, write_manifest
+
+    result = Result.load(run)
+    rows = measured(
+        result, only=change or (), limit=limit, watch=answering_bar, tell=lambda text: typer.echo(text, err=True)
+    )
+    if as_json:
+        typer.echo(json.dumps([row.to_dict() for row in rows], ensure_ascii=False, indent=1))
+    else:
+        _print(rows, Console())
+    if limit is None:
+        write_manifest(run, with_notes(result.manifest, rows))
+
+
+def _print(rows: "list[SensitivityRow]", console: "Console") -> None:
+    from tiltmeter.comparing.cells import location_of
+    from tiltmeter.measures.measure import measure_named
+    from tiltmeter.reports.console_tables import new_table
+
+    for row in rows:
+        measure = measure_named(row.measure)
+        table = new_table(console, edges=True)
+        for heading in (f"{row.model} on {location_of(row.benchmark, row.part, row.language)}", row.measure):
+            table.add_column(heading)
+        for heading in ("difference", "items changed"):
+            table.add_column(heading, justify="right")
+        table.add_column("verdict")
+
+        table.add_row("as measured", _number(measure, row.value, row.interval), "", "", row.verdict)
+        for one in row.variations:
+            difference = "" if one.difference is None else _number(measure, one.difference, one.difference_interval)
+            share = "" if one.changed is None else f"{one.changed:.0%}"
+            table.add_row(one.name, _number(measure, one.value, one.interval), difference, share, one.verdict)
+        console.print(table)
+        console.print(row.sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def _number(measure: "Measure", value: float, ends: "Interval | None") -> str:
+    text = measure.number(value)
+    return text if ends is None else f"{text} [{measure.number(ends[0])}, {measure.number(ends[1])}]"

@@ -1,0 +1,118 @@
+"""`tiltmeter data describe`: what is in a data set, in numbers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiltmeter.datasets.by_name import load_spec
+from tiltmeter.datasets.spec import parse_spec
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tiltmeter.datasets.describe import CountPieces, DataDescription, Lengths
+
+# Values of a grouping that are printed.
+_SHOWN = 12
+
+
+def describe_data(
+    spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, or a .jsonl file.")],
+    tokenizer: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Also count the pieces that the tokenizer of this model makes.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write a figure of the numbers of items to this folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """Describe a data set: items, different contexts, items per target, words and pieces per sentence, kinds of bias.
+
+    Words are what stands between spaces; Thai is cut into words with `pip install 'tiltmeter[thai]'`.
+
+    **Examples**
+
+    `tiltmeter data describe starter:en,de`
+
+    `tiltmeter data describe gender-pairs:en,th --tokenizer bert-base-multilingual-cased`
+
+    `tiltmeter data describe my-items.jsonl --figure figures`
+    """
+    from rich.console import Console
+
+    from tiltmeter.datasets.describe import describe
+
+    described = describe(load_spec(parse_spec(spec)), None if tokenizer is None else _pieces(tokenizer))
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in described], ensure_ascii=False, indent=1))
+    else:
+        _print(described, Console())
+    if figure is not None:
+        from tiltmeter.reports.figures.data_figure import data_figure
+        from tiltmeter.reports.save import save_figures
+
+        name = parse_spec(spec).name
+        for path in save_figures([("data", data_figure(Path(name).name, described))], figure):
+            typer.echo(f"Wrote {path}", err=True)
+
+
+def _pieces(model: str) -> "CountPieces":
+    from tiltmeter.models.opening import opened
+    from tiltmeter.models.protocol import ChatModel, ModelOptions
+
+    def count(texts: Sequence[str]) -> list[int]:
+        with opened(model, ModelOptions()) as found:
+            if isinstance(found, ChatModel):
+                raise UsageError(f"{model} is a chat model, whose tokenizer is not here; name a local model.")
+            return [len(encoded.ids) for encoded in found.text.encode(list(texts))]
+
+    return count
+
+
+def _print(described: "Sequence[DataDescription]", console: "Console") -> None:
+    from tiltmeter.reports.console_tables import new_table
+    from tiltmeter.reports.languages import language_name
+
+    table = new_table(console)
+    headings = ("", "items", "contexts", "sentences", "words", "a sentence", "pieces", "a sentence")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if not number else "right")
+    for one in described:
+        where = " ".join(filter(None, (one.part, language_name(one.language))))
+        counts = (f"{count:,}" for count in (one.items, one.contexts, one.sentences))
+        table.add_row(where, *counts, *_lengths(one.words), *_lengths(one.pieces))
+    console.print(table)
+    for one in described:
+        where = " ".join(filter(None, (one.part, language_name(one.language))))
+        console.print(f"\n{where}", style="bold", markup=False)
+        if one.per_subject:
+            numbers = sorted(one.per_subject.values())
+            console.print(
+                f"  {one.subject}: {len(numbers):,} different, {numbers[0]:,} to {numbers[-1]:,} items each, "
+                f"median {numbers[len(numbers) // 2]:,}: {_listed(one.per_subject)}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+        for name, found in one.groups.items():
+            console.print(f"  {name}: {_listed(found)}", markup=False, highlight=False, soft_wrap=True)
+        if one.note:
+            console.print(f"  Note: {one.note}.", markup=False, highlight=False, soft_wrap=True)
+
+
+def _lengths(lengths: "Lengths | None") -> tuple[str, str]:
+    return ("", "") if lengths is None else (f"{lengths.total:,}", f"{lengths.mean:.1f}")
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """Values with their counts, the most frequent first.
+
+    >>> _listed({"gender": 3, "race": 1})
+    'gender 3, race 1'
+    """
+    shown = ", ".join(f"{value} {count:,}" for value, count in list(counts.items())[:_SHOWN])
+    return f"{shown} … ({len(counts) - _SHOWN:,} more)" if len(counts) > _SHOWN else shown

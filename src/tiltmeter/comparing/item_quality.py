@@ -1,0 +1,172 @@
+"""The quality of the items of runs: what `tiltmeter items` tells."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tiltmeter.comparing.cells import Cell, cells_of
+from tiltmeter.comparing.item_panels import ItemPanel, panels_of
+from tiltmeter.comparing.item_statistics import (
+    FEWEST_MODELS,
+    ItemStatistics,
+    LanguageAgreement,
+    Reliability,
+    all_wrong,
+    item_statistics,
+    language_agreement,
+    reliability,
+)
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import ItemText
+from tiltmeter.runs.items import texts_by_id
+from tiltmeter.runs.result import Result
+
+# A separation that is negative with this error rate over all items makes an item suspect.
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """An item that a person should look at, and why."""
+
+    benchmark: str
+    language: str
+    part: str
+    item: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PanelQuality:
+    """One measure of one benchmark part in one language, over all models that have it.
+
+    `same` is the number of items on which all models do the same; they do not tell models apart.
+    """
+
+    panel: ItemPanel
+    reliability: Reliability | None
+    over_clusters: Reliability | None
+    items: list[ItemStatistics]
+    wrong: list[tuple[str, str]]
+
+    @property
+    def same(self) -> int:
+        """The number of items on which all models do the same."""
+        return sum(one.separation is None for one in self.items)
+
+    @property
+    def against(self) -> list[ItemStatistics]:
+        """The items on which models do the opposite of what they do on the others, beyond chance."""
+        return [one for one in self.items if one.p_negative is not None and one.p_negative < _ALPHA]
+
+    def strongest(self, count: int) -> list[ItemStatistics]:
+        """The items on which models prefer the first side most, the stereotype: by strength, or else by mean."""
+        return sorted(self.items, key=lambda one: (-(one.strength or 0.0), -one.mean, one.item))[:count]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        first = self.panel.cells[0]
+        return {
+            "benchmark": first.benchmark,
+            "part": first.part,
+            "language": first.language,
+            "measure": self.panel.quantity.name,
+            "models": list(self.panel.models),
+            "items": len(self.items),
+            "left_out": self.panel.left_out,
+            "reliability": asdict(self.reliability) if self.reliability else None,
+            "reliability_over_clusters": asdict(self.over_clusters) if self.over_clusters else None,
+            "same_for_all_models": self.same,
+            "all_wrong": [item for _, item in self.wrong],
+            "against_the_rest": [one.item[1] for one in self.against],
+            "statistics": [{**asdict(one), "item": one.item[1]} for one in self.items],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ItemQuality:
+    """All panels of some runs, and the agreement between languages, by benchmark part and measure."""
+
+    panels: list[PanelQuality]
+    languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def suspects(self) -> list[Suspect]:
+        """The items that a person should look at; each once for each reason."""
+        found: dict[Suspect, None] = {}
+        for quality in self.panels:
+            first, models = quality.panel.cells[0], len(quality.panel.cells)
+            name = quality.panel.quantity.name
+            for part, item in quality.wrong:
+                reason = f"all {models} models get it wrong ({name})"
+                found[Suspect(first.benchmark, first.language, part, item, reason)] = None
+            for one in quality.against:
+                reason = f"models do the opposite of what they do on the other items ({name}, {one.separation:.2f})"
+                found[Suspect(first.benchmark, first.language, *one.item, reason)] = None
+        return list(found)
+
+    def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
+        """The texts of a panel's items by id; empty if no run has them."""
+        table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
+        return {} if table is None else texts_by_id(table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "panels": [quality.to_dict() for quality in self.panels],
+            "languages": [
+                {"benchmark": benchmark, "part": part, "measure": measure, **asdict(one)}
+                for (benchmark, part, measure), found in self.languages.items()
+                for one in found
+            ],
+            "suspects": [asdict(suspect) for suspect in self.suspects()],
+            "notes": self.notes,
+        }
+
+
+def item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
+    """The quality of the items that these runs, by name, have measured."""
+    cells = [cell for name, result in runs for cell in cells_of(name, result)]
+    panels = list(panels_of(cells))
+    if not panels:
+        raise UsageError("The runs have no measure to which items contribute one by one.")
+    if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
+        raise UsageError(
+            f"Items are judged by what several models do on them; give runs of at least {FEWEST_MODELS} models on the "
+            "same items."
+        )
+    kept = [panel for panel in panels if len(panel.cells) >= FEWEST_MODELS]
+    few = sorted({panel.location for panel in panels if len(panel.cells) < FEWEST_MODELS})
+    notes = [f"{where}: fewer than {FEWEST_MODELS} models, so its items are not judged." for where in few]
+    notes += [
+        f"{panel.location}, {panel.quantity.name}: {panel.left_out:,} items that some models lack are left out."
+        for panel in kept
+        if panel.left_out
+    ]
+    notes += _mixed(kept)
+    return ItemQuality([_quality(panel) for panel in kept], _between_languages(panels), notes)
+
+
+def _quality(panel: ItemPanel) -> PanelQuality:
+    return PanelQuality(
+        panel, reliability(panel), reliability(panel, clustered=True), item_statistics(panel), all_wrong(panel)
+    )
+
+
+def _mixed(panels: Sequence[ItemPanel]) -> list[str]:
+    """A note where models were asked in different ways: part of what separates them may be that."""
+    found = {}
+    for panel in panels:
+        ways = sorted({f"{cell.asking.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})
+        if len(ways) > 1:
+            found[panel.location] = f"{panel.location}: models were asked in different ways ({', '.join(ways)})."
+    return list(found.values())
+
+
+def _between_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
+    groups: dict[tuple[str, str, str], list[ItemPanel]] = {}
+    for panel in panels:
+        first: Cell = panel.cells[0]
+        groups.setdefault((first.benchmark, first.part, panel.quantity.name), []).append(panel)
+    found = {key: list(language_agreement(group)) for key, group in groups.items() if len(group) > 1}
+    return {key: agreements for key, agreements in found.items() if agreements}

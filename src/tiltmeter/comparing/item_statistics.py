@@ -1,0 +1,222 @@
+"""How good items are as a test of models: reliability, which items separate models, and how languages agree.
+
+The models are the test takers. Reliability is how well the order of the models on one half of the items predicts that
+on the other half, corrected to the length of the whole test (Spearman-Brown). With few models all of this is uncertain,
+which the intervals say; with fewer than four there is none.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import norm, t
+
+from tiltmeter.comparing.item_panels import ItemPanel
+from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.families import holm
+from tiltmeter.measures.standard_errors import Floats
+
+FEWEST_MODELS = 3
+# Fisher's interval needs more than three models.
+FEWEST_FOR_INTERVAL = 5
+SPLITS = 200
+LEVEL = 0.95
+_SEED = 20_231
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """The split-half reliability of a measure: the mean over random splits, of items or of whole clusters of them."""
+
+    value: float
+    interval: Interval | None
+    models: int
+    clustered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatistics:
+    """One item: the mean contribution over models, and how it goes with what the models do on the other items.
+
+    `strength` is how strongly models prefer its first side (`ItemPanel.strengths`), or None. `separation` is the
+    correlation over models with the measure on all other items, None if all models do the same on this item;
+    `p_negative` that it is as low by chance, corrected for the number of items (Holm).
+    """
+
+    item: tuple[str, str]
+    mean: float
+    strength: float | None
+    separation: float | None
+    p_negative: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageAgreement:
+    """Two languages on the same items.
+
+    `correlation` is over items, of the means over all models of each language. `agreement` and `kappa` are of models
+    that were measured in both languages, as means over these `models`.
+    """
+
+    first: str
+    second: str
+    items: int
+    correlation: float | None
+    interval: Interval | None
+    models: int
+    agreement: float | None
+    kappa: float | None
+
+
+def spearman_brown(correlation: float) -> float:
+    """The reliability of a test from the correlation of its halves.
+
+    >>> spearman_brown(0.5)
+    0.6666666666666666
+    """
+    return 2 * correlation / (1 + correlation) if correlation > -1 else -math.inf
+
+
+def reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
+    """The split-half reliability; None if there are too few models or items, or all models have the same value.
+
+    `clustered` splits targets or templates instead of items: reliability for other targets than those in the data.
+    """
+    labels = panel.clusters() if clustered else None
+    if len(panel.cells) < FEWEST_MODELS or (clustered and labels is None):
+        return None
+    units, of_item = np.unique(labels.astype(str), return_inverse=True) if labels is not None else (None, None)
+    count = len(panel.items) if units is None else len(units)
+    if count < 4:
+        return None
+    random = np.random.default_rng(_SEED)
+    found = []
+    for _ in range(splits):
+        first = np.zeros(count, dtype=bool)
+        first[random.permutation(count)[: count // 2]] = True
+        chosen = first if of_item is None else first[of_item]
+        correlation = _correlation(panel.values(chosen), panel.values(~chosen))
+        if correlation is not None:
+            found.append(correlation)
+    if len(found) < splits / 2:
+        return None
+    # The mean of Fisher's z, so that correlations near 1 are not averaged on a compressed scale.
+    mean = math.tanh(float(np.mean(np.arctanh(np.clip(found, -0.999999, 0.999999)))))
+    return Reliability(
+        spearman_brown(mean), _interval_of_reliability(mean, len(panel.cells)), len(panel.cells), clustered
+    )
+
+
+def _interval_of_reliability(correlation: float, models: int) -> Interval | None:
+    interval = fisher_interval(correlation, models)
+    return None if interval is None else (spearman_brown(interval[0]), spearman_brown(interval[1]))
+
+
+def fisher_interval(correlation: float, n: int) -> Interval | None:
+    """Fisher's interval of a correlation of `n` pairs; None for fewer than five.
+
+    >>> low, high = fisher_interval(0.5, 28)
+    >>> round(low, 3), round(high, 3)
+    (0.156, 0.736)
+    """
+    if n < FEWEST_FOR_INTERVAL:
+        return None
+    z, half = math.atanh(max(-0.999999, min(0.999999, correlation))), norm.ppf(0.5 + LEVEL / 2) / math.sqrt(n - 3)
+    return math.tanh(z - half), math.tanh(z + half)
+
+
+def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
+    """All items of a panel, in its order."""
+    table = panel.contributions
+    models, count = table.shape
+    total = table.sum(axis=1, keepdims=True)
+    rest = (total - table) / max(1, count - 1)
+    own, others = table - table.mean(axis=0), rest - rest.mean(axis=0)
+    spread = np.sqrt((own**2).sum(axis=0) * (others**2).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        separation = np.where(spread > 1e-9, (own * others).sum(axis=0) / spread, np.nan)
+    p_values = _holm(_p_negative(separation, models))
+    strengths = panel.strengths()
+    strong: list[float | None] = [None] * count if strengths is None else strengths.tolist()
+    return [
+        ItemStatistics(
+            (str(item[0]), str(item[1])),
+            float(mean),
+            strength,
+            None if np.isnan(value) else float(value),
+            None if np.isnan(p) else float(p),
+        )
+        for item, mean, strength, value, p in zip(
+            panel.items, table.mean(axis=0), strong, separation, p_values, strict=True
+        )
+    ]
+
+
+def _p_negative(separation: Floats, models: int) -> Floats:
+    """The probability of a correlation as low as this one, if there is none."""
+    if models < FEWEST_FOR_INTERVAL:
+        return np.full(len(separation), np.nan)
+    clipped = np.clip(separation, -0.999999, 0.999999)
+    return np.asarray(t.cdf(clipped * np.sqrt((models - 2) / (1 - clipped**2)), models - 2))
+
+
+def _holm(p_values: Floats) -> Floats:
+    known = ~np.isnan(p_values)
+    corrected = np.full(len(p_values), np.nan)
+    corrected[known] = holm(p_values[known].tolist())
+    return corrected
+
+
+def all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
+    """The items that every model gets wrong: the worst possible contribution to a measure that has a best value."""
+    bounds = panel.quantity.measure.bounds
+    if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
+        return []
+    worst = bounds[0] if panel.quantity.measure.higher_is_better else bounds[1]
+    wrong = np.flatnonzero((np.abs(panel.contributions - worst) < 1e-9).all(axis=0))
+    return [(str(part), str(item)) for part, item in panel.items[wrong]]
+
+
+def language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
+    """Each two of several panels, which are the same benchmark part and measure in different languages."""
+    for one, two in combinations(panels, 2):
+        items = one.items[one.items.isin(two.items)]
+        if not len(items):
+            continue
+        first, second = (panel.contributions[:, panel.items.get_indexer(items)] for panel in (one, two))
+        correlation = _correlation(first.mean(axis=0), second.mean(axis=0))
+        both = [
+            (first[one.models.index(model)], second[two.models.index(model)])
+            for model in one.models
+            if model in two.models
+        ]
+        kappas = [kappa for left, right in both if (kappa := _kappa(left, right)) is not None]
+        yield LanguageAgreement(
+            one.language,
+            two.language,
+            len(items),
+            correlation,
+            None if correlation is None else fisher_interval(correlation, len(items)),
+            len(both),
+            100 * float(np.mean([np.mean(left == right) for left, right in both])) if both else None,
+            float(np.mean(kappas)) if kappas else None,
+        )
+
+
+def _kappa(left: Floats, right: Floats) -> float | None:
+    """Cohen's kappa of one model's preferences; None if it has only one preference in both languages."""
+    outcomes = np.unique(np.concatenate([left, right]))
+    agreed = float(np.mean(left == right))
+    expected = float(sum(np.mean(left == one) * np.mean(right == one) for one in outcomes))
+    return None if expected >= 1 - 1e-12 else (agreed - expected) / (1 - expected)
+
+
+def _correlation(left: Floats, right: Floats) -> float | None:
+    """Pearson's correlation; None if one side does not vary, or a value is missing."""
+    if len(left) < FEWEST_MODELS or np.isnan(left).any() or np.isnan(right).any():
+        return None
+    left, right = left - left.mean(), right - right.mean()
+    spread = math.sqrt(float((left**2).sum() * (right**2).sum()))
+    return float((left * right).sum() / spread) if spread > 1e-12 else None

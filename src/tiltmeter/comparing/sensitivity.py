@@ -1,0 +1,236 @@
+"""How much a result moves under changes that should not matter: punctuation, case, quotation marks, names, templates.
+
+The run's models are asked again about changed items. A difference is paired by item, with its interval; what counts in
+the end is whether the verdict stays.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.comparing.cells import Cell, cells_of
+from tiltmeter.comparing.comparison import differences_between
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.measure import deciding, measure_named
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.runs.evaluate import Watch, evaluate, limited
+from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.runs.result import Result
+
+NOTE = "Sensitivity: "
+TEMPLATES = "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A result under one change. `difference` is that to the unchanged items, on the items that both have.
+
+    `changed` is the share of the items whose texts the change alters; None for templates of the run itself.
+    """
+
+    name: str
+    value: float
+    interval: Interval | None
+    verdict: str
+    difference: float | None = None
+    difference_interval: Interval | None = None
+    changed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRow:
+    """One result of a run, and what becomes of it."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    measure: str
+    value: float
+    interval: Interval | None
+    verdict: str
+    variations: tuple[Variation, ...]
+
+    @property
+    def range(self) -> Interval:
+        """The lowest and highest value, the unchanged one included."""
+        values = [self.value, *(variation.value for variation in self.variations)]
+        return min(values), max(values)
+
+    @property
+    def other_verdicts(self) -> tuple[Variation, ...]:
+        """The variations in which the verdict is another one."""
+        return tuple(variation for variation in self.variations if variation.verdict != self.verdict)
+
+    @property
+    def sentence(self) -> str:
+        """What moves, in a sentence."""
+        number = measure_named(self.measure).number
+        low, high = map(number, self.range)
+        part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
+        where = f"{self.benchmark}{part}:{self.language}"
+        changes = ", ".join(variation.name for variation in self.variations)
+        others = "; ".join(f"{variation.name}: {variation.verdict}" for variation in self.other_verdicts)
+        verdict = f"changes ({others})" if others else "stays"
+        return (
+            f"{self.measure} of {self.model} on {where} is {number(self.value)}, and from {low} to {high} under "
+            f"changes that should not matter ({changes}); the verdict, {self.verdict}, {verdict}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**asdict(self), "range": self.range, "sentence": self.sentence}
+
+
+def sensitivity(
+    result: Result,
+    *,
+    only: Sequence[str] = (),
+    limit: int | None = None,
+    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    tell: Callable[[str], None] = lambda _sentence: None,
+) -> list[SensitivityRow]:
+    """Ask the models of a run again about changed items; `only` names the changes, `limit` takes a sample of the items.
+
+    A UsageError says why a run's models cannot be asked again.
+    """
+    options = _options(result)
+    chosen = [limited(portion, options["limit"]) for spec in options["on"] for portion in portions(spec)]
+    known = list(dict.fromkeys(name for portion in chosen for name in benchmark_for(portion.form).perturbations))
+    if missing := [name for name in only if name not in known]:
+        raise UsageError(f"There is no change {missing[0]!r} for these items; there is {', '.join(known) or 'none'}.")
+    sampled = limit is not None and (options["limit"] is None or limit < options["limit"])
+    if sampled:
+        options["limit"] = limit
+        chosen = [limited(portion, limit) for portion in chosen]
+    changed = {name: _changed(chosen, name) for name in only or known}
+    base = evaluate(**options, watch=watch, tell=tell) if sampled else result
+    varied = []
+    for name, shares in changed.items():
+        specs = [
+            spec
+            for spec in options["on"]
+            if all(name in benchmark_for(portion.form).perturbations for portion in portions(spec))
+        ]
+        if specs and any(shares.values()):
+            tell(f"Asking again with {name}.")
+            again = evaluate(**options | {"on": specs, "perturb": name}, watch=watch, tell=tell)
+            varied.append((name, again, shares))
+    rows = list(rows_of(base, varied))
+    if not rows:
+        raise UsageError("Nothing that should not matter can be changed in the items of this run.")
+    return rows
+
+
+def with_notes(manifest: Mapping[str, Any], rows: Sequence[SensitivityRow]) -> dict[str, Any]:
+    """A manifest whose notes, which are printed with the numbers, say how sensitive they are."""
+    kept = [note for note in manifest.get("notes", ()) if not str(note).startswith(NOTE)]
+    return {**manifest, "notes": [*kept, *(f"{NOTE}{row.sentence}" for row in rows)]}
+
+
+def _options(result: Result) -> dict[str, Any]:
+    """The arguments of `evaluate` that made a run; a UsageError if it cannot be made again."""
+    request = result.manifest["request"]
+    if "models" not in request:
+        what = "published predictions" if "predictions" in request else "translations"
+        raise UsageError(f"The run was made of {what}, so there is no model that could be asked again.")
+    if request.get("fingerprints"):
+        names = ", ".join(request["fingerprints"])
+        raise UsageError(f"{names} was given as an object in Python, so it cannot be opened again by its name.")
+    if result.answers is not None:
+        raise UsageError(
+            "The run is of chat models, whose wordings and orders are varied in the run itself: see `agreement between "
+            "wordings` and `position effect` in its report. Make it with --design full to vary more."
+        )
+    if request.get("perturb"):
+        raise UsageError(f"The run is itself one of changed items ({request['perturb']}); give the unchanged one.")
+    taken = ("models", "on", "protocol", "limit", "kind", "dtype", "tokenizer", "quantize", "chat_template", "margins")
+    return {"limit": None} | {name: request[name] for name in taken if request.get(name) is not None}
+
+
+def _changed(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float]:
+    """The share of the items of each benchmark and language that a perturbation changes."""
+    shares = {}
+    for portion in chosen:
+        perturb = benchmark_for(portion.form).perturbations.get(name)
+        if perturb is not None and portion.items:
+            count = sum(perturb(item) != item for item in portion.items)
+            shares[portion.name, portion.language] = count / len(portion.items)
+    return shares
+
+
+def rows_of(
+    base: Result, varied: Sequence[tuple[str, Result, Mapping[tuple[str, str], float]]]
+) -> Iterator[SensitivityRow]:
+    """The results of a run beside those on changed items, with the share of items changed by data set and language."""
+    cells = {_place(cell): cell for cell in cells_of("unchanged", base)}
+    others = [
+        (name, _deciding(again), {_place(cell): cell for cell in cells_of(name, again)}, changed)
+        for name, again, changed in varied
+    ]
+    decided = _deciding(base)
+    for place, record in decided.items():
+        variations = []
+        for name, records, other_cells, changed in others:
+            share = changed.get((record.benchmark, record.language), 0.0)
+            found = records.get(place)
+            if share and found is not None and found.measure == record.measure:
+                pair = cells.get(place), other_cells.get(place)
+                variations.append(_variation(name, found, *pair, share))
+        variations += _templates(record, decided)
+        if variations:
+            yield SensitivityRow(
+                record.model,
+                record.benchmark,
+                record.part,
+                record.language,
+                record.measure,
+                record.value,
+                _interval(record),
+                _verdict(record),
+                tuple(variations),
+            )
+
+
+def _variation(name: str, record: Record, base: Cell | None, other: Cell | None, share: float) -> Variation:
+    difference, ends = None, None
+    if base is not None and other is not None:
+        for found in differences_between(other, base, [record.measure], ["protocols"]):
+            difference, ends = found.contrast.difference, (found.contrast.low, found.contrast.high)
+    return Variation(name, record.value, _interval(record), _verdict(record), difference, ends, share)
+
+
+def _templates(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Iterator[Variation]:
+    """The parts of a result over all parts, if these are templates of the same items."""
+    if record.part != OVERALL:
+        return
+    for (model, benchmark, part, language), found in decided.items():
+        same = (model, benchmark, language) == (record.model, record.benchmark, record.language)
+        if same and part != OVERALL and part.startswith("template") and found.measure == record.measure:
+            yield Variation(part, found.value, _interval(found), _verdict(found))
+
+
+def _deciding(result: Result) -> dict[tuple[str, ...], Record]:
+    """The record that decides the verdict of all items, by model, benchmark, part and language."""
+    groups: dict[tuple[str, ...], dict[str, Record]] = {}
+    for record in result.records:
+        if record.view == "all":
+            place = (record.model, record.benchmark, record.part, record.language)
+            groups.setdefault(place, {})[record.measure] = record
+    found = {place: deciding(row) for place, row in groups.items()}
+    return {place: record for place, record in found.items() if record is not None}
+
+
+def _place(cell: Cell) -> tuple[str, ...]:
+    return (cell.model, cell.benchmark, cell.part, cell.language)
+
+
+def _interval(record: Record) -> Interval | None:
+    return None if record.low is None or record.high is None else (record.low, record.high)
+
+
+def _verdict(record: Record) -> str:
+    return record.verdict.short if record.verdict is not None else "no verdict"

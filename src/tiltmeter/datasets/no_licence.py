@@ -1,0 +1,56 @@
+"""Files of repositories that state no licence: used after the user accepted that, and their texts never exported.
+
+The mark of acceptance is beside the files in the cache. Files of a mirror (`TILTMETER_MIRROR`) are the user's own and
+need no acceptance.
+"""
+
+import sys
+from functools import cache
+from pathlib import Path
+
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.upstream import UpstreamFile
+from tiltmeter.errors import UsageError
+from tiltmeter.files import write_text
+
+MARK = "used-without-licence"
+
+
+def notice(repository: str) -> str:
+    """What users should know before they use files of this repository."""
+    return (
+        f"{repository} states no licence. Its files are for use on this machine, where the law allows it; do not pass "
+        "them on. Tiltmeter leaves their texts out of everything that it writes."
+    )
+
+
+def accept(file: UpstreamFile) -> None:
+    """Remember that the user accepted the notice about the repository of a file."""
+    write_text(_folder(file) / MARK, notice(file.repository) + "\n")
+
+
+def is_accepted(file: UpstreamFile) -> bool:
+    """Whether a file may be taken from the cache or from GitHub."""
+    return file.licence_stated or (_folder(file) / MARK).is_file()
+
+
+def refuse_unaccepted(file: UpstreamFile) -> None:
+    """A UsageError if the notice about the repository of a file has not been accepted."""
+    if not is_accepted(file):
+        from tiltmeter.datasets.catalogue import DATASETS  # imported here, since data sets are made of files
+
+        users = [data.name for data in DATASETS.values() if any(file in source.files for source in data.sources)]
+        raise UsageError(
+            f"{file.repository} states no licence, so that {file.path} is used only if you accept that: "
+            f"`tiltmeter data get {next(iter(users), 'NAME')} --accept-no-licence`."
+        )
+
+
+@cache
+def show_notice(repository: str) -> None:
+    """Print the notice to standard error, once."""
+    print(notice(repository), file=sys.stderr)
+
+
+def _folder(file: UpstreamFile) -> Path:
+    return cache_dir() / "upstream" / file.repository / file.commit

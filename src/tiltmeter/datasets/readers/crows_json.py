@@ -1,0 +1,35 @@
+"""Reader of the gender pairs of CrowS-Pairs in Japanese and Russian (Kaneko et al. 2022), a JSON list."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.forms import Problem
+
+_NAMES = {"more": "stereotype", "less": "anti-stereotype", "votes": "bias_score"}
+_KEYS = {"direction": "direction", "bias_type": "bias_type", **_NAMES}
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of a file such as `japanese.json`; ids are positions from 0, the same in all languages.
+
+    `bias_score` is the number of the five annotators of CrowS-Pairs who found a bias of any type in the English pair.
+    """
+    try:
+        pairs = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
+    if not isinstance(pairs, list):
+        raise BrokenFileError("bad-json", "should be a list of pairs: [{...}, ...]")
+    for number, pair in enumerate(pairs):
+        row = f"[{number}]"
+        if isinstance(pair, dict):
+            values = {ours: pair[theirs] for ours, theirs in _KEYS.items() if theirs in pair}
+            yield RawRecord(row, {"id": str(number), "language": language, **values}, _NAMES)
+        else:
+            yield RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+
+
+READS = {"crows-json": parse}

@@ -1,0 +1,21 @@
+"""Reader of RuBia, a tab-separated file of Russian pairs: a sentence with a trope, and the same about another group."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.csv_records import read_records
+
+_NAMES = {"id": "", "more": "pro-trope", "less": "anti-trope", "bias_type": "domain", "subtype": "task_type"}
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of `rubia.tsv`; the subtype has its domain before it, since domains share names of tasks."""
+
+    def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
+        return values | {"language": language, "subtype": f"{values['bias_type']}: {values['subtype']}"}
+
+    return read_records(path, _NAMES, complete, delimiter="\t")
+
+
+READS = {"rubia-tsv": parse}

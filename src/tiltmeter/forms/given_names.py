@@ -1,0 +1,35 @@
+"""Frequent names that are given to one gender only, from lists per language: `names/xx.toml`.
+
+The n-th name of a language stands for the n-th of every other.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class NameList:
+    """The names of a language by gender, and its pronouns: masculine to feminine and a name's ending."""
+
+    masculine: tuple[str, ...]
+    feminine: tuple[str, ...]
+    pronouns: Mapping[str, tuple[str, str]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, the masculine ones first."""
+        return self.masculine + self.feminine
+
+
+@cache
+def listed_names(language: str) -> NameList | None:
+    """The names of a language; None if there is no list."""
+    path = files("tiltmeter.forms").joinpath("names", f"{language}.toml")
+    if not path.is_file():
+        return None
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    pronouns = {masculine: (feminine, ending) for masculine, (feminine, ending) in data.get("pronouns", {}).items()}
+    return NameList(tuple(data["masculine"]), tuple(data["feminine"]), pronouns)

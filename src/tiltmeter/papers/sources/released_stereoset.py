@@ -1,0 +1,75 @@
+"""StereoSet's own predictions (Nadeem et al. 2021) and those of its Brazilian edition: LMS, SS and ICAT.
+
+Both repositories print means over target terms; their ICAT is that of the mean LMS and SS. The predictions are matched
+to roles and targets by the ids of candidates, which are the same in the Brazilian edition: its file serves for both.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+from tiltmeter.datasets.by_name import load
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.measures import association
+from tiltmeter.papers.printed import CellKey
+from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.oeztuerk import association_numbers
+from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
+from tiltmeter.runs.imports import read_predictions
+
+REPOSITORIES = {"nadeem2021": "moinnadeem/StereoSet", "stereoset-ptbr": "firminovitoria/stereoset-ptbr"}
+NADEEM = {
+    "bert-base-cased": "bert-base-cased_BertNextSentence_BertLM",
+    "bert-large-cased": "bert-large-cased_BertNextSentence_BertLM",
+    "roberta-base": "roberta-base_ModelNSP_RoBERTaLM",
+    "roberta-large": "roberta-large_ModelNSP_RoBERTaLM",
+    "xlnet-base-cased": "xlnet-base-cased_ModelNSP_XLNetLM",
+    "xlnet-large-cased": "xlnet-large-cased_ModelNSP_XLNetLM",
+    "gpt2": "gpt2_ModelNSP_GPT2LM",
+    "gpt2-medium": "gpt2-medium_ModelNSP_GPT2LM",
+    "gpt2-large": "gpt2-large_ModelNSP_GPT2LM",
+    "ensemble": "EnsembleModel_",
+    "sentiment": "SentimentModel",
+}
+
+
+def prediction_path(paper: str, model: str) -> str:
+    """The path of a model's predictions in the repository of a paper.
+
+    >>> prediction_path("nadeem2021", "gpt2"), prediction_path("stereoset-ptbr", "tucano_1b1")
+    ('code/predictions/predictions_gpt2_ModelNSP_GPT2LM.json', 'predictions/predictions_tucano_1b1.json')
+    """
+    if paper == "nadeem2021":
+        return f"code/predictions/predictions_{NADEEM[model]}.json"
+    return f"predictions/predictions_{model}.json"
+
+
+def find(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
+    """The source of the number in a cell."""
+    metric = "ICAT micro" if cell["metric"] == "ICAT" else cell["metric"]
+    key: Key = (cell["test"], "targets", cell["bias_type"], metric)
+    if from_models:
+        return NumberSource(key, lacking="It is recomputed from released predictions only; run without --from-models.")
+    return NumberSource(key, StereosetFile(REPOSITORIES[paper], prediction_path(paper, cell["model"])))
+
+
+@dataclass(frozen=True, slots=True)
+class StereosetFile:
+    """A released file of predictions."""
+
+    repository: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return self.path
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The measures of the predictions."""
+        path = desk.fetch(self.repository, self.path)
+        scores = read_predictions(path, "stereotypes-multi", desk.once(_items), benchmark="stereoset-ptbr").scores
+        return association_numbers(association.measure(scores, intervals=False))
+
+
+def _items() -> list[AssociationItem]:
+    return cast(list[AssociationItem], load("stereoset-ptbr", None, "pt-BR"))

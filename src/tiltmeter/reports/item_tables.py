@@ -1,0 +1,98 @@
+"""What `tiltmeter items` prints."""
+
+from rich.console import Console
+from rich.text import Text
+
+from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
+from tiltmeter.comparing.item_statistics import Reliability
+from tiltmeter.measures.estimates import Interval
+from tiltmeter.reports.console_tables import new_table
+from tiltmeter.reports.formatting import count_of
+
+
+def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) -> None:
+    """Print the reliability of each measure, items that tell nothing or look wrong, and how languages agree."""
+    table = new_table(console)
+    for heading in ("benchmark", "measure"):
+        table.add_column(heading)
+    for heading in ("models", "items", "reliability", "other targets", "same for all", "all wrong", "against"):
+        table.add_column(heading, justify="right")
+    for one in quality.panels:
+        table.add_row(
+            one.panel.location,
+            one.panel.quantity.name,
+            str(len(one.panel.cells)),
+            f"{len(one.items):,}",
+            _reliability(one.reliability),
+            _reliability(one.over_clusters),
+            f"{one.same:,} ({one.same / max(1, len(one.items)):.0%})",
+            f"{len(one.wrong):,}" if one.panel.is_quality else "",
+            f"{len(one.against):,}",
+        )
+    console.print(table)
+    console.print(_LEGEND, style="dim")
+    _print_languages(quality, console)
+    for note in quality.notes:
+        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+    if top:
+        for one in quality.panels:
+            _print_strongest(quality, one, top, console)
+
+
+_LEGEND = (
+    "Reliability: how well half of the items predicts the order of the models on the other half, for the whole test; "
+    "1 is perfect. Other targets: the same with halves of targets or templates. Same for all: items that do not tell "
+    "models apart. All wrong: every model fails. Against: models do the opposite of what they do on the other items, "
+    "beyond chance."
+)
+
+
+def _print_languages(quality: ItemQuality, console: Console) -> None:
+    if not quality.languages:
+        return
+    table = new_table(console, edges=True)
+    for heading in ("benchmark", "measure", "languages"):
+        table.add_column(heading)
+    for heading in ("items", "correlation", "models in both", "same", "kappa"):
+        table.add_column(heading, justify="right")
+    for (benchmark, part, measure), found in quality.languages.items():
+        for one in found:
+            table.add_row(
+                benchmark if part == "all" else f"{benchmark}/{part}",
+                measure,
+                f"{one.first} {one.second}",
+                f"{one.items:,}",
+                _with_interval(one.correlation, one.interval),
+                str(one.models),
+                "" if one.agreement is None else f"{one.agreement:.0f}%",
+                "" if one.kappa is None else f"{one.kappa:.2f}",
+            )
+    console.print(table)
+
+
+def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console: Console) -> None:
+    if one.panel.is_quality:
+        return
+    texts = quality.texts(one)
+    name = one.panel.quantity.name
+    models = count_of(len(one.panel.cells), "model")
+    console.print(f"\nStrongest items of {one.panel.location} ({name}), over {models}", style="bold")
+    for item in one.strongest(top):
+        facts = [f"{name} {item.mean:.0f}"]
+        facts += [f"stronger than {item.strength:.0%} of the items"] if item.strength is not None else []
+        facts += ["the same for all models" if item.separation is None else f"separation {item.separation:+.2f}"]
+        console.print(Text(f"{item.item[1]}  {', '.join(facts)}"), soft_wrap=True)
+        text = texts.get(item.item[1])
+        if text is not None:
+            lines = [text.context, *(f"{role}: {words}" for role, words in text.texts.items())]
+            console.print(Text("\n".join(f"    {line}" for line in lines if line)), soft_wrap=True)
+
+
+def _reliability(found: Reliability | None) -> str:
+    return "" if found is None else _with_interval(found.value, found.interval)
+
+
+def _with_interval(value: float | None, interval: Interval | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if interval is None else f"{value:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]"

@@ -1,0 +1,34 @@
+"""What models say of each token of an item, for the explorer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.reports.clean import label
+
+_DIGITS = 2
+
+# By model, item and side: [token, log-probability or None, whether it begins a word].
+ItemTokens = Mapping[tuple[str, str, str], list[list[Any]]]
+
+
+def tokens_by_item(tokens: pd.DataFrame | None, benchmark: str, part: str, language: str) -> ItemTokens:
+    """The tokens of one benchmark, part and language."""
+    if tokens is None:
+        return {}
+    here = (tokens["benchmark"] == benchmark) & (tokens["part"] == part) & (tokens["language"] == language)
+    found: dict[tuple[str, str, str], list[list[Any]]] = {}
+    columns = ("model", "item", "side", "token", "log_prob", "begins")
+    for model, item, side, token, log_prob, begins in zip(*(tokens[here][name] for name in columns), strict=True):
+        value = None if pd.isna(log_prob) else round(float(log_prob), _DIGITS)
+        found.setdefault((str(model), label(str(item)), str(side)), []).append([label(str(token)), value, bool(begins)])
+    return found
+
+
+def tokens_of(tokens: ItemTokens, models: Sequence[str], item: str, sides: Sequence[str]) -> list[Any]:
+    """For each model the tokens of each side of an item, or 0 if they were not kept."""
+    return [
+        [tokens[model, item, side] for side in sides] if all((model, item, side) in tokens for side in sides) else 0
+        for model in models
+    ]

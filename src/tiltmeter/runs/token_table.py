@@ -1,0 +1,104 @@
+"""The table `tokens.parquet` of a run: what a model says of each token of the two sentences of a pair."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from tiltmeter.benchmarks.benchmark import Asked, Trial
+from tiltmeter.questions import Answer, Question, Text
+from tiltmeter.runs.portions import Portion
+
+# One row for each token, in the order of the sentence. `log_prob` is missing where the protocol does not ask for it, as
+# for the words in which the sentences differ; `begins` says whether the token begins a word.
+TOKENS_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item", "side")),
+        ("place", pa.int64()),
+        ("token", pa.string()),
+        ("log_prob", pa.float64()),
+        ("begins", pa.bool_()),
+    ]
+)
+
+
+_SPACE = "␣"
+
+
+class _Token(NamedTuple):
+    token: str
+    log_prob: float | None
+    begins: bool
+
+
+def token_table(
+    model: str, portion: Portion, asked: Asked, answers: Mapping[bytes, Answer], text: Text
+) -> pd.DataFrame:
+    """The tokens of all trials whose questions name the sentence that they are about."""
+    rows: list[dict[str, Any]] = []
+    for trial in asked.trials:
+        for side in dict.fromkeys(trial.sides):
+            for place, token in enumerate(_tokens(trial, side, answers, text)):
+                label = {"model": model, **portion.label(), "protocol": asked.protocol}
+                rows.append({**label, "item": trial.item.id, "side": side, "place": place, **token._asdict()})
+    return pd.DataFrame(rows, columns=TOKENS_SCHEMA.names)
+
+
+def _tokens(trial: Trial, side: str, answers: Mapping[bytes, Answer], text: Text) -> Iterator[_Token]:
+    questions = [question for question, of in zip(trial.questions, trial.sides, strict=True) if of == side]
+    # A masked model is read where the token is, the others before it.
+    ahead = 0 if text.kind == "masked" else 1
+    found: dict[int, tuple[int, float]] = {}
+    for question in questions:
+        for (position, token), log_prob in zip(question.wanted, _log_probs(question, answers), strict=True):
+            found[position + ahead] = (token, log_prob)
+    ids = _sentence(questions, found, text.mask if text.kind == "masked" else None)
+    first, last = _extent(ids, found, text)
+    before = ""
+    for place in range(first, last + 1):
+        whole = text.decode(ids[first : place + 1])
+        piece = whole[len(before) :] if whole.startswith(before) else text.decode([ids[place]])
+        yield _Token(piece.strip() or _SPACE, found[place][1] if place in found else None, _begins(before, piece))
+        before = whole
+
+
+def _log_probs(question: Question, answers: Mapping[bytes, Answer]) -> list[float]:
+    numbers = answers[question.digest]
+    # With two numbers for each pair, all log-probabilities come first, unless there is one pair only.
+    return [float(number) for number in numbers.reshape(-1)[: len(question.wanted)]]
+
+
+def _sentence(questions: Sequence[Question], found: Mapping[int, tuple[int, float]], mask: int | None) -> list[int]:
+    """The ids of the whole input, with nothing masked."""
+    ids = []
+    for place in range(len(questions[0].ids)):
+        seen = [question.ids[place] for question in questions if question.ids[place] != mask]
+        ids.append(found[place][0] if place in found else seen[0] if seen else questions[0].ids[place])
+    return ids
+
+
+def _extent(ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Text) -> tuple[int, int]:
+    """The first and last place of the sentence's own tokens: without the special tokens around it."""
+    (around,) = text.encode_whole([""]) if text.kind == "masked" else (None,)
+    if around is None:
+        return min(found), max(found)
+    special = set(around.ids)
+    places = [place for place, token in enumerate(ids) if token not in special]
+    return min([*places, *found]), max([*places, *found])
+
+
+def _begins(before: str, piece: str) -> bool:
+    """Whether a token begins a word, or is a sign that is no part of one; a space by itself begins nothing.
+
+    >>> _begins("", "gen"), _begins("gen", "tle"), _begins("gentle", " cat"), _begins("cat", "."), _begins("cat", " ")
+    (True, False, True, True, False)
+    """
+    if not piece.strip():
+        return False
+    return not before or not before[-1].isalnum() or not piece[:1].isalnum()
+
+
+def subword_share(tokens: pd.DataFrame) -> float:
+    """The share of tokens that do not begin a word."""
+    return float(1.0 - tokens["begins"].mean()) if len(tokens) else 0.0

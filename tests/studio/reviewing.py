@@ -1,0 +1,72 @@
+"""Reviewers of a small project over HTTP."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from perf.kills_review import REVIEWERS
+from perf.reviewed_project import make_project
+from tests.studio.client import client_of, htmx
+from tiltmeter.studio.app import Studio
+
+P = "project=project"
+CONTEXT = "el cocinero era muy BLANK hoy number0."
+BETTER = "el cocinero fue muy BLANK hoy number0."
+
+
+def small_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with a project of three items, on each of which two people have to agree."""
+    monkeypatch.setenv("TILTMETER_CACHE", str(folder / ".cache"))
+    make_project(folder, 3, REVIEWERS, agreeing=2, per_item=2)
+    return folder
+
+
+@contextmanager
+def people(studio: Studio, *names: str) -> Iterator[list[TestClient]]:
+    """Clients of people who have said who they are; rooms are started once."""
+    clients = [client_of(studio, "owner", name) for name in names]
+    try:
+        yield clients
+    finally:
+        studio.workbench.close()
+
+
+def hidden(html: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', html)
+    assert found is not None
+    return found[1]
+
+
+def following(client: TestClient) -> str:
+    """The next item."""
+    return str(htmx(client, f"/review/next?{P}").text)
+
+
+def conflict(client: TestClient) -> str:
+    """The first item in conflict."""
+    return str(htmx(client, f"/review/conflict?{P}").text)
+
+
+def settle(client: TestClient, html: str, **values: str) -> Any:
+    return htmx(client, f"/review/adjudicate?{P}", {"item": item_of(html), "seen": hidden(html, "seen"), **values})
+
+
+def decide(client: TestClient, html: str, verdict: str = "keep", **more: str) -> Any:
+    values = {"item": hidden(html, "item"), "shown": hidden(html, "shown"), "verdict": verdict, **more}
+    return htmx(client, f"/review/decide?{P}", values)
+
+
+def item_of(html: str) -> str:
+    return hidden(html, "item")
+
+
+def csrf_of(html: str) -> str:
+    """The CSRF token of a page."""
+    found = re.search(r'"X-CSRF-Token": "([^"]+)"', html)
+    assert found is not None
+    return found[1]

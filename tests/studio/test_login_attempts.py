@@ -1,0 +1,100 @@
+"""Wrong passwords are limited, and tell nothing about who has one."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tiltmeter.studio.login_attempts import BY_ADDRESS, BY_NAME, FORGET, LoginAttempts, TooManyAttemptsError
+
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def wait(attempts: LoginAttempts, name: str = "Ana", address: str = HERE) -> int:
+    """The seconds that an attempt has to wait; 0 if it is made."""
+    try:
+        attempts.begin(name, address)
+    except TooManyAttemptsError as error:
+        return error.seconds
+    return 0
+
+
+def test_wrong_passwords_wait_longer_each_time(clock: Clock) -> None:
+    attempts = LoginAttempts(clock)
+    assert [wait(attempts) for _ in range(BY_NAME.free)] == [0] * BY_NAME.free
+    waits = []
+    for _ in range(12):
+        waits.append(wait(attempts, "ANA "))
+        clock.now += waits[-1]
+        assert wait(attempts) == 0
+    assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]
+    clock.now += 900
+    assert wait(attempts) == 0
+    attempts.succeeded("Ana", HERE)
+    assert wait(attempts) == 0  # the count begins anew
+
+
+def test_nobody_keeps_somebody_out_from_elsewhere(clock: Clock) -> None:
+    attempts = LoginAttempts(clock)
+    while not wait(attempts, "Ana", HERE):
+        pass
+    assert wait(attempts, "Ana", THERE) == 0
+    assert wait(attempts, "Eva", HERE) == 0
+
+
+def test_names_count_whether_or_not_somebody_has_them(clock: Clock) -> None:
+    attempts = LoginAttempts(clock)
+    answers = [[wait(attempts, name) for _ in range(8)] for name in ("Ana", "nobody")]
+    assert answers[0] == answers[1]
+
+
+def test_an_address_has_a_wider_limit_for_all_names(clock: Clock) -> None:
+    attempts = LoginAttempts(clock)
+    assert not any(wait(attempts, f"n{turn}") for turn in range(BY_ADDRESS.free))
+    assert wait(attempts, "another") == 2
+    assert wait(attempts, "another", THERE) == 0
+    # Who knows a password of their own does not begin anew.
+    clock.now += 2
+    attempts.begin("own", HERE)
+    attempts.succeeded("own", HERE)
+    assert wait(attempts, "another") == 0
+    assert wait(attempts, "a third") == 4
+    for _ in range(20):
+        clock.now += BY_ADDRESS.longest
+        assert wait(attempts, f"m{clock.now}") == 0
+    assert wait(attempts, "a fourth") == BY_ADDRESS.longest
+    clock.now += BY_ADDRESS.longest + FORGET + 1
+    assert [wait(attempts, f"k{turn}") for turn in range(3)] == [0, 0, 0]
+
+
+def test_one_network_of_ipv6_is_one_address(clock: Clock) -> None:
+    attempts = LoginAttempts(clock)
+    assert [wait(attempts, "Ana", f"2001:db8::{turn}") for turn in range(BY_NAME.free)] == [0] * BY_NAME.free
+    assert wait(attempts, "Ana", "2001:db8::ffff") == 2
+    assert wait(attempts, "Ana", "2001:db8:0:1::1") == 0
+
+
+def test_attempts_at_once_do_not_escape_the_count(clock: Clock) -> None:
+    attempts = LoginAttempts(clock)
+    with ThreadPoolExecutor(16) as threads:
+        waits = list(threads.map(lambda _turn: wait(attempts), range(40)))
+    assert waits.count(0) == BY_NAME.free
+
+
+def test_counts_do_not_grow_for_ever(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.studio.login_attempts._MOST", 10)
+    attempts = LoginAttempts(clock)
+    for turn in range(100):
+        wait(attempts, "Ana", f"198.51.100.{turn}")
+    assert len(attempts._counts) == 10

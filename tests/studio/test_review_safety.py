@@ -1,0 +1,218 @@
+"""What nobody can do to a review: by links from elsewhere, by looking, at the same time as others."""
+
+import io
+import re
+import sqlite3
+import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+
+from tests.studio.client import client_of, htmx, studio_on
+from tests.studio.reviewing import (
+    BETTER,
+    P,
+    conflict,
+    decide,
+    following,
+    item_of,
+    people,
+    settle,
+    small_project,
+)
+from tiltmeter.making.project import open_project
+from tiltmeter.studio.reviewers import add_studio_reviewer
+from tiltmeter.studio.rooms import review, settling
+from tiltmeter.studio.studio_config import shared_config
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return small_project(tmp_path, monkeypatch)
+
+
+def stored(workspace: Path) -> list[str]:
+    database = sqlite3.connect(workspace / "project" / "project.sqlite")
+    try:
+        return list(database.iterdump())
+    finally:
+        database.close()
+
+
+def in_conflict(*clients: Any) -> None:
+    """One of them drops the first item, the others keep it."""
+    for turn, client in enumerate(clients):
+        decide(client, following(client), "keep" if turn else "drop")
+
+
+def test_looking_changes_nothing(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
+        in_conflict(ana, eva)
+        ana.get(f"/review/project?{P}")
+        before = stored(workspace)
+        for route in review.ROOM.routes:
+            assert isinstance(route, Route)
+            if "GET" in (route.methods or ()) and route.path != "/review/copy":
+                for client in (ana, ida):
+                    for query in (P, f"{P}&item=i0", f"{P}&item=i2"):
+                        assert client.get(f"{route.path}?{query}").status_code < 500
+                assert stored(workspace) == before, route.path
+        assert ida.get(f"/review/conflicts?{P}").status_code == 200
+
+
+def test_a_copy_is_recorded_as_seen(workspace: Path) -> None:
+    add_studio_reviewer(workspace, "Eva", "correct horse", is_adjudicator=True)
+    studio = studio_on(workspace, shared_config(workspace, "review.example.org"))
+    eva = client_of(studio, "reviewer", "Eva")
+    with people(studio_on(workspace), "Ana") as (ana,):
+        decide(ana, following(ana))
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(eva.get(f"/review/copy?{P}").content))
+        assert "project/project.sqlite" in archive.namelist()
+        page = following(eva)
+        assert item_of(page) == "i0"
+        decide(eva, decide(eva, page).text)
+    finally:
+        studio.workbench.close()
+    with open_project(workspace / "project") as project:
+        # Of Eva's decisions, that on the item that nobody else had decided on is independent.
+        assert [(one.reviewer, one.item) for one in project.store.blind_decisions()] == [("Ana", "i0"), ("Eva", "i1")]
+
+
+def test_a_copy_of_a_broken_project_says_so(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        (workspace / "project" / "project.sqlite").unlink()
+        answer = ana.get(f"/review/copy?{P}")
+        assert (answer.status_code, "has no project.sqlite" in answer.text) == (400, True)
+
+
+def test_of_two_who_settle_at_once_the_second_sees_what_the_first_did(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva", "Ida", "Ute") as (ana, eva, ida, ute):
+        in_conflict(ana, eva)
+        one, other = conflict(ida), conflict(ute)
+        assert "i0 is settled." in settle(ida, one, take="Ana").text
+        written = {"text:context": BETTER, "comment": "mine", "code": "odd-code", "why": "so"}
+        late = settle(ute, other, verdict="edit", **written)
+        assert late.status_code == 200
+        assert "Nothing is stored: the decisions on i0 changed" in late.text
+        assert "As <bdi>Ida</bdi> settled it: drop" in late.text
+        field = re.search('<textarea[^>]*name="text:context"[^>]*>([^<]*)<', late.text)
+        assert field is not None
+        assert field[1].strip() == BETTER
+        assert " hidden" not in field[0]
+        for name in ("comment", "code", "why"):
+            assert re.search(f'name="{name}"[^>]*value="{written[name]}"', late.text), name
+        with open_project(workspace / "project") as project:
+            assert [one.reviewer for one in project.store.decisions("i0") if one.adjudicates] == ["Ida"]
+        # Having seen that, it can be settled in another way.
+        assert "i0 is settled." in settle(ute, late.text, verdict="edit", **{"text:context": BETTER}).text
+
+
+def test_a_decision_that_is_withdrawn_meanwhile_is_not_settled(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
+        in_conflict(ana, eva)
+        page = conflict(ida)
+        htmx(eva, f"/review/undo?{P}")
+        late = settle(ida, page, take="Eva")
+        assert "Nothing is stored" in late.text
+        assert "<bdi>Eva</bdi>" not in late.text
+        assert settle(ida, late.text, take="Ana").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("slow", "method", "path"),
+    [("summarise", "GET", "agreement"), ("publish_project", "POST", "published"), ("copy_away", "GET", "copy")],
+)
+def test_reviewers_do_not_wait_for_what_takes_long(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, slow: str, method: str, path: str
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    work = getattr(settling, slow)
+
+    def held(*given: Any, **named: Any) -> Any:
+        begun.set()
+        assert go_on.wait(30)
+        return work(*given, **named)
+
+    monkeypatch.setattr(settling, slow, held)
+    with people(studio_on(workspace), "Ana", "Ida") as (ana, ida), ThreadPoolExecutor(2) as threads:
+        under_way = threads.submit(
+            ida.request, method, f"/review/{path}?{P}", **({"data": {"open": "keep"}} if method == "POST" else {})
+        )
+        try:
+            assert begun.wait(30)
+            answer = threads.submit(lambda: decide(ana, following(ana)).text).result(timeout=20)
+        finally:
+            go_on.set()
+        assert "i0 is accepted." in answer
+        assert under_way.result().status_code in (200, 400)
+
+
+def test_numbers_that_are_none_are_refused(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        for number in ("x", "-1", "9" * 30, "9" * 5000, "١", "1e3", ""):
+            answer = htmx(ana, f"/review/answer?{P}", {"number": number, "answer": "No."})
+            assert (answer.status_code, "whole number" in answer.text) == (400, True), number
+            rated = htmx(ana, f"/review/rated?{P}", {"unit": "w", "task": "t", "step": number})
+            assert rated.status_code == 400
+
+
+def test_the_item_before_is_found_among_any_number(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        page = following(ana)
+        for _ in range(3):
+            page = decide(ana, page).text
+        with sqlite3.connect(workspace / "project" / "project.sqlite") as database:
+            columns = [
+                row[1] for row in database.execute("PRAGMA table_info(decisions)") if row[1] not in ("id", "item")
+            ]
+            names = ", ".join(columns)
+            database.executemany(
+                f"INSERT INTO decisions (item, {names}) SELECT ?, {names} FROM decisions WHERE item = 'i2'",
+                [(f"gone {number}",) for number in range(1200)],
+            )
+        database.close()
+        assert item_of(ana.get(f"/review/previous?{P}&item=i2").text) == "i1"
+        assert item_of(ana.get(f"/review/previous?{P}&item=i1").text) == "i0"
+        assert ana.get(f"/review/previous?{P}&item=i0").status_code == 400
+
+
+def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> None:
+    add_studio_reviewer(workspace, "Zoe", "correct horse")
+    add_studio_reviewer(workspace, "Ida", "correct horse", is_adjudicator=True)
+    (workspace / "broken").mkdir()
+    (workspace / "broken" / "project.toml").write_text("source = 3\n", encoding="utf-8")
+    (workspace / "empty").mkdir()
+    toml = (workspace / "project" / "project.toml").read_text(encoding="utf-8")
+    (workspace / "empty" / "project.toml").write_text(toml, encoding="utf-8")
+    studio = studio_on(workspace, shared_config(workspace, "review.example.org"))
+    zoe, ida = client_of(studio, "reviewer", "Zoe"), client_of(studio, "reviewer", "Ida")
+    lock = settling.publish_project.__globals__["step_lock"]
+    try:
+        pages = [
+            zoe.get("/review"),
+            zoe.get("/review/state?project=empty"),
+            zoe.get(f"/review/item?{P}&item=i0"),
+            zoe.get(f"/review/previous?{P}&item=i0"),
+            zoe.get(f"/review/write?{P}"),
+            ida.get("/review/copy?project=empty"),
+            htmx(ida, f"/review/published?{P}", {"open": "refuse", "licence": "CC0-1.0"}),
+            htmx(ida, f"/review/published?{P}", {"open": "keep", "licence": "CC0-1.0"}),
+        ]
+        with lock(workspace / "project"):
+            pages.append(htmx(ida, f"/review/published?{P}", {"open": "keep", "licence": "CC0-1.0"}))
+    finally:
+        studio.workbench.close()
+    for answer in pages:
+        assert str(workspace) not in answer.text, answer.url
+        assert not re.search(r"tiltmeter (make|run|studio)|[\s`(]--[a-z]", answer.text), answer.text
+    assert "broken/project.toml" in pages[0].text
+    assert "empty has no project.sqlite" in pages[1].text
+    assert "You are not a reviewer of this project yet" in pages[2].text
+    assert "Settle them, publish them too" in pages[6].text
+    assert "Edition 1" in pages[7].text
+    assert "Somebody else is publishing" in pages[8].text
