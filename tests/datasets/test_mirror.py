@@ -17,8 +17,6 @@ from tiltmeter.forms.multiple_choice import MultipleChoiceItem
 from tiltmeter.forms.winobias import WinoBiasItem
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
-# Repositories of which only some of the files are there.
-PARTLY = ("nyu-mll/BBQ/", "Veranep/MBBQ/", "langtech-bsc/EsBBQ-CaBBQ/", "shalakasatheesh/GG-BBQ/")
 DUTCH = "jerryspan/Dutch-CrowS-Pairs/results"
 NOT_MIRRORED = {
     "moinnadeem/StereoSet/data/dev.json",
@@ -29,6 +27,8 @@ NOT_MIRRORED = {
     f"{DUTCH}/results_mlms/eng_mlms/results_roberta.csv",
     f"{DUTCH}/results_mlms/french_mlms/results_flaubert.csv",
 }
+# Repositories of which only some of the files are there.
+PARTLY = ("nyu-mll/BBQ/", "Veranep/MBBQ/", "langtech-bsc/EsBBQ-CaBBQ/", "shalakasatheesh/GG-BBQ/")
 
 
 @pytest.fixture(autouse=True)

@@ -56,7 +56,7 @@ def test_the_page_offers_models_benchmarks_and_files(client: TestClient, tmp_pat
     assert "Apache-2.0" in page
     assert "Nothing runs or waits." in page
     assert "style=" not in page
-    assert page.count("checked") == 2
+    assert page.count(" checked>") == 2
 
 
 def test_start_stop_go_on_and_remove(client: TestClient, studio: Studio) -> None:

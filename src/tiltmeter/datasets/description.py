@@ -71,6 +71,12 @@ class Dataset:
         return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
 
     @property
+    def item_count(self) -> int | None:
+        """The number of items in all languages; None if that of one is not known without reading its files."""
+        counts = [self.items.get(language) for language in self.languages]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    @property
     def size(self) -> int | None:
         """The size of its files in bytes; None if that of a file is not known."""
         sizes = [file.stat().st_size if isinstance(file, Path) else file.size for file in self.files]

@@ -19,9 +19,9 @@ def count_items(text: str, limit: int | None, workspace: StudioWorkspace) -> int
 
 
 def language_counts(data: Dataset) -> dict[str, int | None]:
-    """The items of each language of a data set; None for languages whose files are not here."""
+    """The items of each language of a data set; None where the catalogue does not know, and the files are not here."""
     return {
-        language: sum(sum(_counted(source).values()) for source in sources) if _are_here(sources) else None
+        language: data.items.get(language) or (sum(map(_total, sources)) if _are_here(sources) else None)
         for language in data.languages
         if (sources := data.select(None, [language]))
     }
@@ -30,7 +30,12 @@ def language_counts(data: Dataset) -> dict[str, int | None]:
 def items_here(data: Dataset) -> tuple[int, int]:
     """The number of items in those files of a data set that are here, and of these files."""
     here = [source for source in data.sources if source.is_local()]
-    return sum(sum(_counted(source).values()) for source in here), len(here)
+    return sum(map(_total, here)), len(here)
+
+
+def is_here(data: Dataset) -> bool:
+    """Whether all files of a data set are on this machine."""
+    return _are_here(data.sources)
 
 
 def local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:
@@ -79,6 +84,10 @@ def _own_items(path: Path, _changed: int) -> list[Item]:
 @cache
 def _counted(source: Source) -> "Counter[str]":
     return Counter(_part(item) for item in source.examine().items)
+
+
+def _total(source: Source) -> int:
+    return sum(_counted(source).values())
 
 
 def _part(item: Item) -> str:

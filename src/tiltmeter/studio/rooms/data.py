@@ -16,7 +16,7 @@ from tiltmeter.making.status import status_of
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.checked_files import check_content, check_file
-from tiltmeter.studio.item_counts import items_here
+from tiltmeter.studio.item_counts import is_here, items_here
 from tiltmeter.studio.rooms import StudioRoom
 
 # The largest file that can be checked, in bytes.
@@ -41,7 +41,8 @@ class ProjectLine:
 def _catalogue(request: Request) -> Response:
     workspace = responses.studio_of(request).workspace
     files = sorted(map(workspace.name_of, workspace.data_files()))
-    return responses.page(request, "data.html.jinja", sets=list(DATASETS.values()), files=files)
+    sets = list(DATASETS.values())
+    return responses.page(request, "data.html.jinja", sets=sets, files=files, is_here=is_here)
 
 
 def _projects(request: Request) -> Response:

@@ -49,10 +49,10 @@ _PLAIN = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class OfferedSet:
-    """A data set with its languages: code, name and number of items, which is None if the files are not here."""
+    """A data set with its languages: code, name, number of items if it is known, and whether the files are here."""
 
     data: Dataset
-    languages: tuple[tuple[str, str, int | None], ...]
+    languages: tuple[tuple[str, str, int | None, bool], ...]
 
 
 def _queue(request: Request) -> JobQueue:
@@ -95,7 +95,8 @@ def _set(request: Request) -> Response:
 
 def _offered(data: Dataset) -> OfferedSet:
     counts = language_counts(data)
-    return OfferedSet(data, tuple((code, language_name(code), counts[code]) for code in data.languages))
+    here = {code: all(source.is_local() for source in data.select(None, [code])) for code in data.languages}
+    return OfferedSet(data, tuple((code, language_name(code), counts[code], here[code]) for code in data.languages))
 
 
 async def _add_model(request: Request) -> Response:
