@@ -19,6 +19,7 @@ from tiltmeter.measures import (
     gest_mt,
     measures_for,
     measuring_for,
+    multiple_choice,
     pairs,
     winobias,
 )
@@ -66,7 +67,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, choices, gest, gest_mt, pairs)
+    modules = (association, choices, gest, gest_mt, multiple_choice, pairs)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(measures())
@@ -76,7 +77,7 @@ def test_every_module_lists_its_measures_once() -> None:
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in measures().items() if measure.decides}
     chosen = {"chosen stereotype", "masculine choice gap"}
-    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s"} | chosen
+    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
@@ -93,6 +94,7 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "f_s": 0.05,
         "chosen stereotype": 5.0,
         "masculine choice gap": 10.0,
+        "BBQ bias": 5.0,
     }
 
 
@@ -234,6 +236,7 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
         "mean difference per token": [("template",)],
         "chosen stereotype": [("target", "template")],
         "masculine choice gap": [()],
+        "BBQ bias": [("template",)],
     }
 
 

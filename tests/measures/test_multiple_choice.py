@@ -205,7 +205,10 @@ def test_a_model_that_does_not_read_is_not_interpreted() -> None:
     record = values(assign_verdicts(measure(table(rows))))["BBQ bias"]
     assert record.verdict is not None
     assert record.verdict.kind == "not interpretable"
-    assert "no better than guessing" in record.verdict.reason
+    assert "no more than by guessing" in record.verdict.reason
+    named = [row for row in rows if row.answer != row.unknown]
+    right = 100 * sum(row.answer == row.label for row in named) / len(named)
+    assert values(measure(table(rows)))["right person"].value == pytest.approx(right)
     rows = made_rows("ambiguous", 600, 2, (1 / 3, 1 / 3, 1 / 3))
     record = values(assign_verdicts(measure(table(rows))))["BBQ bias"]
     assert record.verdict is not None

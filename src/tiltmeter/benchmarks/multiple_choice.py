@@ -25,6 +25,7 @@ from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
 from tiltmeter.benchmarks.choosing.shares import ANSWERED
 from tiltmeter.benchmarks.choosing.wordings import prompt_words
+from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, role_name
 from tiltmeter.questions import Answer, Choice, Encoded, Option, Question, Text
@@ -127,6 +128,7 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     measures="multiple_choice",
     ask=ask,
+    perturbations=text_perturbations("multiple-choice", ("lower-case",)),
     shown=ShownScores(tuple(role_name(role) for role in ROLES), "difference"),
     choice=choice,
     choice_measures="multiple_choice",
