@@ -1,34 +1,6 @@
 """English names of languages."""
 
-_NAMES = {
-    "ar": "Arabic",
-    "be": "Belarusian",
-    "cs": "Czech",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fi": "Finnish",
-    "fr": "French",
-    "hi": "Hindi",
-    "hr": "Croatian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sk": "Slovak",
-    "sl": "Slovenian",
-    "sr": "Serbian",
-    "sv": "Swedish",
-    "th": "Thai",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
+from tiltmeter.datasets.language_facts import language
 
 
 def language_name(code: str) -> str:
@@ -37,4 +9,4 @@ def language_name(code: str) -> str:
     >>> language_name("tr"), language_name("tlh")
     ('Turkish', 'tlh')
     """
-    return _NAMES.get(code, code)
+    return language(code).name
