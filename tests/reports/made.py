@@ -124,6 +124,31 @@ def gest(models: Sequence[str]) -> Result:
     return _result(models, "starter-gest", "published", rows, parts=("template-3", "template-4"))
 
 
+def many_languages(models: Sequence[str], languages: Sequence[str], sentences: int = 6) -> Result:
+    """GEST's sentences in frames of these languages; the bias grows from language to language."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {
+            "model": model,
+            "benchmark": "eurogest",
+            "part": "frame",
+            "language": language,
+            "item": str(number),
+            "candidate": "he/she",
+            "role": "log_ratio",
+            "score": float(rng.normal((0.04 * place - 0.5) * (number % 16 >= 7), 0.3)),
+            "stereotype": number % 16 + 1,
+            "protocol": "frames",
+        }
+        for model in models
+        for place, language in enumerate(languages)
+        for number in range(16 * sentences)
+    ]
+    count = 16 * sentences
+    data = [{"benchmark": "eurogest", "part": "frame", "language": code, "items": count} for code in languages]
+    return _made(pd.DataFrame(rows), "gest", data, dict.fromkeys(models, "causal"))
+
+
 def translations(systems: Sequence[str], languages: Sequence[str] = ("sk", "pl")) -> Result:
     rng = np.random.default_rng(4)
     rows = [

@@ -74,6 +74,7 @@ def _pieces(model: str) -> "CountPieces":
 
 
 def _print(described: "Sequence[DataDescription]", console: "Console") -> None:
+    from tiltmeter.datasets.language_facts import language
     from tiltmeter.reports.console_tables import new_table
     from tiltmeter.reports.languages import language_name
 
@@ -89,6 +90,9 @@ def _print(described: "Sequence[DataDescription]", console: "Console") -> None:
     for one in described:
         where = " ".join(filter(None, (one.part, language_name(one.language))))
         console.print(f"\n{where}", style="bold", markup=False)
+        if facts := language(one.language).attributes():
+            listed = "; ".join(f"{name} {value}" for name, value in facts.items())
+            console.print(f"  {listed}", markup=False, highlight=False, soft_wrap=True)
         if one.per_subject:
             numbers = sorted(one.per_subject.values())
             console.print(

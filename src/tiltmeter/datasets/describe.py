@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from tiltmeter.datasets.language_facts import language
 from tiltmeter.datasets.word_counts import why_not_counted, word_counter
 from tiltmeter.forms import Item, form_of
 from tiltmeter.forms.blank import BLANK, fill
@@ -61,6 +62,7 @@ class DataDescription:
         return {
             "part": self.part,
             "language": self.language,
+            **language(self.language).attributes(),
             "items": self.items,
             "contexts": self.contexts,
             "sentences": self.sentences,

@@ -15,6 +15,7 @@ from tiltmeter.reports.controls import contrasts_of, excess_words, location, mis
 from tiltmeter.reports.figures import Figure, figures_of
 from tiltmeter.reports.formatting import with_interval
 from tiltmeter.reports.gather import Gathered
+from tiltmeter.reports.language_overview import LanguageOverview, language_overviews
 from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Headline, headlines, row_verdicts, verdicts
@@ -57,6 +58,7 @@ class BenchmarkSection:
     lines: list[SummaryRow]
     beside: list[tuple[str, str]]  # further measures of the summary table, with their meanings
     figures: list[Drawn]
+    overviews: list[LanguageOverview] = field(default_factory=list)  # where there are many languages
     undefined: list[str] = field(default_factory=list)  # sentences on measures that are not defined for the scores
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
@@ -124,6 +126,7 @@ def _section(
     beside = [other for other in measure.beside if any(other in v.row for v in summary)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
     terms = row_verdicts(rows_of(records, "target"))
+    lines = summary_rows(summary, beside)
     return BenchmarkSection(
         name=name,
         slug=slug,
@@ -131,7 +134,8 @@ def _section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(headlines(rows, samples)), None),
-        lines=summary_rows(summary, beside),
+        lines=lines,
+        overviews=language_overviews(lines),
         beside=[(name, measure_named(name).meaning) for name in beside],
         figures=figures,
         terms=summary_rows(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from tiltmeter.forms.frames import FRAME
 from tiltmeter.measures.records import OVERALL, Record, protocol_family
 
 # The "model" of GEST's records on the agreement between models.
@@ -9,6 +10,11 @@ ALL_MODELS = "all models"
 
 # The records of one model, benchmark, language, part, protocol and group, by measure.
 RecordRow = dict[str, Record]
+
+
+def pooled(part: str) -> bool:
+    """Whether a part stands for the whole benchmark and need not be named; frames are the only part of their data."""
+    return part in (OVERALL, "all", FRAME)
 
 
 def split(records: Iterable[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
@@ -38,11 +44,11 @@ def summaries(rows: Sequence[RecordRow]) -> list[RecordRow]:
 
     Where the parts contradict each other, they follow the pooled row.
     """
-    pooled = {_family(row): row for row in rows if any_record(row).part == OVERALL}
+    whole = {_family(row): row for row in rows if any_record(row).part == OVERALL}
     return [
         row
         for row in rows
-        if any_record(row).part == OVERALL or _family(row) not in pooled or contradictory(pooled[_family(row)])
+        if any_record(row).part == OVERALL or _family(row) not in whole or contradictory(whole[_family(row)])
     ]
 
 

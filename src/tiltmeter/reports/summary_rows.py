@@ -7,7 +7,7 @@ from tiltmeter.measures import measure_named
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.formatting import format_interval, reported_p
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import contradictory
+from tiltmeter.reports.record_rows import contradictory, pooled
 from tiltmeter.reports.ruler_svg import Ruler, ruler
 from tiltmeter.reports.words import RowVerdict
 
@@ -24,11 +24,6 @@ class SummaryRow:
     p_value: str
     ruler: Ruler
     beside: list[str]
-
-
-def pooled(part: str) -> bool:
-    """Whether a part stands for the whole benchmark."""
-    return part in (OVERALL, "all")
 
 
 def summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> list[SummaryRow]:

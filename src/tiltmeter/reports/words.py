@@ -9,10 +9,12 @@ from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.formatting import format_interval, listed, with_interval
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import RecordRow, any_record, summaries
+from tiltmeter.reports.record_rows import RecordRow, any_record, pooled, summaries
 
 # The colour of a headline: bias towards or against stereotypes, none, or a result that is not to be relied on.
 Tone = Literal["towards", "against", "none", "doubt"]
+# More languages than these are counted in a headline, not named.
+_MOST_NAMES = 6
 
 
 def number_with_interval(record: Record) -> str:
@@ -180,10 +182,10 @@ def _one_model(model: str, summary: Sequence[RowVerdict]) -> str:
     for v in summary:
         groups.setdefault(v.verdict.words if v.verdict.size else v.verdict.short, []).append(v)
     if len(groups) == 1:
-        return f"{model}, {listed(_languages(summary))}: {next(iter(groups))}."
+        return f"{model}, {_shortened(summary)}: {next(iter(groups))}."
     order = {kind: rank for rank, kind in enumerate(("significant", "contradictory", "no bias"))}
     ordered = sorted(groups.items(), key=lambda entry: order.get(entry[1][0].verdict.kind, len(order)))
-    return f"{model}: {'; '.join(f'{words} in {listed(_languages(group))}' for words, group in ordered)}."
+    return f"{model}: {'; '.join(f'{words} in {_shortened(group)}' for words, group in ordered)}."
 
 
 def _several_models(models: Sequence[str], summary: Sequence[RowVerdict]) -> str:
@@ -243,15 +245,24 @@ def _languages(summary: Sequence[RowVerdict]) -> list[str]:
     """The names of the languages, each with its part unless it is the pooled one."""
     return list(
         dict.fromkeys(
-            language_name(v.record.language) + (f" ({v.record.part})" if v.record.part not in (OVERALL, "all") else "")
-            for v in summary
+            language_name(v.record.language) + ("" if pooled(v.record.part) else f" ({v.record.part})") for v in summary
         )
     )
+
+
+def _shortened(summary: Sequence[RowVerdict]) -> str:
+    """The names of the languages; if there are many, their number and those with the largest significant bias."""
+    names = _languages(summary)
+    if len(names) <= _MOST_NAMES:
+        return listed(names)
+    biased = [v for v in summary if v.verdict.kind == "significant"]
+    largest = _languages(sorted(biased, key=lambda v: -abs(v.distance)))[:2]
+    return f"{len(names)} languages" + (f" (most in {listed(largest)})" if largest else "")
 
 
 def _where(summary: Sequence[RowVerdict], models: Sequence[str]) -> str:
     """The languages, or the models with their languages if there are several models."""
     if len(models) == 1:
-        return f"In {listed(_languages(summary))}"
+        return f"In {_shortened(summary)}"
     names = [f"{v.record.model} in {_languages([v])[0]}" for v in summary]
     return f"For {listed(names)}" if len(names) <= 3 else f"For {len(names)} of them"

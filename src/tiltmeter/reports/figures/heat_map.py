@@ -1,4 +1,4 @@
-"""Heat map: models by languages."""
+"""Heat map: models by languages, or many languages by models."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,8 @@ from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 # Verdicts under which the number says nothing about bias.
 NO_STATEMENT = ("not interpretable", "contradictory")
+# More languages than these are rows, not columns.
+_MOST_COLUMNS = 12
 _MARKS = {"significant": " •", **dict.fromkeys(NO_STATEMENT, " ?")}
 
 
@@ -33,9 +35,11 @@ def heat_map(records: Sequence[Record]) -> Chart:
     scale = alt.Scale(
         domain=[low, measure.ideal, high], range=colours, type="log" if measure.ratio else "linear", clamp=True
     )
+    # Names of many languages do not fit beside each other.
+    columns, rows = ("model", "language") if frame["language"].nunique() > _MOST_COLUMNS else ("language", "model")
     base = alt.Chart(frame).encode(
-        x=alt.X("language:N", sort=ordered(frame["language"]), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
-        y=alt.Y("model:N", sort=ordered(frame["model"]), title=None),
+        x=alt.X(f"{columns}:N", sort=ordered(frame[columns]), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
+        y=alt.Y(f"{rows}:N", sort=ordered(frame[rows]), title=None),
         tooltip=tooltips(
             ("model", "model"), ("language", "language"), ("text", measure.name), ("verdict", "verdict"), ("n", "n")
         ),
@@ -44,4 +48,4 @@ def heat_map(records: Sequence[Record]) -> Chart:
         base.mark_rect(style="cell", cornerRadius=6).encode(color=alt.Color("shade:Q", scale=scale, legend=None)),
         # The cells are light in both colour schemes, so their numbers are dark in both.
         base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="cell:N"),
-    ).properties(height=alt.Step(44))
+    ).properties(height=alt.Step(44 if rows == "model" else 24))

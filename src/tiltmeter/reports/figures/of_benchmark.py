@@ -17,8 +17,18 @@ from tiltmeter.reports.figures.series import Domain, language_keys, model_keys, 
 from tiltmeter.reports.figures.stereotypes import Kinds, kinds_of, stereotypes
 from tiltmeter.reports.figures.tilt_map import tilt_map
 from tiltmeter.reports.figures.translation_map import translation_map
+from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, any_record, contradictory, rows_of, split, summaries
+from tiltmeter.reports.record_rows import (
+    ALL_MODELS,
+    RecordRow,
+    any_record,
+    contradictory,
+    pooled,
+    rows_of,
+    split,
+    summaries,
+)
 from tiltmeter.reports.style import MEN, WOMEN
 
 # A note for all outputs with single target terms.
@@ -27,6 +37,7 @@ SINGLE_TERMS = (
     "predicts that on the other half (split-half reliability .25)."
 )
 _ENOUGH = 10  # fewest items of a term in a figure
+_MOST_PANELS = 12  # a figure with more is collapsed
 _KINDS = (Key("stereotypes about women", WOMEN), Key("stereotypes about men", MEN))
 
 
@@ -78,6 +89,9 @@ def _heat_map(rows: Sequence[RecordRow]) -> Iterator[Figure]:
     decisive = [record for row in rows if (record := deciding(row)) is not None]
     if len({(r.model, r.language) for r in decisive}) < 2:
         return
+    languages = {r.language for r in decisive}
+    if len({r.model for r in decisive}) == 1 and len(languages) >= FEWEST_LANGUAGES:
+        return  # the overview of languages shows the same
     measure = measure_named(decisive[0].measure)
     decisive = [r for r in decisive if r.measure == measure.name]
     # Numbers that are not comparable are in different panels.
@@ -129,9 +143,10 @@ def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
             "By bias type",
             f"{rows[0].measure} with its 95% interval; the dotted line is no bias. The table of all numbers shows "
             f"which are significant after correction for multiple tests.{_side_by_side(rows)}",
-            _forests(rows, models),
+            (panels := _forests(rows, models)),
             legend=model_keys(models, (r.model for r in rows)),
             wide=False,
+            folded=len(panels) > _MOST_PANELS,
         )
 
 
@@ -155,8 +170,8 @@ def _deciding(records: Sequence[Record], view: str) -> list[Record]:
     """The records that give the verdicts of a view: of pooled parts if there are any that are not contradictory."""
     decisive = [record for row in rows_of(records, view) if (record := deciding(row)) is not None]
     unpooled = {(any_record(row).model, any_record(row).language) for row in rows_of(records) if contradictory(row)}
-    pooled = {(r.model, r.language) for r in decisive if r.part == OVERALL} - unpooled
-    decisive = [r for r in decisive if (r.part == OVERALL) == ((r.model, r.language) in pooled)]
+    whole = {(r.model, r.language) for r in decisive if r.part == OVERALL} - unpooled
+    decisive = [r for r in decisive if (r.part == OVERALL) == ((r.model, r.language) in whole)]
     return [r for r in decisive if r.measure == decisive[0].measure]
 
 
@@ -166,7 +181,7 @@ def _forests(records: Sequence[Record], models: Domain) -> tuple[Panel, ...]:
     scale = measure_named(records[0].measure).span(ends)
     panels = []
     for (language, part), group in split(records, "language", "part"):
-        title = language_name(language) + (f", {part}" if part not in (OVERALL, "all") else "")
+        title = language_name(language) + ("" if pooled(part) else f", {part}")
         panels.append(Panel(title, forest(group, models, scale)))
     return tuple(panels)
 
@@ -219,6 +234,7 @@ def _stereotypes(records: Sequence[Record], kinds: Kinds) -> Iterator[Figure]:
         tuple(panels),
         legend=_KINDS,
         wide=False,
+        folded=len(panels) > _MOST_PANELS,
     )
 
 
