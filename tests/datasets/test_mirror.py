@@ -28,7 +28,16 @@ NOT_MIRRORED = {
     f"{DUTCH}/results_mlms/french_mlms/results_flaubert.csv",
 }
 # Repositories of which only some of the files are there.
-PARTLY = ("nyu-mll/BBQ/", "Veranep/MBBQ/", "langtech-bsc/EsBBQ-CaBBQ/", "shalakasatheesh/GG-BBQ/")
+PARTLY = (
+    "nyu-mll/BBQ/",
+    "Veranep/MBBQ/",
+    "langtech-bsc/EsBBQ-CaBBQ/",
+    "shalakasatheesh/GG-BBQ/",
+    "firminovitoria/stereoset-ptbr/predictions/",
+    "moinnadeem/StereoSet/code/predictions/",
+    "amazon-science/machine-translation-gender-eval/",
+    "gabrielStanovsky/mt_gender/",
+)
 
 
 @pytest.fixture(autouse=True)
