@@ -1,8 +1,10 @@
 """The command `tiltmeter gest`."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -81,3 +83,46 @@ def test_validity_over_several_runs(tmp_path: Path) -> None:
         tiltmeter("validity", *folders, "--part", "dev")
     with pytest.raises(DataError, match="1 models have both"):
         tiltmeter("validity", folders[0])
+
+
+@pytest.fixture
+def themed(tmp_path: Path) -> Path:
+    """A run in which every third sentence is about cats, and every fifth has a negation."""
+    scores = gest_scores(n=160)
+    result = run(scores, family="gest")
+    texts = [
+        f"I {'never ' if number % 5 == 0 else ''}like {'cats' if number % 3 == 0 else 'dogs'}." for number in range(160)
+    ]
+    items = pd.DataFrame({"item": scores["item"], "context": texts, "texts": [[] for _ in texts]})
+    items = items.assign(benchmark="gest", part="all", language="en", form="gest")
+    return replace(result, items=items).save(tmp_path / "run")
+
+
+def test_sentences_with_words_of_a_topic_or_a_negation(themed: Path, tmp_path: Path) -> None:
+    words = tmp_path / "cats.txt"
+    words.write_text("Cats\n\nkittens\n", encoding="utf-8")
+    lines = tiltmeter("theme", themed, "--theme", words).output.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        "made/one gest/template-3:en, stereotypes about women",
+        "made/one gest/template-3:en, stereotypes about men",
+    ]
+    about_women = [number for number in range(160) if number % 16 < 7]
+    with_words = sum(number % 3 == 0 for number in about_women)
+    assert f"of {with_words} sentences with the words by that of {len(about_women) - with_words} others" in lines[0]
+    negated = sum(number % 5 == 0 for number in about_women)
+    assert f"of {negated} sentences with the words" in tiltmeter("theme", themed, "--negation").output
+
+
+def test_what_is_no_theme(themed: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="has no words"):
+        tiltmeter("theme", themed, "--theme", words)
+    words.write_text("submarines", encoding="utf-8")
+    with pytest.raises(UsageError, match="both with and without the words"):
+        tiltmeter("theme", themed, "--theme", words)
+    with pytest.raises(UsageError, match="either --theme"):
+        tiltmeter("theme", themed)
+    bare = run(gest_scores(), family="gest").save(tmp_path / "bare")
+    with pytest.raises(UsageError, match="no scores of language models for stereotypes of GEST with their texts"):
+        tiltmeter("theme", bare, "--negation")

@@ -402,3 +402,30 @@ def test_stereotypes_have_equal_weights() -> None:
     assert weights == pytest.approx([-1 / 6, -1 / 6, -1 / 6, -1 / 2, 1 / 2, 1 / 4, 1 / 4])
     assert men_minus_women(labels, lambda label: label == 8).sum() == pytest.approx(0)
     assert by_stereotype(labels.astype(str).astype(object)) == pytest.approx(weights)
+
+
+def test_agreement_over_pairs_of_model_and_language() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        ("m" + model, language, str(number), number % 16 + 1, float(rng.normal(0.1 * (number % 16), 1.0)))
+        for model in "ab"
+        for language in ("sk", "cs", "pl")
+        for number in range(48)
+    ]
+    scores = pd.DataFrame(rows, columns=["model", "language", "item", "stereotype", "score"])
+    scores = scores.assign(benchmark="gest-pairs", part="all", role="log_ratio", protocol="published")
+    records = [record for record in measure(scores, intervals=False) if record.view == "pairs"]
+    assert {(record.model, record.language, record.part) for record in records} == {("all models", "all", "all")}
+    logs = [
+        rows_of_pair.groupby("stereotype")["score"].mean().to_numpy()
+        for _, rows_of_pair in scores.groupby(["model", "language"])
+    ]
+    expected = [np.corrcoef(a, b)[0, 1] for i, a in enumerate(logs) for b in logs[:i]]
+    correlation, *ranks = records
+    assert (correlation.measure, correlation.n) == ("correlation of log q_i", 15)
+    assert correlation.value == pytest.approx(np.mean(expected))
+    ranked = np.mean([pd.Series(values).rank().to_numpy() for values in logs], axis=0)
+    assert [record.value for record in ranks] == pytest.approx(ranked.tolist())
+    assert {record.n for record in ranks} == {6}
+    # In one language there is nothing to add to the view `models`.
+    assert not [r for r in measure(scores[scores["language"] == "sk"], intervals=False) if r.view == "pairs"]

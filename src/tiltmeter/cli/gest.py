@@ -10,7 +10,7 @@ from tiltmeter.errors import UsageError
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Commands for GEST only: pairs of gendered translations, validity.",
+    help="Commands for GEST only: pairs of gendered translations, validity, topics and negation.",
 )
 pairs = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Pairs of gendered translations.")
 app.add_typer(pairs, name="pairs")
@@ -97,3 +97,54 @@ def validity(
         f"Pearson's r {result.correlation:.3f} [{result.low:.3f}, {result.high:.3f}], p {result.p_value:.2g}, "
         f"{len(result.models)} models"
     )
+
+
+@app.command()
+def theme(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a run of language models on GEST-form data.")
+    ],
+    words: Annotated[
+        Path | None, typer.Option("--theme", metavar="WORDS.txt", help="English words of a topic, one on each line.")
+    ] = None,
+    negation: Annotated[bool, typer.Option("--negation", help="Use words that negate: not, never, nobody …")] = False,
+) -> None:
+    """Do sentences with certain words get another speaker than others for the same stereotype?
+
+    Words are looked for in the English sentence, as whole words. Below 1, sentences with them are more feminine than
+    other sentences for the same stereotypes.
+
+    **Example**
+
+    `tiltmeter gest theme runs/gest --theme family.txt`
+
+    `tiltmeter gest theme runs/gest --negation`
+    """
+    from tiltmeter.datasets.readers.file_text import read_text
+    from tiltmeter.measures.themes import NEGATION, has_words, theme_contrasts
+    from tiltmeter.runs.result import Result
+
+    if (words is None) == (not negation):
+        raise UsageError("Give either --theme with a file of words, or --negation.")
+    looked_for = NEGATION if words is None else tuple(filter(None, map(str.strip, read_text(words).splitlines())))
+    if not looked_for:
+        raise UsageError(f"{words} has no words; write one on each line.")
+    result = Result.load(run)
+    scores = result.scores[result.scores["role"] == "log_ratio"]
+    if not len(scores) or "stereotype" not in scores.columns or result.items is None:
+        raise UsageError(f"{run} has no scores of language models for stereotypes of GEST with their texts.")
+    found = {
+        item
+        for item, text in zip(result.items["item"], result.items["context"], strict=True)
+        if has_words(str(text or ""), looked_for)
+    }
+    contrasts = theme_contrasts(scores, found)
+    if not contrasts:
+        raise UsageError(f"No stereotype has sentences both with and without the words in {run}.")
+    for contrast in contrasts:
+        ends = "no interval" if contrast.low is None else f"[{contrast.low:.3f}, {contrast.high:.3f}]"
+        whom = "women" if contrast.side == "feminine" else "men"
+        typer.echo(
+            f"{contrast.where}, stereotypes about {whom}: masculine rate of {contrast.n} sentences "
+            f"with the words by that of {contrast.others} others {contrast.ratio:.3f} {ends}"
+        )

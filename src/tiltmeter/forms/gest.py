@@ -200,7 +200,8 @@ def _shown(item: GestItem) -> ItemText:
 
 def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
     """The item in another language, for which its frames are of no use."""
-    return replace(item, language=language, sentence=texts["sentence"], male_frame="", female_frame="")
+    sentence = texts.get("sentence", item.sentence)
+    return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
 
 
 def attributes(item: GestItem) -> dict[str, Any]:

@@ -17,6 +17,7 @@ which is nearer to 1 than q as defined. Here values are as defined; the view "as
     as published    all, or a number   the same on the printed scale
     templates       all                the mean correlation of log q_i between the templates, for one model
     models          all, or a number   the mean correlation of log q_i between models, and the mean feminine rank
+    pairs           all, or a number   the same between and over all pairs of a model and a language (section 4.3.3)
 
 Data may have other stereotypes than GEST's sixteen, each with its side (see `sides`). Where all are about women, or all
 about men, g_s is not defined, and `notes` says so.
@@ -106,7 +107,7 @@ __all__ = [
 ]
 
 MEASURES = GEST_MEASURES
-ALL_MODELS = "all models"
+ALL_MODELS, ALL_LANGUAGES = "all models", "all"
 
 # Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
@@ -132,7 +133,7 @@ def measure(
     """
     cases = _cases(scores, resamples if intervals else 0)
     records = [record for case in cases for record in case.records(dict(margins or {}))]
-    return [*records, *_model_agreement(cases)]
+    return [*records, *_model_agreement(cases), *_pair_agreement(cases)]
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
@@ -305,6 +306,28 @@ def _model_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
             means = np.mean([rankdata(part.logs) for part in ranked], axis=0)
             for number, rank in zip(ranked[0].ratios, means.tolist(), strict=True):
                 yield pooled._record(next(reversed(pairs)), "models", str(number), "feminine rank", rank, len(ranked))
+
+
+def _pair_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
+    """The agreement of all pairs of a model and a language on one benchmark, within templates."""
+    by_benchmark: dict[str, list[_Case]] = {}
+    for case in cases:
+        by_benchmark.setdefault(case.benchmark, []).append(case)
+    for benchmark, group in by_benchmark.items():
+        if len({case.language for case in group}) < 2:
+            continue
+        protocol = " + ".join(dict.fromkeys(case.protocol for case in group))
+        pooled = _Case(ALL_MODELS, benchmark, ALL_LANGUAGES, protocol, group[0].stereotypes)
+        parts = [part for case in group for part in case.parts]
+        names = {part.name for part in parts}
+        name = names.pop() if len(names) == 1 else OVERALL
+        alike = [(first, second) for first, second in combinations(parts, 2) if first.name == second.name]
+        if (mean := mean_correlation(alike)) is not None:
+            yield pooled._record(name, "pairs", "all", "correlation of log q_i", *mean)
+        if same_stereotypes(parts):
+            means = np.mean([rankdata(part.logs) for part in parts], axis=0)
+            for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
+                yield pooled._record(name, "pairs", str(number), "feminine rank", rank, len(parts))
 
 
 def _cases(scores: pd.DataFrame, resamples: int) -> list[_Case]:

@@ -107,7 +107,11 @@ GEST_MEASURES = (
         for n in _MEANINGS
     ),
     Measure("feminine rank", "the rank of a stereotype, from the most feminine (1) to the most masculine"),
-    Measure("correlation of log q_i", "the mean correlation of log q_i between templates, or between models", digits=2),
+    Measure(
+        "correlation of log q_i",
+        "the mean correlation of log q_i between templates, between models, or between pairs of model and language",
+        digits=2,
+    ),
     Measure(
         "stereotypes with sentences",
         "the number of stereotypes with sentences in the data, where some are missing",

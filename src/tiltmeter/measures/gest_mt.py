@@ -44,7 +44,7 @@ from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
-from tiltmeter.measures.gest import ALL_MODELS
+from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.ranks import below_by_shares, comparison_level, rank_intervals
@@ -63,7 +63,6 @@ from tiltmeter.measures.standard_errors import Floats, standard_error
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
-ALL_LANGUAGES = "all"
 # Fewest translations with a gender per stereotype for intervals of the rates.
 FEWEST = 20
 SHARE = (0.0, 1.0)

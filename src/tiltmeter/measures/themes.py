@@ -1,0 +1,104 @@
+"""Topics and negation in GEST: do sentences with certain words differ from the others for the same stereotype?
+
+A model may react to a word rather than to what is said: to *family* in a sentence about providing for one, or to
+*emotions* in one about not showing them (Pikuliak et al. 2024, section 7.4). The paper compares the masculine rate of
+men's sentences with family words to all of them; here sentences are compared within their stereotype, since some have
+many more of the words than others.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from tiltmeter.forms.gest import SIDES
+from tiltmeter.measures.sides import StereotypeTable
+
+# English words that negate a sentence; n't is matched at the end of a word.
+NEGATION = ("not", "n't", "never", "no", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without", "cannot")
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeContrast:
+    """Sentences with the words against others of the same stereotypes, for stereotypes about women or about men.
+
+    `where` names model, benchmark, part and language. `ratio` is that of their masculine rates: the geometric mean over
+    the sentences with the words of their rate by that of the others. The interval is None where there are too few
+    sentences.
+    """
+
+    where: str
+    side: str
+    n: int
+    others: int
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+def has_words(text: str, words: Sequence[str]) -> bool:
+    """Whether a text has one of the words, as a whole word in any case.
+
+    >>> has_words("I didn't sing.", NEGATION), has_words("I sang a note.", NEGATION)
+    (True, False)
+    """
+    return re.search(_pattern(tuple(words)), text.replace("’", "'")) is not None
+
+
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    whole = [word for word in words if not word.startswith("n'")]
+    ends = [rf"\w{re.escape(word)}\b" for word in words if word.startswith("n'")]
+    return re.compile("|".join([rf"\b(?:{'|'.join(map(re.escape, whole))})\b"] * bool(whole) + ends), re.IGNORECASE)
+
+
+def theme_contrasts(scores: pd.DataFrame, items: Iterable[str]) -> list[ThemeContrast]:
+    """The contrasts of the `items` with the rest, for each model, benchmark, part, language and side."""
+    chosen = set(items)
+    cases = scores.groupby(["model", "benchmark", "part", "language"], observed=True, sort=False)
+    return [
+        contrast
+        for (model, benchmark, part, language), rows in cases
+        for contrast in _contrasts(
+            f"{model} {benchmark}/{part}:{language}", rows, rows["item"].isin(chosen).to_numpy(dtype=bool)
+        )
+    ]
+
+
+def _contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) -> Iterator[ThemeContrast]:
+    values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
+    about_men = np.isin(numbers, list(StereotypeTable.from_scores(rows).about_men))
+    for side, of_side in zip(SIDES, (~about_men, about_men), strict=True):
+        strata = [
+            (values[here & chosen], values[here & ~chosen])
+            for number in np.unique(numbers[of_side])
+            if (here := numbers == number) is not None and (here & chosen).any() and (here & ~chosen).any()
+        ]
+        if strata:
+            ratio, low, high = within_strata(strata)
+            n, others = (sum(len(stratum[index]) for stratum in strata) for index in (0, 1))
+            yield ThemeContrast(where, side, n, others, ratio, low, high)
+
+
+def within_strata(
+    strata: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> tuple[float, float | None, float | None]:
+    """The ratio of rates and its 95% interval, from the log-ratios with and without the words in each stereotype.
+
+    Differences of means are weighted by the number of sentences with the words. The interval is Student's t with the
+    variance within all groups together, since many have only one or two sentences.
+    """
+    sizes = np.array([(len(some), len(rest)) for some, rest in strata], dtype=float)
+    weights = sizes[:, 0] / sizes[:, 0].sum()
+    difference = float(weights @ [some.mean() - rest.mean() for some, rest in strata])
+    freedom = int(sizes.sum()) - 2 * len(strata)
+    squares = sum(float(((group - group.mean()) ** 2).sum()) for stratum in strata for group in stratum)
+    if freedom < 1 or not squares:
+        return math.exp(difference), None, None
+    error = math.sqrt(squares / freedom * float(weights**2 @ (1 / sizes).sum(axis=1)))
+    half = float(student.ppf(0.975, freedom)) * error
+    return math.exp(difference), math.exp(difference - half), math.exp(difference + half)
