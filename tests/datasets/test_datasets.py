@@ -40,10 +40,13 @@ def test_every_data_set_is_described() -> None:
 
 
 def test_every_language_and_part_has_one_file() -> None:
+    # MT-GenEval has a file of sentences for each gender, and none in Dutch.
+    several = {("mt-geneval", "sentences"): 2, ("mt-geneval", "sentences", "nl"): 0}
     for data in DATASETS.values():
         for language in data.languages:
             for part in data.parts or (None,):
-                assert len(data.select(part, [language])) == 1
+                expected = several.get((data.name, str(part), language), several.get((data.name, str(part)), 1))
+                assert len(data.select(part, [language])) == expected
 
 
 def test_the_two_editions_of_gest_are_two_files() -> None:

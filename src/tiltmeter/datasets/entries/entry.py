@@ -18,13 +18,13 @@ def upstream_dataset(
     limits: tuple[str, ...],
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
-    companion: Callable[[str], str] | None = None,
+    companion: Callable[[str], str | tuple[str, ...] | None] | None = None,
     items: Mapping[str, int] | None = None,
 ) -> Dataset:
     """A data set of pinned files.
 
-    `companion` maps the path of a file to that of its second file, if it has one; `items` has the number of items in
-    each language.
+    `companion` maps the path of a file to that of another file, or to those of several, that its reader needs; `items`
+    has the number of items in each language.
     """
     repo = repositories()[repository]
     sources = tuple(
@@ -33,10 +33,15 @@ def upstream_dataset(
             part,
             format,
             upstream_file(repository, path),
-            upstream_file(repository, companion(path)) if companion else None,
+            tuple(upstream_file(repository, other) for other in _companions(companion, path)),
         )
         for language, part, format, path in files
     )
     return Dataset(
         name, form, description, repo.licence, repo.citation, repo.warning, limits, sources, parts, items or {}
     )
+
+
+def _companions(companion: Callable[[str], str | tuple[str, ...] | None] | None, path: str) -> tuple[str, ...]:
+    others = companion(path) if companion else None
+    return (others,) if isinstance(others, str) else others or ()
