@@ -45,6 +45,7 @@ SAME_THING = {
     "gest": {"forms", "benchmarks", "measures", "cli"},
     "pairs": {"forms", "benchmarks", "measures"},
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
+    "geneval": {"forms", "datasets", "measures", "runs"},
     "translations": {"runs", "cli"},
     "translate": {"translators", "making"},
     "comparison": {"comparing", "reports"},

@@ -34,6 +34,16 @@ PAIR = {
     "more": "She knits.",
     "less": "He knits.",
 }
+GENEVAL = {
+    "id": "t",
+    "part": "context",
+    "language": "es",
+    "gender": "feminine",
+    "context": "She likes roses.",
+    "source": "Kim is a gardener.",
+    "correct": "Kim es jardinera.",
+    "incorrect": "Kim es jardinero.",
+}
 GEST = {"id": "g", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
 OWN = {"id": "o-1", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual"} | {
     "sub_stereotype": "early at work",
@@ -149,6 +159,10 @@ LINES: list[tuple[str, str, list[object]]] = [
     ),
     ("control-character", "sentence", [GEST | {"sentence": "I repaired the\u200bradio."}]),
     ("duplicate-context", "context", [INTRA, INTRA | {"id": "b"}]),
+    ("duplicate-source", "source", [GENEVAL, GENEVAL | {"id": "u"}]),
+    ("no-context", "context", [{key: value for key, value in GENEVAL.items() if key != "context"}]),
+    ("no-wrong-words", "incorrect", [GENEVAL | {"incorrect": "Kim, es."}]),
+    ("unknown-source-gender", "gender", [GENEVAL | {"gender": "female"}]),
     ("duplicate-pair", "more", [PAIR, PAIR | {"id": "q"}]),
     ("duplicate-pair", "male", [GENDERED, GENDERED | {"id": "t"}]),
     ("duplicate-sentence", "sentence", [GEST, GEST | {"id": "h", "stereotype": 10}]),
@@ -227,6 +241,7 @@ FILES: list[tuple[str, str, bytes]] = [
         ).encode(),
     ),
     ("bad-controls", "crows-controls", b"a,b\n"),
+    ("bad-geneval", "geneval", b"She is a gardener.\n"),
     ("bad-winobias", "winobias", b"1 [The gardener] lost [his] hat.\n"),
     ("missing-column", "gest-csv", b"sentence\nI sang\n"),
     ("missing-column", "gest-pairs-csv", b"language,original,stereotype,male\n"),

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 # Benchmarks for translation systems are named after the data set that is translated.
 _SUFFIX = "-mt"
+# Forms of items that are for translation systems only; their data sets go by their own names.
+_FORMS = ("geneval",)
 
 
 def is_for_translators(on: Sequence[str]) -> bool:
     """Whether one of the benchmarks is for translation systems."""
-    return any(parse_spec(spec).name.endswith(_SUFFIX) for spec in on)
+    return any(_is_for_translators(parse_spec(spec).name) for spec in on)
 
 
 def run_translations(
@@ -84,3 +86,9 @@ def run_translations(
         force=force,
         watch=answering_bar,
     )
+
+
+def _is_for_translators(name: str) -> bool:
+    from tiltmeter.datasets.by_name import DATASETS
+
+    return name.endswith(_SUFFIX) or (name in DATASETS and DATASETS[name].form in _FORMS)

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 class Source:
     """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
 
-    `companion` is a second file that the reader needs; it is where it is in the same repository.
+    `companions` are other files that the reader needs; they are in the same repository.
     """
 
     language: str
     part: str | None
     format: str
     file: UpstreamFile | Path
-    companion: UpstreamFile | None = None
+    companions: tuple[UpstreamFile, ...] = ()
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The file, and its companion if it has one."""
-        return (self.file,) if self.companion is None else (self.file, self.companion)
+        """The file, and its companions."""
+        return (self.file, *self.companions)
 
     def paths(self) -> list[Path]:
         """The local paths of the files, which are downloaded if necessary."""

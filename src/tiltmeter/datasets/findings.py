@@ -13,6 +13,7 @@ _ERRORS = {
     "bad-controls": "not a table of controls, or a file without its companion file",
     "bad-csv": "a row that does not have the columns of the header, or a file that is not CSV",
     "bad-encoding": "not UTF-8",
+    "bad-geneval": "not a line of MT-GenEval, or a file without its reference files",
     "bad-json": "not valid JSON, or not the object that is expected",
     "bad-language": "a language that is not a code such as de or pt-BR",
     "bad-pickle": "not the pickle of a plain pandas frame of texts; nothing in it was run",

@@ -69,7 +69,7 @@ def texts_of(data: Mapping[str, Any]) -> dict[str, ItemText]:
 def _source(data: Mapping[str, Any]) -> tuple[str, str]:
     """The name and language of the data set with the items; for translations, of the sentences translated."""
     if "source" in data:
-        return str(data["source"]), SOURCE
+        return str(data["source"]), str(data.get("item_language", SOURCE))
     return str(data["benchmark"]), str(data["language"])
 
 

@@ -1,10 +1,14 @@
-"""Detect the speaker's gender in translations: by rules, with Stanza, or from a CoNLL-U file."""
+"""Detect the speaker's gender in translations: by rules, with Stanza, or from a CoNLL-U file.
+
+In English, which does not mark the speaker's gender, it is that of the third-person pronouns.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
+from tiltmeter.gender.english_pronouns import english_pronoun_gender
 from tiltmeter.translators.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
@@ -26,6 +30,8 @@ def open_gender_finder(gender_from: str, language: str) -> GenderFinder:
     """The gender finder for translations into this language; `gender_from` as in `protocol_of`."""
     if protocol_of(gender_from) == CONLLU:
         return _from_parse(Path(gender_from))
+    if language == "en" and gender_from == RULES:
+        return english_pronoun_gender
     if language not in LANGUAGES:
         raise UsageError(
             f"The speaker's gender in {language!r} is not known to {gender_from}, only in {', '.join(LANGUAGES)}; for "

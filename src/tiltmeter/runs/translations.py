@@ -1,83 +1,34 @@
-"""Runs of translation systems: gender-neutral English sentences, translated into languages that mark gender."""
+"""Runs of translation systems: texts are translated, and the gender in the translations is scored."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once, sha256_of
-from tiltmeter.datasets.spec import EDITIONS, parse_spec
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms.gest import GestItem, attributes
-from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE, measure
-from tiltmeter.measures.gest_mt import notes as measuring_notes
-from tiltmeter.measures.rule import assign_verdicts
-from tiltmeter.runs.asking import Asking, to_dicts, with_family_and_kind
-from tiltmeter.runs.evaluate import Watch, limited
-from tiltmeter.runs.gender_finders import GenderFinder, open_gender_finder, protocol_of
+from tiltmeter.forms import form_of
+from tiltmeter.runs.asking import Asking, to_dicts
+from tiltmeter.runs.evaluate import Watch
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
-from tiltmeter.runs.measuring import read_margins
-from tiltmeter.runs.portions import UNDIVIDED, Portion, portions
+from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.result import Result, refuse_other_run
+from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, editions, open_target
+from tiltmeter.runs.translating.translation_test import Scorer
 from tiltmeter.translators import Translator, open_translator
-from tiltmeter.translators.base import SOURCE
+from tiltmeter.translators.base import translator_from
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
-from tiltmeter.translators.translation_files import normalize_text, read_translation_file
+from tiltmeter.translators.translation_files import TranslationFile, normalize_text, read_translation_file
 from tiltmeter.translators.translation_store import TranslationStore
 
-GEST_MT = "gest-mt"
-LATEST = "1.1"
 NOT_TRANSLATED = "the file has no translation of it"
-NOT_PARSED = "the CoNLL-U file has no parse of its translation"
-
-_SUFFIX = "-mt"
-_SCORES = {"masculine": MASCULINE, "feminine": FEMININE}
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """English sentences and the target languages."""
-
-    benchmark: str
-    languages: tuple[str, ...]
-    sentences: Portion
-    edition: str | None
-    available: int | None = None
-
-    def label(self, language: str) -> dict[str, str]:
-        return {"benchmark": self.benchmark, "part": UNDIVIDED, "language": language}
-
-    def limited(self, limit: int | None) -> "_Target":
-        """The target with at most `limit` sentences."""
-        if limit is not None and limit < 1:
-            raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-        return replace(self, sentences=limited(self.sentences, limit), available=len(self.sentences.items))
-
-    def portions(self) -> list[Portion]:
-        """The English sentences, once for each target language."""
-        return [
-            replace(self.sentences, name=self.benchmark, part=UNDIVIDED, language=language)
-            for language in self.languages
-        ]
-
-    def describe(self) -> list[dict[str, Any]]:
-        entry = {
-            "source": self.sentences.name,
-            "items": len(self.sentences.items),
-            "available": self.available or len(self.sentences.items),
-            "files": self.sentences.files,
-            "edition": self.edition,
-        }
-        return [{**self.label(language), **entry} for language in self.languages]
 
 
 @hashed_once()
@@ -93,11 +44,11 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a CSV file, with the columns `from` and `to`, of a system's translations of GEST's sentences.
+    """Score a CSV file, with the columns `from` and `to`, of a system's translations of a test's sentences.
 
-    `on` names the language, as in `gest-mt:sk`. `edition` defaults to the one with more of the file's sentences.
-    `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the parsed translations. `out` is a folder to
-    write the run to.
+    `on` names the language, as in `gest-mt:sk` or `mt-geneval:es`. `edition` defaults to the one with more of the
+    file's sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the parsed translations.
+    `out` is a folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -114,31 +65,31 @@ def score_translations(
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
     file = read_translation_file(path)
-    targets = [_target(on, name) for name in (_editions(on) if edition is None else (edition,))]
+    targets = [open_target(on, name) for name in (editions(on) if edition is None else (edition,))]
     # `max` returns the first of several maxima, which is the latest edition.
-    unlimited = max(targets, key=lambda target: file.matched(item.sentence for item in target.sentences.items))
-    target = unlimited.limited(limit)
-    if len(target.languages) != 1:
+    unlimited = max(targets, key=lambda target: file.matched(target.texts()))
+    if len(unlimited.directions) != 1:
         raise UsageError(f"A file of translations is for one language, but {on} is for several; name one of them.")
-    (language,) = target.languages
-    items: Sequence[GestItem] = target.sentences.items
-    matched = file.matched(item.sentence for item in unlimited.sentences.items)
+    matched = file.matched(unlimited.texts())
     if not matched:
         raise DataError(
-            f"{path} translates no sentence of {target.sentences.name}: its column `from` should hold the English "
-            "sentences as they are there."
+            f"{path} translates no sentence of {unlimited.source}: its column `from` should hold the texts as they are "
+            "there."
         )
-    matching = {
-        item.id: file.translations[text]
-        for item in items
-        if (text := normalize_text(item.sentence)) in file.translations
-    }
-    scores, skipped = _scored(
-        system, target, language, matching, open_gender_finder(gender_from, language), gender_from
-    )
+    # A file may be for one part of several.
+    target = unlimited.with_tasks([task for task in unlimited.tasks if file.matched(task.texts())]).limited(limit)
+    (direction,) = target.directions
+    scorer = target.test.open(gender_from, direction)
+    tables, skipped, translated = [], [], 0
+    for task in target.tasks:
+        matching = _matching(file, task)
+        translated += len(matching)
+        scores, unscored = _scored(system, task, matching, scorer, gender_from)
+        tables.append(scores)
+        skipped += unscored
     counts = {
-        "translated": len(matching),
-        "missing": len(items) - len(matching),
+        "translated": translated,
+        "missing": sum(len(task.items) for task in target.tasks) - translated,
         "unmatched": len(file.translations) - matched,
         "duplicates": file.repeated,
     }
@@ -153,7 +104,7 @@ def score_translations(
         notes.append(f"{counts['duplicates']:,} sources of {path.name} are there again; the last translation counts.")
     result = _result(
         request,
-        [scores],
+        tables,
         models=[{"name": system, "translations": {path.name: sha256_of(path)}, **counts}],
         target=target,
         margins=margins,
@@ -185,10 +136,11 @@ def evaluate_translator(
     force: bool = False,
     watch: Watch = lambda _label: nullcontext(lambda _progress: None),
 ) -> Result:
-    """Translate GEST's sentences with a system, and score the translations.
+    """Translate the sentences of a test with a system, and score the translations.
 
     `translator` is a name such as `nllb:facebook/nllb-200-distilled-600M` or `deepl` (see `tiltmeter.translators`), or
-    a `Translator`. `on` names the languages, as in `gest-mt:sk,uk`. Nothing is sent to a paid service without `yes`;
+    a `Translator`. `on` names the languages, as in `gest-mt:sk,uk`, `mt-geneval:es` or, into
+    English, `starter-neutral-mt:tr-en`. Nothing is sent to a paid service without `yes`;
     the error states the cost. Translations are cached as they arrive.
     """
     began = time.monotonic()
@@ -212,32 +164,39 @@ def evaluate_translator(
         request["margins"] = margins
     if out is not None:
         refuse_other_run(Path(out), request, force=force)
-    target = _target(on, edition or LATEST).limited(limit)
+    target = open_target(on, edition or LATEST).limited(limit)
     # Errors that cost nothing come before the first sentence is sent.
-    finders = {language: open_gender_finder(gender_from, language) for language in target.languages}
-    for language in target.languages:
-        opened.check(language)
-    items: Sequence[GestItem] = target.sentences.items
-    texts = [item.sentence for item in items]
+    scorers = {direction: target.test.open(gender_from, direction) for direction in target.directions}
+    systems = {direction: translator_from(opened, direction.source) for direction in target.directions}
+    for direction, translating in systems.items():
+        translating.check(direction.target)
     tables: list[pd.DataFrame] = []
     skipped: list[dict[str, str]] = []
     with TranslationStore(cache_dir() / "translations.sqlite") as store:
-        left = {language: pending(opened, texts, language, store) for language in target.languages}
+        left = {
+            direction.label: pending(translating, target.texts(direction), direction.target, store)
+            for direction, translating in systems.items()
+        }
         require_consent(yes, opened, left)
-        for language, finder in finders.items():
-            with watch(f"{name} ({language})") as report:
-                made = translate_all(opened, texts, language, store, _progress_callback(report))
-            translations = {item.id: made[item.sentence] for item in items}
-            scores, unparsed = _scored(name, target, language, translations, finder, gender_from)
-            tables.append(scores)
-            skipped += unparsed
+        for direction, translating in systems.items():
+            with watch(f"{name} ({direction.label})") as report:
+                texts = target.texts(direction)
+                made = translate_all(translating, texts, direction.target, store, _progress_callback(report))
+            for task in target.tasks_of(direction):
+                translations = {item.id: made[text] for item, text in zip(task.items, task.texts(), strict=True)}
+                scores, unscored = _scored(name, task, translations, scorers[direction], gender_from)
+                tables.append(scores)
+                skipped += unscored
         model_entry = {
             "name": name,
             "translator": opened.name,
             "key": opened.key,
             "sent": {language: len(sentences) for language, sentences in left.items()},
             "characters": characters(left),
-            "made": {language: store.creation_times(opened.key, language) for language in target.languages},
+            "made": {
+                direction.label: store.creation_times(translating.key, direction.target)
+                for direction, translating in systems.items()
+            },
         }
     result = _result(
         request,
@@ -258,70 +217,44 @@ def _progress_callback(report: Callable[[Progress], None]) -> Callable[[int, int
     return lambda done, wanted: report(Progress(done, wanted, 0.0))
 
 
-def _editions(on: str) -> tuple[str, ...]:
-    """The editions that a file may be for, the latest first."""
-    return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
-
-
-def _target(on: str, edition: str) -> _Target:
-    """The target of a specification such as `gest-mt:sk`, where `sk` is the target language."""
-    spec = parse_spec(on)
-    if spec.path is not None:
-        source = str(spec.path)
-    elif spec.name == GEST_MT:
-        if edition not in EDITIONS:
-            raise UsageError(f"GEST has no edition {edition!r}; it has {' and '.join(EDITIONS)}.")
-        source = EDITIONS[edition]
-    else:
-        source = spec.name.removesuffix(_SUFFIX)
-        if not spec.name.endswith(_SUFFIX) or source not in DATASETS or DATASETS[source].form != "gest":
-            raise UsageError(
-                f"Translation systems are measured on {GEST_MT}, as in {GEST_MT}:sk, or on a .jsonl file of sentences; "
-                f"{on} is neither."
-            )
-    if spec.part is not None:
-        raise UsageError(f"{spec.name} has no parts; write {spec.name}:sk.")
-    if not spec.languages:
-        raise UsageError(f"{on} names no language to translate into, as in {spec.name}:sk.")
-    english = [portion for portion in portions(source) if portion.form == "gest" and portion.language == SOURCE]
-    if not english:
-        raise UsageError(f"{source} has no English sentences with a GEST stereotype, so there is nothing to translate.")
-    known = edition if spec.name == GEST_MT else None
-    return _Target(spec.name, spec.languages, english[0], known)
+def _matching(file: TranslationFile, task: Task) -> dict[str, str]:
+    """The file's translations of a task's items, by id."""
+    texts = zip(task.items, map(normalize_text, task.texts()), strict=True)
+    return {item.id: file.translations[text] for item, text in texts if text in file.translations}
 
 
 def _scored(
-    system: str,
-    target: _Target,
-    language: str,
-    translations: Mapping[str, str],
-    finder: GenderFinder,
-    gender_from: str,
+    system: str, task: Task, translations: Mapping[str, str], scorer: Scorer, gender_from: str
 ) -> tuple[pd.DataFrame, list[dict[str, str]]]:
     """The scores of translations (by item id), and the items that could not be scored."""
-    label = target.label(language)
+    label = task.label()
+    items = [item for item in task.items if item.id in translations]
+    reasons = {item.id: NOT_TRANSLATED for item in task.items if item.id not in translations}
     rows: list[dict[str, Any]] = []
-    skipped: list[dict[str, str]] = []
-    for item in target.sentences.items:
-        translation = translations.get(item.id)
-        speaker = finder(translation) if translation is not None else None
-        if speaker is None:
-            reason = NOT_TRANSLATED if translation is None else NOT_PARSED
-            skipped.append({"model": system, **label, "item": item.id, "reason": reason})
+    scored = scorer(items, [translations[item.id] for item in items])
+    for item, scores in zip(items, scored, strict=True):
+        if isinstance(scores, str):
+            reasons[item.id] = scores
             continue
-        rows.append(
+        rows += [
             {
                 "model": system,
                 **label,
                 "item": item.id,
-                "candidate": " ".join(speaker.cue),
-                "role": ROLE,
-                "score": _SCORES.get(speaker.gender or ""),
-                **attributes(item),
-                "translation": translation,
-                "protocol": protocol_of(gender_from),
+                "candidate": score.candidate,
+                "role": score.role,
+                "score": score.score,
+                **form_of(item).attributes(item),
+                "translation": translations[item.id],
+                "protocol": task.test.protocol(gender_from),
             }
-        )
+            for score in scores
+        ]
+    skipped = [
+        {"model": system, **label, "item": item.id, "reason": reasons[item.id]}
+        for item in task.items
+        if item.id in reasons
+    ]
     if not rows:
         raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0]['reason']}.")
     # Without the cast, a column of None only has no numeric type.
@@ -333,13 +266,14 @@ def _result(
     tables: Sequence[pd.DataFrame],
     *,
     models: Iterable[Mapping[str, Any]],
-    target: _Target,
+    target: Target,
     margins: Mapping[str, float] | None,
     skipped: Sequence[Mapping[str, Any]],
     notes: Sequence[str],
     seconds: float,
 ) -> Result:
     scores = pd.concat(tables, ignore_index=True)
+    families = {target.benchmark: target.test.measures}
     cases = scores[["model", "benchmark", "part", "language", "protocol"]].drop_duplicates()
     askings = [
         Asking(model, benchmark, part, language, protocol, "translation", "translator")
@@ -351,13 +285,13 @@ def _result(
         data=target.describe(),
         asked=to_dicts(askings),
         skipped=skipped,
-        notes=[*notes, *measuring_notes(scores)],
+        notes=[*notes, *measuring_notes(scores, families)],
         margins=margins,
         seconds=seconds,
     )
     return Result(
         scores=scores,
-        records=with_family_and_kind(assign_verdicts(measure(scores, margins=margins)), askings),
+        records=measure_scores(scores, families, askings, margins),
         manifest=manifest,
         items=item_table(target.portions()),
     )

@@ -3,9 +3,17 @@
 from collections.abc import Callable
 
 from tiltmeter.errors import UsageError
-from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, Translator
+from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, SourceTranslator, Translator
 
-__all__ = ["NAMES", "PartialTranslator", "ProtectingTranslator", "Translator", "check_system", "open_translator"]
+__all__ = [
+    "NAMES",
+    "PartialTranslator",
+    "ProtectingTranslator",
+    "SourceTranslator",
+    "Translator",
+    "check_system",
+    "open_translator",
+]
 
 NAMES = (
     "nllb:MODEL",

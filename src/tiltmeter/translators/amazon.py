@@ -22,6 +22,7 @@ class AmazonTranslator:
 
     def __init__(self, endpoint: str | None = None) -> None:
         self.key = "amazon"
+        self.source = SOURCE
         # A word to leave untranslated, and the name of the terminology for it once that is imported.
         self._protected = self._terminology = ""
         boto3 = import_extra("boto3", "amazon", SERVICE)
@@ -53,9 +54,16 @@ class AmazonTranslator:
         other.key = f"amazon terminology {word} {language}"
         return other
 
+    def translating_from(self, language: str) -> "AmazonTranslator":
+        """The same service with another source language."""
+        other = copy(self)
+        other.source = language
+        other.key = f"{self.key} from {language}"
+        return other
+
     def _import_terminology(self, language: str) -> str:
         name = f"tiltmeter-{self._protected}-{language}"
-        content = f"{SOURCE},{language}\n{self._protected},{self._protected}".encode()
+        content = f"{self.source},{language}\n{self._protected},{self._protected}".encode()
         data = {"File": content, "Format": "CSV"}
         self._call(
             lambda: self._client.import_terminology(Name=name, MergeStrategy="OVERWRITE", TerminologyData=data),
@@ -64,7 +72,7 @@ class AmazonTranslator:
         return name
 
     def _send(self, text: str, language: str) -> str:
-        request: dict[str, Any] = {"Text": text, "SourceLanguageCode": SOURCE, "TargetLanguageCode": language}
+        request: dict[str, Any] = {"Text": text, "SourceLanguageCode": self.source, "TargetLanguageCode": language}
         if self._terminology:
             request["TerminologyNames"] = [self._terminology]
         answer = self._call(lambda: self._client.translate_text(**request), f"does not translate into {language!r}")

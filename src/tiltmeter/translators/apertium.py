@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +27,7 @@ class ApertiumTranslator:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.name = f"apertium:{mode}"
+        self.source = SOURCE
         if shutil.which(PROGRAM) is None:
             raise UsageError(
                 "Apertium is not installed; on Debian and Ubuntu get it with `apt install apertium apertium-eng-spa`, "
@@ -49,11 +51,17 @@ class ApertiumTranslator:
         return f"apertium {self.mode} {version} {digest.hexdigest()[:16]} by paragraph"
 
     def check(self, language: str) -> None:
-        """Raise a UsageError unless the direction is from English to this language."""
+        """Raise a UsageError unless the direction is from the source language to this one."""
         source, _, target = self.mode.partition("-")
-        codes = {language, THREE_LETTERS.get(language), _MACROLANGUAGE.get(language)}
-        if source not in (SOURCE, THREE_LETTERS[SOURCE]) or target.partition("_")[0] not in codes:
-            raise UsageError(f"Apertium's direction {self.mode} does not lead from English to {language!r}.")
+        if source not in _codes(self.source) or target.partition("_")[0] not in _codes(language):
+            start = "English" if self.source == SOURCE else repr(self.source)
+            raise UsageError(f"Apertium's direction {self.mode} does not lead from {start} to {language!r}.")
+
+    def translating_from(self, language: str) -> "ApertiumTranslator":
+        """The same direction, which `check` compares with another source language."""
+        other = copy(self)
+        other.source = language
+        return other
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode has it
         """The translations, in one call of the program; unknown words stay untranslated."""
@@ -61,6 +69,11 @@ class ApertiumTranslator:
         paragraphs = [" ".join(text.split()) for text in texts]
         translated = _run(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
         return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]
+
+
+def _codes(language: str) -> set[str | None]:
+    """The codes by which Apertium may know a language."""
+    return {language, THREE_LETTERS.get(language), _MACROLANGUAGE.get(language)}
 
 
 def _run(arguments: Sequence[str], text: str) -> str:

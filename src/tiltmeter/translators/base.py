@@ -11,16 +11,27 @@ SOURCE = "en"
 
 # ISO 639-3 codes, for systems that need them; other languages are passed unchanged.
 THREE_LETTERS = {
+    "ar": "ara",
     "be": "bel",
     "cs": "ces",
+    "de": "deu",
     "en": "eng",
     "es": "spa",
+    "fi": "fin",
+    "fr": "fra",
+    "he": "heb",
+    "hi": "hin",
     "hr": "hrv",
+    "hu": "hun",
+    "it": "ita",
+    "nl": "nld",
     "pl": "pol",
+    "pt": "por",
     "ru": "rus",
     "sk": "slk",
     "sl": "slv",
     "sr": "srp",
+    "tr": "tur",
     "uk": "ukr",
 }
 
@@ -35,7 +46,7 @@ class Price:
 
 
 class Translator(Protocol):
-    """A system that translates English sentences."""
+    """A system that translates sentences: English ones, unless it is a `SourceTranslator` and told otherwise."""
 
     @property
     def name(self) -> str:
@@ -66,6 +77,23 @@ class ProtectingTranslator(Translator, Protocol):
 
     def protecting(self, word: str, language: str) -> Translator:
         """The same system, which leaves this word untranslated."""
+
+
+@runtime_checkable
+class SourceTranslator(Translator, Protocol):
+    """A system that can translate from other languages than English."""
+
+    def translating_from(self, language: str) -> Translator:
+        """The same system, which translates from this language; a UsageError if it is known that it cannot."""
+
+
+def translator_from(translator: Translator, language: str) -> Translator:
+    """The system translating from this language; a UsageError if it translates from English only."""
+    if language == SOURCE:
+        return translator
+    if not isinstance(translator, SourceTranslator):
+        raise UsageError(f"{translator.name} translates from English only, not from {language!r}.")
+    return translator.translating_from(language)
 
 
 @runtime_checkable

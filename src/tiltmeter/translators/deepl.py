@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
@@ -16,6 +17,7 @@ class DeepLTranslator:
 
     name = "deepl"
     key = "deepl"
+    source = SOURCE
     price = Price(25.0, "USD", "DeepL price list for API Pro, 2024")
     batch_size = 50
 
@@ -36,6 +38,14 @@ class DeepLTranslator:
     def check(self, language: str) -> None:
         """No check: the service refuses unsupported languages, and its list changes often."""
 
+    def translating_from(self, language: str) -> "DeepLTranslator":
+        """The same service with another source language."""
+        other = copy(self)
+        other.source = language
+        other.key = f"{self.key} from {language}"
+        other._record_retry_after()
+        return other
+
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
         return with_retries(lambda: self._send(list(texts), language), SERVICE)
@@ -43,7 +53,8 @@ class DeepLTranslator:
     def _send(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
         try:
-            results = self._client.translate_text(texts, source_lang=SOURCE.upper(), target_lang=language.upper())
+            target = "EN-US" if language == SOURCE else language.upper()  # DeepL wants a variety of English
+            results = self._client.translate_text(texts, source_lang=self.source.upper(), target_lang=target)
         except self._deepl.AuthorizationException as error:
             raise UsageError(f"{SERVICE} does not accept the key in DEEPL_AUTH_KEY; set it to a valid one.") from error
         except self._deepl.DeepLException as error:

@@ -1,6 +1,7 @@
 """Google Cloud Translation (Basic) through its own package, with application default credentials."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
@@ -15,6 +16,7 @@ class GoogleTranslator:
 
     name = "google"
     key = "google nmt"
+    source = SOURCE
     price = Price(20.0, "USD", "Google Cloud price list for Translation Basic, 2024")
     batch_size = 50
 
@@ -35,6 +37,13 @@ class GoogleTranslator:
     def check(self, language: str) -> None:
         """No check: the service refuses unsupported languages, and has all of GEST's."""
 
+    def translating_from(self, language: str) -> "GoogleTranslator":
+        """The same service with another source language."""
+        other = copy(self)
+        other.source = language
+        other.key = f"{self.key} from {language}"
+        return other
+
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
         return with_retries(lambda: self._send(list(texts), language), SERVICE)
@@ -43,7 +52,7 @@ class GoogleTranslator:
         try:
             # The default format is HTML, in which an apostrophe is returned as &#39;.
             results = self._client.translate(
-                texts, target_language=language, source_language=SOURCE, format_="text", model="nmt"
+                texts, target_language=language, source_language=self.source, format_="text", model="nmt"
             )
         except self._errors.GoogleAPICallError as error:
             # Per-user rate limits have status 403, not 429.

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, TypeVar
 
 from tiltmeter.errors import ModelError
 from tiltmeter.translators.base import SOURCE, THREE_LETTERS
 from tiltmeter.translators.http import base_url, post_form, post_json, without_secret
+
+Server = TypeVar("Server", "LibreTranslator", "ApyTranslator")
 
 
 class LibreTranslator:
@@ -18,13 +21,18 @@ class LibreTranslator:
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
         self.name = self.key = f"libretranslate:{without_secret(self._url)}"
+        self.source = SOURCE
 
     def check(self, language: str) -> None:
         """No check: the server refuses unsupported languages."""
 
+    def translating_from(self, language: str) -> "LibreTranslator":
+        """The same server with another source language."""
+        return _from(self, language)
+
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        content: dict[str, Any] = {"q": list(texts), "source": SOURCE, "target": language, "format": "text"}
+        content: dict[str, Any] = {"q": list(texts), "source": self.source, "target": language, "format": "text"}
         if secret := os.environ.get("LIBRETRANSLATE_API_KEY"):
             content["api_key"] = secret
         answer = post_json(f"{self._url}/translate", content, "LibreTranslate")
@@ -43,18 +51,30 @@ class ApyTranslator:
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
         self.name = self.key = f"apy:{without_secret(self._url)}"
+        self.source = SOURCE
 
     def check(self, language: str) -> None:
         """No check: the server refuses unsupported directions."""
+
+    def translating_from(self, language: str) -> "ApyTranslator":
+        """The same server with another source language."""
+        return _from(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, with one request for each text."""
         return [self._send(text, language) for text in texts]
 
     def _send(self, text: str, language: str) -> str:
-        pair = f"{THREE_LETTERS[SOURCE]}|{THREE_LETTERS.get(language, language)}"
+        pair = f"{THREE_LETTERS.get(self.source, self.source)}|{THREE_LETTERS.get(language, language)}"
         answer = post_form(f"{self._url}/translate", {"langpair": pair, "q": text, "markUnknown": "no"}, "Apertium APY")
         try:
             return str(answer["responseData"]["translatedText"])
         except (KeyError, TypeError) as error:
             raise ModelError(f"{self.name} gave no translation; check that it is an Apertium APY server.") from error
+
+
+def _from(server: Server, language: str) -> Server:
+    other = copy(server)
+    other.source = language
+    other.key = f"{server.key} from {language}"
+    return other

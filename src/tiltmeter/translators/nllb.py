@@ -1,6 +1,7 @@
 """Local translation models that take the target language as first token: NLLB, M2M100, mBART-50."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,24 +17,47 @@ from tiltmeter.translators.base import SOURCE
 
 # Language codes of FLORES-200 (NLLB) and of mBART-50, which has fewer languages.
 FLORES = {
+    "ar": "arb_Arab",
     "be": "bel_Cyrl",
     "cs": "ces_Latn",
+    "de": "deu_Latn",
     "en": "eng_Latn",
+    "es": "spa_Latn",
+    "fi": "fin_Latn",
+    "fr": "fra_Latn",
+    "he": "heb_Hebr",
+    "hi": "hin_Deva",
     "hr": "hrv_Latn",
+    "hu": "hun_Latn",
+    "it": "ita_Latn",
+    "nl": "nld_Latn",
     "pl": "pol_Latn",
+    "pt": "por_Latn",
     "ru": "rus_Cyrl",
     "sk": "slk_Latn",
     "sl": "slv_Latn",
     "sr": "srp_Cyrl",
+    "tr": "tur_Latn",
     "uk": "ukr_Cyrl",
 }
 MBART = {
+    "ar": "ar_AR",
     "cs": "cs_CZ",
+    "de": "de_DE",
     "en": "en_XX",
+    "es": "es_XX",
+    "fi": "fi_FI",
+    "fr": "fr_XX",
+    "he": "he_IL",
+    "hi": "hi_IN",
     "hr": "hr_HR",
+    "it": "it_IT",
+    "nl": "nl_XX",
     "pl": "pl_PL",
+    "pt": "pt_XX",
     "ru": "ru_RU",
     "sl": "sl_SI",
+    "tr": "tr_TR",
     "uk": "uk_UA",
 }
 # Maximum number of generated tokens. GEST's sentences have about a dozen words; longer output is degenerate.
@@ -44,15 +68,19 @@ _GPU_BATCH_SIZE = 128
 
 @dataclass(frozen=True, slots=True)
 class LanguageCodes:
-    """How a tokenizer codes languages: English as the source, and the first token of a translation."""
+    """How a tokenizer codes languages: the source language, and the first token of a translation."""
 
     english: str
     codes: dict[str, str]
     token: str = "{}"
 
+    def code(self, language: str) -> str:
+        """The code of a language; an unlisted language is taken as the model's own code."""
+        return self.codes.get(language, language)
+
     def target(self, language: str) -> str:
-        """The token of a language; an unlisted language is taken as the model's own code."""
-        return self.token.format(self.codes.get(language, language))
+        """The token of a language."""
+        return self.token.format(self.code(language))
 
 
 LANGUAGE_CODES = (
@@ -77,6 +105,7 @@ class NllbTranslator:
         self._model = model
         self._beams = beams
         self.name = f"nllb:{model.name}"
+        self.source = SOURCE
         self.batch_size = _CPU_BATCH_SIZE if model.device.type == "cpu" else _GPU_BATCH_SIZE
         self._codes = self._find_codes()
 
@@ -86,16 +115,25 @@ class NllbTranslator:
         generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
         files = digest(file for file in generation if file.is_file())
         model = self._model.fingerprint("seq2seq")
-        return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}"
+        start = "" if self.source == SOURCE else f" from {self.source}"
+        return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}{start}"
 
     def check(self, language: str) -> None:
         """Raise a UsageError if the model has no token for the language."""
         self._token(language)
 
+    def translating_from(self, language: str) -> "NllbTranslator":
+        """The same model with another source language."""
+        if self._id(token := self._codes.target(language)) is None:
+            raise UsageError(f"{self._model.name} does not translate from {language!r}: it has no token {token}.")
+        other = copy(self)
+        other.source = language
+        return other
+
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, as one batch."""
         tokenizer, model = self._model.tokenizer, self._model.answerer("seq2seq").model
-        tokenizer.src_lang = self._codes.english
+        tokenizer.src_lang = self._codes.code(self.source)
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
         with quiet_transformers(), torch.inference_mode():

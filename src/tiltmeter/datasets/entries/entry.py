@@ -18,15 +18,15 @@ def upstream_dataset(
     limits: tuple[str, ...],
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
-    companion: Callable[[str], str | None] | None = None,
+    companion: Callable[[str], str | tuple[str, ...] | None] | None = None,
     items: Mapping[str, int] | None = None,
     control: tuple[str, ...] = (),
     why_control: str = "",
 ) -> Dataset:
     """A data set of pinned files.
 
-    `companion` maps the path of a file to that of its second file, or to None; `items` has the number of items in each
-    language. `control` and `why_control`: see `Dataset`.
+    `companion` maps the path of a file to that of another file, or to those of several, that its reader needs; `items`
+    has the number of items in each language. `control` and `why_control`: see `Dataset`.
     """
     repo = repositories()[repository]
     sources = tuple(
@@ -35,9 +35,14 @@ def upstream_dataset(
             part,
             format,
             upstream_file(repository, path),
-            upstream_file(repository, other) if companion and (other := companion(path)) else None,
+            tuple(upstream_file(repository, other) for other in _companions(companion, path)),
         )
         for language, part, format, path in files
     )
     facts = repo.licence, repo.citation, repo.warning
     return Dataset(name, form, description, *facts, limits, sources, parts, items or {}, control, why_control)
+
+
+def _companions(companion: Callable[[str], str | tuple[str, ...] | None] | None, path: str) -> tuple[str, ...]:
+    others = companion(path) if companion else None
+    return (others,) if isinstance(others, str) else others or ()

@@ -59,4 +59,11 @@ ENTRIES: tuple[Dataset, ...] = (
         TEMPLATES,
         each=64,
     ),
+    _starter(
+        "starter-neutral",
+        "gest",
+        "Tiltmeter's own sentences about a person in languages without gender, to translate into English",
+        [("tr", None, "neutral.tr.jsonl"), ("hu", None, "neutral.hu.jsonl")],
+        each=48,
+    ),
 )

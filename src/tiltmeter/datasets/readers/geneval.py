@@ -1,0 +1,123 @@
+"""Reader of MT-GenEval: plain files, parallel line by line.
+
+A file of the part `sentences`, such as `geneval-sentences-feminine-test.en_es.en`, has the English sources of one
+gender; beside it lie the references of both genders, `….es`. A file of the part `context`,
+`geneval-context-…-2to1-test.en_es.en`, has a context and a sentence on each line, separated by `<sep>`; the references
+are `…-original-…` and `…-flipped-…`. A few lines have no context before `<sep>`.
+
+The files do not state the gender of a context. It is read from the pronouns of the context: masculine if there are only
+masculine ones, feminine if there are only feminine ones, else unknown.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.winobias import FEMALE, MALE
+from tiltmeter.forms import Problem
+from tiltmeter.forms.geneval import CONTEXT, FEMININE, MASCULINE, SENTENCES, UNKNOWN
+
+_SENTENCES = re.compile(r"geneval-sentences-(feminine|masculine)-(?:test|dev)\.en_(\w+)\.en")
+_CONTEXT = re.compile(r"geneval-context-wikiprofessions-2to1-(?:test|dev)\.en_(\w+)\.en")
+_SEPARATOR = re.compile(r"\s*<sep>\s*")
+_BAD = "bad-geneval"
+
+
+def parse(path: Path, language: str) -> Iterator[RawRecord]:
+    """The records of a file of English sources and of the reference files in its folder."""
+    if match := _SENTENCES.fullmatch(path.name):
+        yield from _sentences(path, language, match[1])
+    elif _CONTEXT.fullmatch(path.name):
+        yield from _contexts(path, language)
+    else:
+        message = (
+            "should be called geneval-sentences-feminine-test.en_es.en or the like, since only its name tells its part"
+        )
+        raise BrokenFileError(_BAD, message)
+
+
+def reference_names(name: str) -> tuple[str, str]:
+    """The names of the files with the correct and the incorrect references of a file of sources.
+
+    >>> reference_names("geneval-sentences-feminine-test.en_es.en")[1]
+    'geneval-sentences-masculine-test.en_es.es'
+    """
+    stem = name.removesuffix(".en")
+    target = f"{stem}.{stem.rpartition('_')[2]}"
+    if "-2to1-" in name:
+        return target.replace("-2to1-", "-original-"), target.replace("-2to1-", "-flipped-")
+    other = {"-feminine-": "-masculine-", "-masculine-": "-feminine-"}
+    return target, re.sub("-(?:feminine|masculine)-", lambda match: other[match[0]], target, count=1)
+
+
+def pronoun_gender(context: str) -> str:
+    """The gender of the pronouns in an English text: unknown if there are none, or pronouns of both genders.
+
+    >>> pronoun_gender("She sold her roses."), pronoun_gender("She met him.")
+    ('feminine', 'unknown')
+    """
+    words = {word.lower() for word in re.findall(r"[A-Za-z]+", context)}
+    masculine, feminine = bool(words & MALE), bool(words & FEMALE)
+    if masculine == feminine:
+        return UNKNOWN
+    return MASCULINE if masculine else FEMININE
+
+
+def _sentences(path: Path, language: str, gender: str) -> Iterator[RawRecord]:
+    for number, (source, correct, incorrect) in _parallel(path):
+        yield RawRecord(
+            f"line {number}",
+            {
+                "id": f"{SENTENCES}/{number}/{gender}",
+                "part": SENTENCES,
+                "language": language,
+                "gender": gender,
+                "pair": str(number),
+                "source": source,
+                "correct": correct,
+                "incorrect": incorrect,
+            },
+        )
+
+
+def _contexts(path: Path, language: str) -> Iterator[RawRecord]:
+    for number, (line, correct, incorrect) in _parallel(path):
+        halves = _SEPARATOR.split(line)
+        if len(halves) != 2 or not halves[1]:
+            problem = Problem(_BAD, "", "should be a context, <sep> and a sentence")
+            yield RawRecord(f"line {number}", None, problems=[problem])
+            continue
+        context, source = halves
+        yield RawRecord(
+            f"line {number}",
+            {
+                "id": f"{CONTEXT}/{number}",
+                "part": CONTEXT,
+                "language": language,
+                "gender": pronoun_gender(context),
+                "context": context,
+                "source": source,
+                "correct": correct,
+                "incorrect": incorrect,
+            },
+        )
+
+
+def _parallel(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
+    """The lines of a file and of its two reference files, numbered from 1."""
+    paths = [path, *(path.with_name(name) for name in reference_names(path.name))]
+    for other in paths[1:]:
+        if not other.is_file():
+            raise BrokenFileError(_BAD, f"is no use without {other.name}, which should lie beside it")
+    # Not splitlines: some lines hold U+0085 and the like.
+    columns = [read_text(file).removesuffix("\n").split("\n") for file in paths]
+    for other, lines in zip(paths[1:], columns[1:], strict=True):
+        if len(lines) != len(columns[0]):
+            raise BrokenFileError(_BAD, f"has {len(columns[0])} lines, and {other.name} has {len(lines)}")
+    for number, (source, correct, incorrect) in enumerate(zip(*columns, strict=True), start=1):
+        yield number, (source.strip(), correct.strip(), incorrect.strip())
+
+
+READS = {"geneval": parse}

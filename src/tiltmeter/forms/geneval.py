@@ -1,0 +1,111 @@
+"""MT-GenEval: an English source whose person has a known gender, and references with the right and the wrong gender.
+
+{"id": "sentences/1/feminine", "part": "sentences", "language": "es", "gender": "feminine", "pair": "1",
+ "source": "She is a gardener.", "correct": "Ella es jardinera.", "incorrect": "Él es jardinero."}
+{"id": "context/1", "part": "context", "language": "es", "gender": "masculine",
+ "context": "He likes roses.", "source": "Kim is a gardener.", "correct": "Kim es jardinero.", …}
+"""
+
+import string
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.forms.fields import Fields, Problem
+from tiltmeter.forms.form import Form, ItemText, Unique
+
+SENTENCES, CONTEXT = PARTS = ("sentences", "context")
+MASCULINE, FEMININE, UNKNOWN = GENDERS = ("masculine", "feminine", "unknown")
+
+# As in the published metric: only ASCII punctuation is removed, so ¿ and « stay attached to their words.
+_WITHOUT_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
+
+
+@dataclass(frozen=True, slots=True)
+class GenevalItem:
+    """A source text and two references in `language` that differ in the gender of the person.
+
+    `gender` is that of the person in the source; `correct` is the reference with it. `context` is the sentence before
+    the source, which alone tells the gender (part `context`). `pair` names the two items of a counterfactual pair.
+    """
+
+    id: str
+    part: str
+    language: str
+    gender: str
+    source: str
+    correct: str
+    incorrect: str
+    context: str = ""
+    pair: str = ""
+
+
+def reference_words(text: str) -> frozenset[str]:
+    """The distinct words of a text, in lower case and without punctuation.
+
+    >>> sorted(reference_words("La jardinera, la alta."))
+    ['alta', 'jardinera', 'la']
+    """
+    return frozenset(text.lower().translate(_WITHOUT_PUNCTUATION).split())
+
+
+def _read(fields: Fields) -> GenevalItem | None:
+    id_, language = fields.text("id"), fields.language()
+    part = fields.choice("part", PARTS, "unknown-part")
+    gender = fields.choice("gender", GENDERS, "unknown-source-gender")
+    texts = [fields.text(key) for key in ("source", "correct", "incorrect")]
+    optional = {key: fields.text(key) for key in ("context", "pair") if fields.values.get(key, "") != ""}
+    return GenevalItem(id_, part, language, gender, *texts, **optional)
+
+
+def _write(item: GenevalItem) -> dict[str, object]:
+    values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language, "gender": item.gender}
+    values |= {key: text for key in ("pair", "context") if (text := getattr(item, key))}
+    return values | {"source": item.source, "correct": item.correct, "incorrect": item.incorrect}
+
+
+def _attributes(item: GenevalItem) -> dict[str, Any]:
+    values = {"gender": item.gender}
+    return values | {"pair": item.pair} if item.pair else values
+
+
+def _lint(item: GenevalItem) -> list[Problem]:
+    problems = []
+    if reference_words(item.incorrect) <= reference_words(item.correct):
+        problems.append(
+            Problem("no-wrong-words", "incorrect", "has no word of its own, so no translation can be wrong")
+        )
+    if item.part == CONTEXT and not item.context:
+        problems.append(Problem("no-context", "context", "there is none, so nothing tells the gender"))
+    return problems
+
+
+FORM = Form(
+    name="geneval",
+    item=GenevalItem,
+    keys=("id", "part", "language", "gender", "pair", "context", "source", "correct", "incorrect"),
+    optional=("pair", "context"),
+    distinctive=("correct", "incorrect"),
+    read=_read,
+    write=_write,
+    texts=lambda item: [
+        (key, text) for key in ("context", "source", "correct", "incorrect") if (text := getattr(item, key))
+    ],
+    # The references are gendered versions of one translation: another language needs references of its own.
+    translatable=lambda _item: {},
+    attributes=_attributes,
+    subject="gender",
+    shown=lambda item: ItemText(
+        " ".join(filter(None, (item.context, item.source))), {"correct": item.correct, "incorrect": item.incorrect}
+    ),
+    heading=lambda item: (item.gender,),
+    parts=PARTS,
+    part_of=lambda item: item.part,
+    unique=lambda item: [Unique("duplicate-source", "source", (item.context, item.source))],
+    lint=_lint,
+    errors={"unknown-source-gender": "a source's gender that is not masculine, feminine or unknown"},
+    warnings={
+        "duplicate-source": "a source text that an earlier item has too",
+        "no-context": "an item of the part context without one: nothing tells the gender",
+        "no-wrong-words": "a wrong reference without a word of its own: any translation counts as correct",
+    },
+)

@@ -1,0 +1,31 @@
+"""The gender of the third-person pronouns in an English text, for translations from languages that do not mark it."""
+
+import re
+
+from tiltmeter.gender import SpeakerGender
+from tiltmeter.gender.clauses import FEMININE, MASCULINE
+
+_PRONOUNS = {
+    "he": MASCULINE,
+    "him": MASCULINE,
+    "his": MASCULINE,
+    "himself": MASCULINE,
+    "she": FEMININE,
+    "her": FEMININE,
+    "hers": FEMININE,
+    "herself": FEMININE,
+}
+_WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+
+
+def english_pronoun_gender(text: str) -> SpeakerGender:
+    """The gender of the pronouns; None if there are none, or of both genders as in "he or she".
+
+    >>> english_pronoun_gender("She's a pilot.")
+    SpeakerGender(gender='feminine', cue=('she',), rule='pronoun')
+    >>> english_pronoun_gender("He/she is a pilot.").gender is None, english_pronoun_gender("They fly.").gender is None
+    (True, True)
+    """
+    cue = tuple(word for word in map(str.lower, _WORD.findall(text)) if word in _PRONOUNS)
+    genders = {_PRONOUNS[word] for word in cue}
+    return SpeakerGender(genders.pop(), cue, "pronoun") if len(genders) == 1 else SpeakerGender(None)

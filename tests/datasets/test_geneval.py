@@ -1,0 +1,111 @@
+"""MT-GenEval: the reader, on made files of the released layout."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.datasets import DATASETS
+from tiltmeter.datasets.readers import examine_file
+
+SENTENCES = {
+    "geneval-sentences-feminine-test.en_es.en": "She is a gardener.\nHer sister sells\u2028flowers.",
+    "geneval-sentences-masculine-test.en_es.en": "He is a gardener.\nHis brother sells flowers.",
+    "geneval-sentences-feminine-test.en_es.es": "Ella es jardinera.\nSu hermana vende flores.",
+    "geneval-sentences-masculine-test.en_es.es": "Él es jardinero.\nSu hermano vende flores.",
+}
+CONTEXT = {
+    "geneval-context-wikiprofessions-2to1-test.en_es.en": (
+        "He likes roses. <sep> Kim is a gardener.\n"
+        "She met him there.<sep>Sam is a cook.\n"
+        "<sep> Robin is an artist.\n"
+        "Her garden is large. <sep> Alex is a cook."
+    ),
+    "geneval-context-wikiprofessions-original-test.en_es.es": (
+        "Kim es jardinero.\nSam es cocinera.\nRobin es artista.\nAlex es cocinera."
+    ),
+    "geneval-context-wikiprofessions-flipped-test.en_es.es": (
+        "Kim es jardinera.\nSam es cocinero.\nRobin es artista.\nAlex es cocinero."
+    ),
+}
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).write_text(text + "\n", encoding="utf-8")
+    return folder / next(iter(files))
+
+
+def test_counterfactual_sentences(tmp_path: Path) -> None:
+    path = written(tmp_path, SENTENCES)
+    first, second = examine_file(path, "geneval", "es").items
+    assert (first.id, first.pair, first.gender, first.part) == ("sentences/1/feminine", "1", "feminine", "sentences")
+    assert (first.source, first.correct, first.incorrect) == (
+        "She is a gardener.",
+        "Ella es jardinera.",
+        "Él es jardinero.",
+    )
+    # A line separator inside a line is not the end of the line.
+    assert second.source == "Her sister sells\u2028flowers."
+    other = examine_file(path.with_name("geneval-sentences-masculine-test.en_es.en"), "geneval", "es").items
+    assert (other[0].id, other[0].correct, other[0].incorrect) == (
+        "sentences/1/masculine",
+        "Él es jardinero.",
+        "Ella es jardinera.",
+    )
+
+
+def test_contexts_and_their_gender(tmp_path: Path) -> None:
+    examination = examine_file(written(tmp_path, CONTEXT), "geneval", "es")
+    assert [item.gender for item in examination.items] == ["masculine", "unknown", "unknown", "feminine"]
+    assert [item.context for item in examination.items] == [
+        "He likes roses.",
+        "She met him there.",
+        "",
+        "Her garden is large.",
+    ]
+    found = {(finding.code, finding.item) for finding in examination.findings}
+    assert found == {("no-context", "context/3"), ("no-wrong-words", "context/3")}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"geneval-context-wikiprofessions-flipped-test.en_es.es": "Kim es jardinera."}, "has 4 lines, and .* has 1"),
+        ({"geneval-context-wikiprofessions-2to1-test.en_es.en": "a\nb <sep> c\nd <sep> e\nf <sep> g"}, "line 1.*<sep>"),
+    ],
+)
+def test_broken_files(change: dict[str, str], message: str, tmp_path: Path) -> None:
+    errors = [str(finding) for finding in examine_file(written(tmp_path, CONTEXT | change), "geneval", "es").findings]
+    assert any(re.search(message, error) for error in errors), errors
+
+
+def test_a_file_without_references_and_one_of_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "geneval-context-wikiprofessions-2to1-test.en_es.en"
+    path.write_text("a <sep> b\n", encoding="utf-8")
+    (finding,) = examine_file(path, "geneval", "es").findings
+    assert "is no use without geneval-context-wikiprofessions-original-test.en_es.es" in finding.message
+    path.rename(tmp_path / "other.en")
+    (finding,) = examine_file(tmp_path / "other.en", "geneval", "es").findings
+    assert "should be called" in finding.message
+
+
+def test_the_entry_names_every_file_that_its_reader_needs() -> None:
+    data = DATASETS["mt-geneval"]
+    assert data.languages == ("ar", "de", "es", "fr", "hi", "it", "pt", "ru", "nl")
+    assert all(len(source.files) == 3 for source in data.sources)
+    assert {source.part for source in data.select(languages=["nl"])} == {"context"}
+
+
+def test_released_counts(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    counts = {
+        (source.language, source.part): len(source.examine().items)
+        for source in DATASETS["mt-geneval"].select(languages=["es", "it"])
+    }
+    assert counts == {
+        ("es", "sentences"): 300,
+        ("es", "context"): 1096,
+        ("it", "sentences"): 300,
+        ("it", "context"): 1094,
+    }

@@ -1,0 +1,95 @@
+"""Accuracy of MT-GenEval and its gap, against counts by hand and by another implementation."""
+
+import itertools
+import random
+
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from tiltmeter.errors import DataError
+from tiltmeter.measures.geneval import measure, notes
+from tiltmeter.measures.rule import assign_verdicts
+
+Row = tuple[str, str, str | None, int, int]
+
+
+def table(rows: list[Row], part: str = "sentences") -> pd.DataFrame:
+    label = {"model": "S", "benchmark": "mt-geneval", "part": part, "language": "es", "protocol": "word-lists"}
+    return pd.DataFrame(
+        [
+            {**label, "item": item, "gender": gender, "pair": pair, "role": role, "score": float(score)}
+            for item, gender, pair, correct, matched in rows
+            for role, score in (("correct", correct), ("matched", matched))
+        ]
+    )
+
+
+def pairs(n: int, seed: int = 1) -> list[Row]:
+    chance = random.Random(seed)
+    return [
+        (f"{number}{gender}", gender, str(number), int(chance.random() < share), int(chance.random() < 0.9))
+        for number in range(n)
+        for gender, share in (("masculine", 0.9), ("feminine", 0.6))
+    ]
+
+
+def test_values_by_hand() -> None:
+    rows = pairs(60)
+    values = {record.measure: record for record in measure(table(rows))}
+    right = {(pair, gender): correct for _, gender, pair, correct, _ in rows}
+    masculine = [right[str(n), "masculine"] for n in range(60)]
+    feminine = [right[str(n), "feminine"] for n in range(60)]
+    both = [m and f for m, f in zip(masculine, feminine, strict=True)]
+    assert values["acc"].value == pytest.approx(100 * sum(both) / 60)
+    assert values["acc_m"].value == pytest.approx(100 * sum(masculine) / 60)
+    assert values["acc_f"].value == pytest.approx(100 * sum(feminine) / 60)
+    assert values["acc gap"].value == pytest.approx(100 * (sum(masculine) - sum(feminine)) / 60)
+    assert values["coverage"].value == pytest.approx(100 * sum(row[4] for row in rows) / 120)
+    assert (values["acc"].n, values["acc_m"].n, values["acc gap"].n) == (60, 60, 120)
+    # The paired test uses the discordant pairs only, as the sign test does.
+    differing = [(m, f) for m, f in zip(masculine, feminine, strict=True) if m != f]
+    exact = binomtest(sum(m for m, _ in differing), len(differing)).pvalue
+    assert values["acc gap"].p_value == pytest.approx(exact, rel=0.75)
+    assert values["acc gap"].low < values["acc gap"].value < values["acc gap"].high
+
+
+def test_contexts_are_not_pairs_and_may_have_no_gender() -> None:
+    rows: list[Row] = [(f"m{n}", "masculine", None, n < 45, 1) for n in range(50)]
+    rows += [(f"f{n}", "feminine", None, n < 20, 1) for n in range(40)]
+    rows += [(f"u{n}", "unknown", None, 1, 1) for n in range(10)]
+    values = {record.measure: record for record in measure(table(rows, "context"))}
+    assert values["acc"].value == pytest.approx(75.0)
+    assert values["acc gap"].value == pytest.approx(90.0 - 50.0)
+    assert values["acc gap"].n == 90
+
+
+def test_the_verdict_and_what_prevents_it() -> None:
+    sure: list[Row] = [
+        (f"{n}{gender}", gender, str(n), int(gender == "masculine" or n % 2), 1)
+        for n, gender in itertools.product(range(100), ("masculine", "feminine"))
+    ]
+    (gap,) = [record for record in assign_verdicts(measure(table(sure))) if record.measure == "acc gap"]
+    assert gap.verdict is not None
+    assert gap.verdict.words == "significant bias towards stereotypes, beyond 5 points"
+    unmatched = [
+        (item, gender, pair, correct, int(n % 4 == 0)) for n, (item, gender, pair, correct, _) in enumerate(sure)
+    ]
+    (gap,) = [record for record in assign_verdicts(measure(table(unmatched))) if record.measure == "acc gap"]
+    assert gap.verdict is not None
+    assert gap.verdict.kind == "not interpretable"
+    assert "only 25% of the translations" in gap.verdict.reason
+
+
+def test_one_gender_only_has_no_gap_and_says_so() -> None:
+    scores = table([("a", "feminine", None, 1, 1), ("b", "feminine", None, 0, 1)], "context")
+    assert {record.measure for record in measure(scores)} == {"acc", "acc_f", "coverage"}
+    assert notes(scores) == ["mt-geneval/context:es has sources of one gender only, so acc gap is not defined."]
+    assert notes(table(pairs(3))) == []
+
+
+def test_a_score_that_is_no_decision() -> None:
+    scores = table([("a", "feminine", None, 1, 1)])
+    scores["score"] = 0.5
+    with pytest.raises(DataError, match="of S for item a are not 0 or 1"):
+        measure(scores)
