@@ -1,6 +1,8 @@
 """MT-GenEval: the reader, on made files of the released layout."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +97,15 @@ def test_the_entry_names_every_file_that_its_reader_needs() -> None:
     assert data.languages == ("ar", "de", "es", "fr", "hi", "it", "pt", "ru", "nl")
     assert all(len(source.files) == 3 for source in data.sources)
     assert {source.part for source in data.select(languages=["nl"])} == {"context"}
+
+
+def test_the_catalogue_is_listed_without_readers() -> None:
+    script = (
+        "import sys; from tiltmeter.datasets.catalogue import DATASETS; list(DATASETS)\n"
+        "print([name for name in sys.modules if name.startswith('tiltmeter.datasets.readers')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_released_counts(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:

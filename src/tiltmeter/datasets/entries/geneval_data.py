@@ -2,7 +2,7 @@
 
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.datasets.entries.entry import BINARY, upstream_dataset
-from tiltmeter.datasets.readers.geneval import reference_names
+from tiltmeter.datasets.geneval_files import reference_names
 from tiltmeter.forms.geneval import CONTEXT, PARTS, SENTENCES
 
 _LANGUAGES = ("ar", "de", "es", "fr", "hi", "it", "pt", "ru")

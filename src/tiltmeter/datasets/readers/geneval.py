@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tiltmeter.datasets.geneval_files import reference_names
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.datasets.readers.winobias import FEMALE, MALE
@@ -36,20 +37,6 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
             "should be called geneval-sentences-feminine-test.en_es.en or the like, since only its name tells its part"
         )
         raise BrokenFileError(_BAD, message)
-
-
-def reference_names(name: str) -> tuple[str, str]:
-    """The names of the files with the correct and the incorrect references of a file of sources.
-
-    >>> reference_names("geneval-sentences-feminine-test.en_es.en")[1]
-    'geneval-sentences-masculine-test.en_es.es'
-    """
-    stem = name.removesuffix(".en")
-    target = f"{stem}.{stem.rpartition('_')[2]}"
-    if "-2to1-" in name:
-        return target.replace("-2to1-", "-original-"), target.replace("-2to1-", "-flipped-")
-    other = {"-feminine-": "-masculine-", "-masculine-": "-feminine-"}
-    return target, re.sub("-(?:feminine|masculine)-", lambda match: other[match[0]], target, count=1)
 
 
 def pronoun_gender(context: str) -> str:

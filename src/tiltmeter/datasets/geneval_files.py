@@ -1,0 +1,17 @@
+"""The names of MT-GenEval's files, for its entry in the catalogue and for its reader."""
+
+import re
+
+
+def reference_names(name: str) -> tuple[str, str]:
+    """The names of the files with the correct and the incorrect references of a file of sources.
+
+    >>> reference_names("geneval-sentences-feminine-test.en_es.en")[1]
+    'geneval-sentences-masculine-test.en_es.es'
+    """
+    stem = name.removesuffix(".en")
+    target = f"{stem}.{stem.rpartition('_')[2]}"
+    if "-2to1-" in name:
+        return target.replace("-2to1-", "-original-"), target.replace("-2to1-", "-flipped-")
+    other = {"-feminine-": "-masculine-", "-masculine-": "-feminine-"}
+    return target, re.sub("-(?:feminine|masculine)-", lambda match: other[match[0]], target, count=1)
