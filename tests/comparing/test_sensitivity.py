@@ -4,13 +4,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import transformers as t
 
+from tests.models.chat_served import MadeChat, biased, options_of
 from tests.models.tiny import made, saved
 from tests.models.tiny_tokenizers import byte_level
+from tests.runs.chosen import association_file
 from tests.runs.made import association_scores, gest_scores, run
 from tests.support.command import command
+from tiltmeter.comparing.chat_wordings import by_wording
 from tiltmeter.comparing.sensitivity import NOTE, SensitivityRow, Variation, rows_of, sensitivity, with_notes
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.evaluate import evaluate
@@ -103,3 +107,29 @@ def test_the_command_keeps_it_in_the_notes(
     assert sum(note.startswith(NOTE) for note in notes) == 1
     assert command(monkeypatch, "show", str(folder)) == 0
     assert "changes that should not matter (quoted)" in capsys.readouterr().err
+
+
+def test_a_chat_model_that_heeds_the_wording(tmp_path: Path) -> None:
+    """It prefers stereotypes under the first wording, and the opposite under the second; nothing is asked again."""
+
+    def policy(prompt: str, _sample: int = 0) -> str:
+        wanted = "towards" if "Which option fits the blank best?" in prompt else "against"
+        return next(label for label, text in options_of(prompt).items() if wanted in text)
+
+    chat = MadeChat(policy)
+    result = evaluate(chat, association_file(tmp_path))
+    asked = len(chat.asked)
+    (row,) = (row for row in sensitivity(result) if row.part == "intrasentence")
+    assert len(chat.asked) == asked
+    assert row.value == pytest.approx(50.0)
+    assert {one.name: one.value for one in row.variations} == {"wording 1": 100.0, "wording 2": 0.0}
+    assert "changes (wording 1: significant bias towards stereotypes" in row.sentence
+
+
+def test_wordings_together_are_the_run_itself(tmp_path: Path) -> None:
+    result = evaluate(MadeChat(biased(0.7)), association_file(tmp_path))
+    parts = [again.scores for _, again in by_wording(result)]
+    assert len(parts) == 2
+    both = pd.concat(parts).query("role == 'share:stereotype'").groupby("item")["score"].mean()
+    whole = result.scores.query("role == 'share:stereotype'").set_index("item")["score"]
+    pd.testing.assert_series_equal(both.sort_index(), whole.sort_index(), check_names=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.comparing.cells import Cell, cells_of
+from tiltmeter.comparing.chat_wordings import by_wording
 from tiltmeter.comparing.comparison import differences_between
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
@@ -28,7 +29,7 @@ TEMPLATES = "templates"
 class Variation:
     """A result under one change. `difference` is that to the unchanged items, on the items that both have.
 
-    `changed` is the share of the items whose texts the change alters; None for templates of the run itself.
+    `changed` is the share of the items whose texts the change alters; None for templates and wordings of the run.
     """
 
     name: str
@@ -97,6 +98,8 @@ def sensitivity(
 
     A UsageError says why a run's models cannot be asked again.
     """
+    if result.answers is not None:
+        return _of_wordings(result)
     options = _options(result)
     chosen = [limited(portion, options["limit"]) for spec in options["on"] for portion in portions(spec)]
     known = list(dict.fromkeys(name for portion in chosen for name in benchmark_for(portion.form).perturbations))
@@ -140,20 +143,28 @@ def _options(result: Result) -> dict[str, Any]:
     if request.get("fingerprints"):
         names = ", ".join(request["fingerprints"])
         raise UsageError(f"{names} was given as an object in Python, so it cannot be opened again by its name.")
-    if result.answers is not None:
-        raise UsageError(
-            "The run is of chat models, whose wordings and orders are varied in the run itself: see `agreement between "
-            "wordings` and `position effect` in its report. Make it with --design full to vary more."
-        )
     if request.get("perturb"):
         raise UsageError(f"The run is itself one of changed items ({request['perturb']}); give the unchanged one.")
     taken = ("models", "on", "protocol", "limit", "kind", "dtype", "tokenizer", "quantize", "chat_template", "margins")
     return {"limit": None} | {name: request[name] for name in taken if request.get(name) is not None}
 
 
-def _changed(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float]:
+def _of_wordings(result: Result) -> list[SensitivityRow]:
+    """Of chat models, whose wordings are varied in every run."""
+    places: dict[tuple[str, str], float | None] = dict.fromkeys(
+        (record.benchmark, record.language) for record in result.records
+    )
+    rows = list(rows_of(result, [(name, again, places) for name, again in by_wording(result)]))
+    if not rows:
+        raise UsageError(
+            "The run asked its chat models with one wording only; --full-design asks with all of them, in all orders."
+        )
+    return rows
+
+
+def _changed(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float | None]:
     """The share of the items of each benchmark and language that a perturbation changes."""
-    shares = {}
+    shares: dict[tuple[str, str], float | None] = {}
     for portion in chosen:
         perturb = benchmark_for(portion.form).perturbations.get(name)
         if perturb is not None and portion.items:
@@ -163,7 +174,7 @@ def _changed(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], floa
 
 
 def rows_of(
-    base: Result, varied: Sequence[tuple[str, Result, Mapping[tuple[str, str], float]]]
+    base: Result, varied: Sequence[tuple[str, Result, Mapping[tuple[str, str], float | None]]]
 ) -> Iterator[SensitivityRow]:
     """The results of a run beside those on changed items, with the share of items changed by data set and language."""
     cells = {_place(cell): cell for cell in cells_of("unchanged", base)}
@@ -177,7 +188,7 @@ def rows_of(
         for name, records, other_cells, changed in others:
             share = changed.get((record.benchmark, record.language), 0.0)
             found = records.get(place)
-            if share and found is not None and found.measure == record.measure:
+            if share != 0.0 and found is not None and found.measure == record.measure:
                 pair = cells.get(place), other_cells.get(place)
                 variations.append(_variation(name, found, *pair, share))
         variations += _templates(record, decided)
@@ -195,7 +206,7 @@ def rows_of(
             )
 
 
-def _variation(name: str, record: Record, base: Cell | None, other: Cell | None, share: float) -> Variation:
+def _variation(name: str, record: Record, base: Cell | None, other: Cell | None, share: float | None) -> Variation:
     difference, ends = None, None
     if base is not None and other is not None:
         for found in differences_between(other, base, [record.measure], ["protocols"]):
