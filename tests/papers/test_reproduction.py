@@ -19,7 +19,7 @@ AVAILABLE = {
     # paper: numbers that agree, numbers that differ for a known reason
     "oeztuerk2023": (129, 6),
     "oeztuerk2022": (70, 12),
-    "steinborn2022": (0, 0),
+    "steinborn2022": (8, 2),
     "strazda2025": (3, 0),
     "grigoreva2024": (208, 17),
     "nadeem2021": (99, 0),

@@ -97,7 +97,7 @@ def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
             unreleased[number.paper.key] += 1
         elif not isinstance(source.recipe, Means):
             assert source.recipe.name in pinned
-    # Two of the six ways of the thesis's Table 3.4, and all that Steinborn et al. print.
+    # Two of the six ways of the thesis's Table 3.4, and all that Steinborn et al. print of models.
     assert unreleased == {"oeztuerk2022": 6, "steinborn2022": 160}
 
 

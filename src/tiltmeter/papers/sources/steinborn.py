@@ -1,11 +1,13 @@
-"""Steinborn et al. (2022): recomputed by running the models only, since no predictions were released."""
+"""Steinborn et al. (2022): the words of its data; the rest by running the models, as no predictions were released."""
 
 from dataclasses import dataclass
 
+from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.describe import describe
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.papers.printed import CellKey
 from tiltmeter.papers.sources.desk import Desk
-from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource
 
 # Inferred from the paper's appendix: BERT is uncased, and the numbers of parameters identify the others (mBERT 178M is
 # the cased one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
@@ -21,16 +23,40 @@ _DATA = {
     "crows-pairs": ("crows-pairs", ""),
     "crows-pairs perturbed": ("crows-pairs", "drop-final-character"),
 }
+_WORDS = ("words", "words per sentence")
 _LACKING = "No predictions were released; --from-models runs the model."
 
 
 def find(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell."""
     key: Key = (cell["metric"], kind)
+    if cell["metric"] in _WORDS:
+        return NumberSource(key, WordCounts(cell["language"]))
     if not from_models:
         return NumberSource(key, lacking=_LACKING)
     data, perturb = _DATA[cell["dataset"]]
     return NumberSource(key, PairsRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb))
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """The words of the gender pairs in a language."""
+
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The file of the pairs."""
+        return f"data/cps_translated_{self.language}_formatted.csv"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The words of all sentences, and their mean."""
+        desk.fetch("VSteinborn/s_jsd-multilingual-bias", self.name)
+        (found,) = describe(load("gender-pairs", language=self.language))
+        if found.words is None:
+            raise NotAvailable(f"{found.note}.")
+        total, mean = _WORDS
+        return {(total, "value"): float(found.words.total), (mean, "value"): found.words.mean}
 
 
 @dataclass(frozen=True, slots=True)
