@@ -22,8 +22,14 @@ TASKS = {"association": ("blank", "follows"), "pairs": ("pair",), "gendered-pair
 TASKS |= {"multiple-choice": ("question",)}
 
 
+# Sets of so many languages that most are asked in English, which a run says; and one that is translated, not asked.
+IN_ENGLISH = ("eurogest", "eurogest-pairs", "stereoset-ptbr", "crows-pairs-gender", "starter-neutral")
+
+
 def test_the_catalogue_has_wordings_in_all_its_languages() -> None:
     for data in DATASETS.values():
+        if data.name in IN_ENGLISH:
+            continue
         for task in TASKS.get(data.form, ()):
             for language in data.languages:
                 assert wordings_for(language, task).language == language, (data.name, language, task)

@@ -84,11 +84,14 @@ MODULES = [f"tiltmeter.forms.{module.name}" for module in pkgutil.iter_modules(t
 
 
 def test_a_form_a_module_and_a_benchmark_have_one_name() -> None:
+    only_translated = {"geneval"}
     for name in forms():
         module = name.replace("-", "_")
         assert importlib.import_module(f"tiltmeter.forms.{module}").FORM is forms()[name]
+        if name in only_translated:
+            continue
         assert importlib.import_module(f"tiltmeter.benchmarks.{module}").BENCHMARK is benchmarks()[name]
-    assert benchmarks().keys() == forms().keys()
+    assert benchmarks().keys() == forms().keys() - only_translated
 
 
 def test_every_data_set_is_of_a_form_and_has_its_parts() -> None:

@@ -45,7 +45,7 @@ def test_values_by_hand() -> None:
     assert values["acc_m"].value == pytest.approx(100 * sum(masculine) / 60)
     assert values["acc_f"].value == pytest.approx(100 * sum(feminine) / 60)
     assert values["acc gap"].value == pytest.approx(100 * (sum(masculine) - sum(feminine)) / 60)
-    assert values["coverage"].value == pytest.approx(100 * sum(row[4] for row in rows) / 120)
+    assert values["reference coverage"].value == pytest.approx(100 * sum(row[4] for row in rows) / 120)
     assert (values["acc"].n, values["acc_m"].n, values["acc gap"].n) == (60, 60, 120)
     # The paired test uses the discordant pairs only, as the sign test does.
     differing = [(m, f) for m, f in zip(masculine, feminine, strict=True) if m != f]
@@ -83,7 +83,7 @@ def test_the_verdict_and_what_prevents_it() -> None:
 
 def test_one_gender_only_has_no_gap_and_says_so() -> None:
     scores = table([("a", "feminine", None, 1, 1), ("b", "feminine", None, 0, 1)], "context")
-    assert {record.measure for record in measure(scores)} == {"acc", "acc_f", "coverage"}
+    assert {record.measure for record in measure(scores)} == {"acc", "acc_f", "reference coverage"}
     assert notes(scores) == ["mt-geneval/context:es has sources of one gender only, so acc gap is not defined."]
     assert notes(table(pairs(3))) == []
 

@@ -15,6 +15,7 @@ from tiltmeter.measures import (
     association,
     choices,
     deciding,
+    geneval,
     gest,
     gest_mt,
     measures_for,
@@ -67,7 +68,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, choices, gest, gest_mt, multiple_choice, pairs)
+    modules = (association, choices, geneval, gest, gest_mt, multiple_choice, pairs)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(measures())
@@ -77,7 +78,7 @@ def test_every_module_lists_its_measures_once() -> None:
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in measures().items() if measure.decides}
     chosen = {"chosen stereotype", "masculine choice gap"}
-    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias"} | chosen
+    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
@@ -95,6 +96,7 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "chosen stereotype": 5.0,
         "masculine choice gap": 10.0,
         "BBQ bias": 5.0,
+        "acc gap": 5.0,
     }
 
 
@@ -237,6 +239,7 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
         "chosen stereotype": [("target", "template")],
         "masculine choice gap": [()],
         "BBQ bias": [("template",)],
+        "acc gap": [()],
     }
 
 

@@ -99,7 +99,7 @@ def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:
     assert values["sentences", "acc_f"] == 50
     assert values["sentences", "acc"] == 50
     assert values["sentences", "acc gap"] == 50
-    assert values["sentences", "coverage"] == 75
+    assert values["sentences", "reference coverage"] == 75
     # "Él" of the context's translation does not count.
     assert values["context", "acc"] == 100
     assert {record.family for record in result.records} == {"translation"}

@@ -94,7 +94,8 @@ def test_items_are_counted_only_in_files_that_are_here(tmp_path: Path) -> None:
     assert count_items("starter-gest/template-1", 3, workspace) == 3
     assert count_items("association-5.en.jsonl", None, workspace) == 5
     assert count_items("stereoset:en", None, workspace) is None
-    assert set(language_counts(dataset("stereoset")).values()) == {None}
+    assert set(language_counts(dataset("gest-pairs")).values()) == {None}
+    assert language_counts(dataset("stereoset"))["de"] == 4226  # the catalogue knows
     assert language_counts(dataset("starter-gest")) == {"en": 64}
 
 

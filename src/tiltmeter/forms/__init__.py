@@ -1,7 +1,7 @@
 """Forms of items: one module per form, discovered in this package and in entry points `tiltmeter.forms`.
 
 >>> list(forms())[:5]
-['association', 'gendered-pairs', 'gest', 'pairs', 'winobias']
+['association', 'gendered-pairs', 'geneval', 'gest', 'multiple-choice']
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,8 @@
     acc_m     the share of correct translations of sources about men
     acc_f     the same about women
     acc gap   acc_m - acc_f: 0 is equal quality, above 0 men are translated better
-    coverage  the share of translations with a word that only one of the references has
+    reference coverage
+              the share of translations with a word that only one of the references has
 
 A translation without such a word counts as correct in the published metric, so a system that translates little has a
 high accuracy. With a coverage below 50% the gap is therefore not interpreted.
@@ -66,7 +67,7 @@ ACC_GAP = Measure(
     unit="points",
     margin=5.0,
     decides=True,
-    columns=("acc gap", "acc", "acc_m", "acc_f", "coverage"),
+    columns=("acc gap", "acc", "acc_m", "acc_f", "reference coverage"),
     beside=("acc",),
     statement=lambda value: (
         f"the gender of men is translated correctly {abs(value):.0f} points "
@@ -80,7 +81,7 @@ ACC_GAP = Measure(
 ACC = _share("acc", "the share of items with the correct gender; of counterfactual pairs, those with both correct")
 ACC_M = _share("acc_m", "the share of sources about men whose translation has no word of the wrong gender")
 ACC_F = _share("acc_f", "the share of sources about women whose translation has no word of the wrong gender")
-COVERAGE = _share("coverage", "the share of translations with a word that only one of the two references has")
+COVERAGE = _share("reference coverage", "the share of translations with a word that only one of the two references has")
 MEASURES = (ACC_GAP, ACC, ACC_M, ACC_F, COVERAGE)
 
 # Roles and columns that a table of scores needs.

@@ -69,7 +69,7 @@ def mark_changes(before: str, after: str) -> list[MarkedPiece]:
     Between the first and the last difference of long texts, everything counts as changed.
 
     >>> [(piece.text, piece.kind) for piece in mark_changes("He was very shy.", "She was shy.")]
-    [('He', 'removed'), ('She', 'added'), (' was ', ''), ('very ', 'removed'), ('shy.', '')]
+    [('He', 'removed'), ('She', 'added'), (' was', ''), (' very', 'removed'), (' shy.', '')]
     """
     old, new = _PIECES.findall(before), _PIECES.findall(after)
     shorter = min(len(old), len(new))
