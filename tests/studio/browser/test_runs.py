@@ -48,6 +48,11 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         page.locator("li.run").nth(63).wait_for()
         page.locator("li.run:nth-child(51) a:focus").wait_for()
 
+        page.locator("select[name=benchmark]").select_option(index=1)
+        page.wait_for_url("**/runs?*benchmark=*")
+        page.locator("select[name=benchmark]").select_option("")
+        page.get_by_text("64 runs").wait_for()
+
         # What is chosen stays chosen while the list is searched.
         search = page.get_by_role("searchbox")
         search.focus()
