@@ -1,7 +1,8 @@
 """`tiltmeter data describe`: what is in a data set, in numbers."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,12 @@ def describe_data(
 
     from tiltmeter.datasets.describe import describe
 
-    described = describe(load_spec(parse_spec(spec)), None if tokenizer is None else _pieces(tokenizer))
+    items = load_spec(parse_spec(spec))
+    if tokenizer is None:
+        described = describe(items)
+    else:
+        with _pieces(tokenizer) as count_pieces:
+            described = describe(items, count_pieces)
     if as_json:
         typer.echo(json.dumps([one.to_dict() for one in described], ensure_ascii=False, indent=1))
     else:
@@ -60,17 +66,17 @@ def describe_data(
             typer.echo(f"Wrote {path}", err=True)
 
 
-def _pieces(model: str) -> "CountPieces":
+@contextmanager
+def _pieces(model: str) -> "Iterator[CountPieces]":
+    """A function that counts the pieces of texts, as long as the model is open."""
     from tiltmeter.models.opening import opened
     from tiltmeter.models.protocol import ChatModel, ModelOptions
 
-    def count(texts: Sequence[str]) -> list[int]:
-        with opened(model, ModelOptions()) as found:
-            if isinstance(found, ChatModel):
-                raise UsageError(f"{model} is a chat model, whose tokenizer is not here; name a local model.")
-            return [len(encoded.ids) for encoded in found.text.encode(list(texts))]
-
-    return count
+    with opened(model, ModelOptions()) as found:
+        if isinstance(found, ChatModel):
+            raise UsageError(f"{model} is a chat model, whose tokenizer is not here; name a local model.")
+        text = found.text
+        yield lambda texts: [len(encoded.ids) for encoded in text.encode(list(texts))]
 
 
 def _print(described: "Sequence[DataDescription]", console: "Console") -> None:

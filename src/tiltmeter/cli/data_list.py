@@ -75,20 +75,19 @@ def _chosen(language: str | None, form: str | None) -> list[Dataset]:
 
 def _values(data: Dataset, language: str | None) -> dict[str, Any]:
     """What is known of a data set; `items` are those of one language, or of all."""
-    counts = [data.items.get(code) for code in data.languages if language in (None, code)]
     return {
         "name": data.name,
         "description": data.description,
         "form": data.form,
         "parts": data.parts,
         "languages": data.languages,
-        "items": None if None in counts else sum(count for count in counts if count is not None),
+        "items": data.item_count if language is None else data.items.get(language),
         "items_by_language": data.items,
         "licence": data.licence,
         "licence_stated": data.licence_stated,
         "bytes": data.size,
         "files": len(data.files),
-        "files_here": sum(source.is_local() for source in data.sources),
+        "files_here": data.here,
     }
 
 
@@ -115,10 +114,9 @@ def _size(size: int | None) -> str:
 
 
 def _here(data: Dataset) -> str:
-    here = sum(source.is_local() for source in data.sources)
-    return (
-        "here" if here == len(data.sources) else "not here" if not here else f"{here} of {len(data.sources)} files here"
-    )
+    if data.here in (0, len(data.sources)):
+        return "here" if data.here else "not here"
+    return f"{data.here} of {len(data.sources)} files here"
 
 
 def _repositories(data: Dataset) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import norm, t
 
 from tiltmeter.comparing.item_panels import ItemPanel
-from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.estimates import LEVEL, Interval
 from tiltmeter.measures.families import holm
 from tiltmeter.measures.standard_errors import Floats
 
@@ -22,7 +22,6 @@ FEWEST_MODELS = 3
 # Fisher's interval needs more than three models.
 FEWEST_FOR_INTERVAL = 5
 SPLITS = 200
-LEVEL = 0.95
 _SEED = 20_231
 
 

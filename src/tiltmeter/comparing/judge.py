@@ -91,7 +91,7 @@ def _narrow(records: Sequence[Record], field: str, value: str, rule: Rule) -> li
 
 
 def _judged(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVerdict:
-    value, ends = record.value, _ends(record)
+    value, ends = record.value, record.interval
     quantity, measure = record.measure, measure_named(record.measure)
     even = needed = None
     if measure.ideal is not None and measure.stereotype and record.standard_error:
@@ -126,10 +126,6 @@ def _judged(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVe
         uninterpretable=next(iter(uninterpretable), ""),
         note="; ".join(filter(None, notes)),
     )
-
-
-def _ends(record: Record) -> Interval | None:
-    return None if record.low is None or record.high is None else (record.low, record.high)
 
 
 def _folded(ends: Interval, ideal: float) -> Interval:

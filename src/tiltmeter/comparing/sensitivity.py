@@ -101,7 +101,8 @@ def sensitivity(
     if result.answers is not None:
         return _of_wordings(result)
     options = _options(result)
-    chosen = [limited(portion, options["limit"]) for spec in options["on"] for portion in portions(spec)]
+    given = {spec: list(portions(spec)) for spec in options["on"]}
+    chosen = [limited(portion, options["limit"]) for found in given.values() for portion in found]
     known = list(dict.fromkeys(name for portion in chosen for name in benchmark_for(portion.form).perturbations))
     if missing := [name for name in only if name not in known]:
         raise UsageError(f"There is no change {missing[0]!r} for these items; there is {', '.join(known) or 'none'}.")
@@ -115,8 +116,8 @@ def sensitivity(
     for name, shares in changed.items():
         specs = [
             spec
-            for spec in options["on"]
-            if all(name in benchmark_for(portion.form).perturbations for portion in portions(spec))
+            for spec, found in given.items()
+            if all(name in benchmark_for(portion.form).perturbations for portion in found)
         ]
         if specs and any(shares.values()):
             tell(f"Asking again with {name}.")
@@ -200,7 +201,7 @@ def rows_of(
                 record.language,
                 record.measure,
                 record.value,
-                _interval(record),
+                record.interval,
                 _verdict(record),
                 tuple(variations),
             )
@@ -211,7 +212,7 @@ def _variation(name: str, record: Record, base: Cell | None, other: Cell | None,
     if base is not None and other is not None:
         for found in differences_between(other, base, [record.measure], ["protocols"]):
             difference, ends = found.contrast.difference, (found.contrast.low, found.contrast.high)
-    return Variation(name, record.value, _interval(record), _verdict(record), difference, ends, share)
+    return Variation(name, record.value, record.interval, _verdict(record), difference, ends, share)
 
 
 def _templates(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Iterator[Variation]:
@@ -221,7 +222,7 @@ def _templates(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Ite
     for (model, benchmark, part, language), found in decided.items():
         same = (model, benchmark, language) == (record.model, record.benchmark, record.language)
         if same and part != OVERALL and part.startswith("template") and found.measure == record.measure:
-            yield Variation(part, found.value, _interval(found), _verdict(found))
+            yield Variation(part, found.value, found.interval, _verdict(found))
 
 
 def _deciding(result: Result) -> dict[tuple[str, ...], Record]:
@@ -237,10 +238,6 @@ def _deciding(result: Result) -> dict[tuple[str, ...], Record]:
 
 def _place(cell: Cell) -> tuple[str, ...]:
     return (cell.model, cell.benchmark, cell.part, cell.language)
-
-
-def _interval(record: Record) -> Interval | None:
-    return None if record.low is None or record.high is None else (record.low, record.high)
 
 
 def _verdict(record: Record) -> str:

@@ -77,6 +77,11 @@ class Dataset:
         return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
 
     @property
+    def here(self) -> int:
+        """How many of its sources are available without a download."""
+        return sum(source.is_local() for source in self.sources)
+
+    @property
     def item_count(self) -> int | None:
         """The number of items in all languages; None if that of one is not known without reading its files."""
         counts = [self.items.get(language) for language in self.languages]

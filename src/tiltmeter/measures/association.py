@@ -45,6 +45,7 @@ from tiltmeter.measures.measure import (
     unknown_at_most,
 )
 from tiltmeter.measures.records import OVERALL, Record, estimated, protocol_family, record_of
+from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 
 # Roles and columns that a table of scores needs.
@@ -268,9 +269,7 @@ class _Case:
 
 
 def _cases(scores: pd.DataFrame) -> list[_Case]:
-    missing = [name for name in _COLUMNS if name not in scores.columns]
-    if missing:
-        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
+    need_columns(scores, _COLUMNS)
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1), "lacks a value in one of its columns")
     cases = []
     for names, rows in scores.groupby(_CASE, observed=True):

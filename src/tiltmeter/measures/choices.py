@@ -46,7 +46,6 @@ from tiltmeter.benchmarks.choosing.shares import (
     SHOWN_FIRST,
     UNPARSED,
 )
-from tiltmeter.errors import DataError
 from tiltmeter.measures.choice_estimates import gap_fixed_stereotypes, gap_random_stereotypes, most_chosen
 from tiltmeter.measures.choice_measures import (
     BETWEEN_ORDERS,
@@ -69,6 +68,7 @@ from tiltmeter.measures.choice_measures import (
 from tiltmeter.measures.estimates import Estimate, Interval, Share
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import OVERALL, Record, estimated, protocol_family, record_of
+from tiltmeter.measures.score_checks import need_finite
 from tiltmeter.measures.sides import StereotypeTable, one_sided_notes, stereotype_sides, sub_stereotypes
 from tiltmeter.measures.standard_errors import Floats, Labels
 
@@ -118,10 +118,7 @@ def measure(
 
     `margins` overrides equivalence margins by measure name. Without `intervals` records have values only.
     """
-    bad = ~np.isfinite(scores["score"].to_numpy(dtype=float))
-    if bad.any():
-        row = scores[bad].iloc[0]
-        raise DataError(f"The score {row['score']} of {row['model']} for item {row['item']} is not a finite number.")
+    need_finite(scores)
     records: list[Record] = []
     for case in _cases(scores):
         records += _Group(case, "all", "all", dict(margins or {}), intervals).records()

@@ -23,9 +23,9 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
 from tiltmeter.measures.estimates import Estimate, Paired, Rates, Share
-from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
 from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 CORRECT, MATCHED = "correct", "matched"
@@ -121,16 +121,10 @@ class _Case:
 
 
 def measure(
-    scores: pd.DataFrame,
-    *,
-    margins: Mapping[str, float] | None = None,
-    intervals: bool = True,
-    resamples: int = RESAMPLES,  # noqa: ARG001 - nothing is resampled
+    scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
     """The records of all systems, parts and languages in a table of scores; `margins` overrides those of measures."""
-    missing = [name for name in (*_CASE, "item", "role", "score", "gender") if name not in scores.columns]
-    if missing:
-        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
+    need_columns(scores, (*_CASE, "item", "role", "score", "gender"))
     margin = dict(margins or {}).get(ACC_GAP.name)
     records: list[Record] = []
     for names, rows in scores.groupby(_CASE, observed=True, sort=False):

@@ -73,6 +73,7 @@ from tiltmeter.measures.gest_parts import (
 )
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
+from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
     FEMALE,
     FEWEST_STEREOTYPES,
@@ -331,9 +332,7 @@ def _pair_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
 
 
 def _cases(scores: pd.DataFrame, resamples: int) -> list[_Case]:
-    missing = [name for name in _COLUMNS if name not in scores.columns]
-    if missing:
-        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
+    need_columns(scores, _COLUMNS)
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     _refuse(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
     _refuse(scores, (scores["role"] != "log_ratio").to_numpy(), "is not for the role log_ratio")

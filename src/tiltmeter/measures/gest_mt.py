@@ -49,6 +49,7 @@ from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.ranks import below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
     FEWEST_STEREOTYPES,
     MALE,
@@ -414,9 +415,7 @@ def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
     if "score" not in scores.columns:
         # `measure_scores` drops empty columns, as this one is if no translation has a gender.
         scores = scores.assign(score=math.nan)
-    missing = [name for name in _COLUMNS if name not in scores.columns]
-    if missing:
-        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
+    need_columns(scores, _COLUMNS)
     needed = [name for name in _COLUMNS if name != "score"]
     _refuse(scores, scores[needed].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     values = scores["score"].to_numpy(dtype=float)

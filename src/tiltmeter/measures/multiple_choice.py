@@ -34,7 +34,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.choosing.shares import REFUSED
-from tiltmeter.errors import DataError
 from tiltmeter.forms.multiple_choice import AMBIGUOUS, ROLES
 from tiltmeter.measures import choices
 from tiltmeter.measures.association import TIES
@@ -55,6 +54,7 @@ from tiltmeter.measures.multiple_choice_measures import (
     by_right_answer,
 )
 from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.score_checks import need_finite
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
 
 MEASURES = QUESTION_MEASURES
@@ -149,10 +149,7 @@ def measure(
 
     `margins` overrides equivalence margins by measure name. Without `intervals` records have values only.
     """
-    bad = ~np.isfinite(scores["score"].to_numpy(dtype=float))
-    if bad.any():
-        row = scores[bad].iloc[0]
-        raise DataError(f"The score {row['score']} of {row['model']} for item {row['item']} is not a finite number.")
+    need_finite(scores)
     records: list[Record] = []
     for names, rows in scores.groupby(_CASE, observed=True, sort=False):
         if (rows["role"] == REFUSED).any():

@@ -39,6 +39,7 @@ from tiltmeter.measures.measure import (
     unknown_at_most,
 )
 from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 from tiltmeter.measures.templates import TemplateVariation, template_spread_measure
 
@@ -391,9 +392,7 @@ def _accuracy(hits: Floats, tokens: Floats, clusters: Labels | None) -> Share:
 
 
 def _cases(scores: pd.DataFrame) -> list[_Case]:
-    missing = [name for name in _COLUMNS if name not in scores.columns]
-    if missing:
-        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
+    need_columns(scores, _COLUMNS)
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     _refuse(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
     _refuse(scores, scores.duplicated([*_CASE, "item", "role"]).to_numpy(), "is the second one for its pair and role")

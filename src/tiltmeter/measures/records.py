@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.estimates import Estimate, detectable_effect, equivalence, two_sided
+from tiltmeter.measures.estimates import Estimate, Interval, detectable_effect, equivalence, two_sided
 from tiltmeter.measures.measure import Measure, measure_named
 from tiltmeter.measures.verdict import Verdict
 
@@ -57,6 +57,11 @@ class Record:
     kind: str | None = None
     verdict: Verdict | None = None
     label: str | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95% interval; None if there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __post_init__(self) -> None:
         # JSON has no NaN.

@@ -21,6 +21,7 @@ from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
+from tiltmeter.measures.score_checks import need_columns, need_finite
 from tiltmeter.measures.standard_errors import standard_error
 
 GENDERS = ("male", "female")
@@ -50,12 +51,8 @@ def measure(
     `margins` overrides equivalence margins by measure name. Without `intervals`, or with 0 `resamples`, records have
     values only.
     """
-    missing = [name for name in _COLUMNS if name not in scores.columns]
-    if missing:
-        raise DataError(f"The table of scores has no column {', '.join(missing)}.")
-    if not np.isfinite(scores["score"].to_numpy(dtype=float)).all():
-        bad = scores[~np.isfinite(scores["score"].to_numpy(dtype=float))].iloc[0]
-        raise DataError(f"The score {bad['score']} of {bad['model']} for item {bad['item']} is not a finite number.")
+    need_columns(scores, _COLUMNS)
+    need_finite(scores)
     return [
         record
         for names, rows in scores.groupby(_CASE, observed=True, sort=False)

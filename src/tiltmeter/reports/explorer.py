@@ -133,7 +133,7 @@ def explore(
         shown += len(packed)
         models = list(dict.fromkeys(rows["model"]))
         said = tokens_by_item(tokens, benchmark, part, language)
-        listed = list(words.indexes)
+        listed = list(words.indexes) if said else []
         token_lists = [tokens_of(said, models, listed[item[0]], sides) for item in packed] if said else []
         sets.append(
             {

@@ -35,7 +35,7 @@ def items_here(data: Dataset) -> tuple[int, int]:
 
 def is_here(data: Dataset) -> bool:
     """Whether all files of a data set are on this machine."""
-    return _are_here(data.sources)
+    return data.here == len(data.sources)
 
 
 def local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:
