@@ -19,9 +19,12 @@ FUNCTIONS = {
     "evaluate",
     "evaluate_translator",
     "load_run",
+    "plot",
     "report",
     "score_predictions",
     "score_translations",
+    "strongest_items",
+    "summary",
 }
 TYPES = {
     "Benchmark",

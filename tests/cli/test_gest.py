@@ -95,7 +95,7 @@ def themed(tmp_path: Path) -> Path:
     ]
     items = pd.DataFrame({"item": scores["item"], "context": texts, "texts": [[] for _ in texts]})
     items = items.assign(benchmark="gest", part="all", language="en", form="gest")
-    return replace(result, items=items).save(tmp_path / "run")
+    return replace(result, texts=items).save(tmp_path / "run")
 
 
 def test_sentences_with_words_of_a_topic_or_a_negation(themed: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 import tiltmeter
+from tiltmeter.cli.help import with_plain_types
 from tiltmeter.errors import TiltmeterError
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
@@ -17,7 +18,7 @@ _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
-    **{name: (name, name) for name in ("export", "reproduce", "studio")},
+    **{name: (name, name) for name in ("export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
@@ -45,7 +46,6 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """The command line with these commands; only their modules are imported."""
     made = typer.Typer(
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode="markdown",
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -86,7 +86,7 @@ def main() -> None:
             app = _alone(*sys.argv[1:3])
         else:
             app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
-        app()
+        with_plain_types(typer.main.get_command(app))()
     except TiltmeterError as error:
         console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
         sys.exit(2)
