@@ -51,7 +51,7 @@ def validity_figures(records: Sequence[Record], models: Domain) -> Iterator[Figu
     """
     by_panel: dict[tuple[str, ...], list[Record]] = {}
     for r in records:
-        # A kind of model has one protocol for both.
+        # Models of one kind are asked alike; kinds are not comparable.
         by_panel.setdefault((r.kind or "unknown kind",), []).append(r)
     points = {key: validity_pairs(panel) for key, panel in by_panel.items()}
     points = {key: pairs for key, pairs in points.items() if len(pairs) > 1}

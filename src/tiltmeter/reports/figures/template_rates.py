@@ -28,7 +28,7 @@ def by_template(records: Sequence[Record], models: Domain, scale: tuple[float, f
     frame = table(records, template=lambda r: _wording(r.part))
     parts = [part for part in TEMPLATES if part in set(frame["part"])]
     x_scale = alt.Scale(domain=scale, nice=False, type="log")
-    axis = alt.Axis(values=[0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8], labelOverlap=True)
+    axis = alt.Axis(values=[0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8], labelOverlap=True)
     x = alt.X("value:Q", scale=x_scale, title=measure.name, axis=axis)
     base = alt.Chart(frame).encode(
         y=alt.Y("model:N", sort=ordered(frame["model"]), title=None, axis=alt.Axis(labelLimit=130)),

@@ -34,7 +34,7 @@ def _axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.
     ends = [float(end) for column in (f"{name}_low", f"{name}_high") for end in points[column]]
     low, high = min(1.0, *ends), max(1.0, *ends)
     scale = alt.Scale(domain=(low / 1.05, high * 1.05), nice=False, type="log")
-    axis = alt.Axis(values=[0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 16, 32], labelOverlap=True)
+    axis = alt.Axis(values=[0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8, 16, 32], labelOverlap=True)
     return channel(f"{name}:Q", title=title, scale=scale, axis=axis)
 
 
