@@ -79,6 +79,9 @@ def test_validity_over_several_runs(tmp_path: Path) -> None:
     assert lines[-1].startswith("Pearson's r ")
     assert lines[-1].endswith(", 4 models")
     assert tiltmeter("validity", *folders, "--as-published").output != tiltmeter("validity", *folders).output
+    other = gest_scores("e", seed=9, lean=0.3, n=192, parts=("template-3",))
+    run(other, winobias_scores("e", seed=9), family=families, kind="causal").save(tmp_path / "e")
+    assert "(causal, masked)" in tiltmeter("validity", *folders, tmp_path / "e").output.splitlines()[-1]
     with pytest.raises(UsageError, match="no part 'dev'"):
         tiltmeter("validity", *folders, "--part", "dev")
     with pytest.raises(DataError, match="1 models have both"):

@@ -6,8 +6,6 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 import tiltmeter
 from tiltmeter.cli.help import with_plain_types
@@ -79,7 +77,6 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """Run the command line. Errors that a user can fix are one sentence and exit code 2, without a traceback."""
-    console = Console(stderr=True)
     named = sys.argv[1:2]
     try:
         if tuple(sys.argv[1:3]) in _ALONE:
@@ -88,8 +85,15 @@ def main() -> None:
             app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
         with_plain_types(typer.main.get_command(app))()
     except TiltmeterError as error:
-        console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
+        _complain(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
-        console.print("tiltmeter: Stopped. What is stored so far is kept; the same command continues from there.")
+        _complain("Stopped. What is stored so far is kept; the same command continues from there.")
         sys.exit(130)
+
+
+def _complain(sentence: str) -> None:
+    from rich.console import Console  # a command that succeeds may not need it
+    from rich.text import Text
+
+    Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), sentence), soft_wrap=True)

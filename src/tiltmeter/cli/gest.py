@@ -83,6 +83,7 @@ def validity(
     """
     from tiltmeter.forms.winobias import PARTS
     from tiltmeter.measures.winobias import validity as validity_of
+    from tiltmeter.measures.winobias import validity_pairs
     from tiltmeter.runs.result import Result
 
     if part not in PARTS:
@@ -97,6 +98,9 @@ def validity(
         f"Pearson's r {result.correlation:.3f} [{result.low:.3f}, {result.high:.3f}], p {result.p_value:.2g}, "
         f"{len(result.models)} models"
     )
+    kinds = {gest.kind or "unknown kind" for gest, _ in validity_pairs(records, part=part).values()}
+    if len(kinds) > 1:
+        typer.echo(f"Note: these are models of different kinds ({', '.join(sorted(kinds))}), which are not comparable.")
 
 
 @app.command()
