@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import pearsonr
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Ratio
@@ -153,6 +152,8 @@ def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: b
             f"{len(models)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
             "needs at least 4. Run more models on both benchmarks."
         )
+    from scipy.stats import pearsonr  # takes a second to import
+
     pairs = [(gest[model], winobias[model]) for model in models]
     correlation = pearsonr(*zip(*pairs, strict=True))
     low, high = correlation.confidence_interval(0.95)
