@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import pearsonr
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Ratio
@@ -160,6 +159,8 @@ def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: b
             f"{len(found)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
             "needs at least 4. Run more models on both benchmarks."
         )
+    from scipy.stats import pearsonr  # takes a second to import
+
     gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in found.values()), strict=True)
     correlation = pearsonr(gest, winobias)
     low, high = correlation.confidence_interval(0.95)

@@ -1,8 +1,4 @@
-"""A run of the embedded model, by keyboard: from nothing to a verdict.
-
-In a file of its own, since it takes as long as the others in a browser together: transformers reads the GGUF file three
-times.
-"""
+"""A run of the embedded model, by keyboard: from nothing to a verdict."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
