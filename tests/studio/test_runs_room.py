@@ -18,7 +18,8 @@ from tiltmeter import api
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
 from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs.result import MANIFEST, Result
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import REQUEST, job_lock
 from tiltmeter.studio.reviewers import add_studio_reviewer

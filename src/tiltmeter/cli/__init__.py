@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 import tiltmeter
+from tiltmeter.cli.ending import Ended, told
 from tiltmeter.cli.help import with_plain_types
-from tiltmeter.errors import TiltmeterError
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
@@ -33,6 +34,7 @@ def _version(wanted: bool) -> None:
 
 def _tiltmeter(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error, too; may stand anywhere."),
 ) -> None:
     """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
 
@@ -40,9 +42,21 @@ def _tiltmeter(
     """
 
 
+class _Group(TyperGroup):
+    """The commands; Typer ends without a word after Ctrl-C, and takes the end of a file for a refusal of the user."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError) as error:
+            raise Ended(error) from error
+
+
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """The command line with these commands; only their modules are imported."""
     made = typer.Typer(
+        cls=_Group,
         no_args_is_help=True,
         rich_markup_mode="markdown",
         pretty_exceptions_show_locals=False,
@@ -76,24 +90,15 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line. Errors that a user can fix are one sentence and exit code 2, without a traceback."""
-    named = sys.argv[1:2]
-    try:
+    """Run the command line; `tiltmeter.cli.ending` says how it ends. No traceback is shown without `--debug`."""
+    words = sys.argv[1:]
+    before = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in before
+    sys.argv[1:] = [word for word in before if word != "--debug"] + words[len(before) :]
+    with told(debug=debug):
         if tuple(sys.argv[1:3]) in _ALONE:
             app = _alone(*sys.argv[1:3])
         else:
+            named = sys.argv[1:2]
             app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
         with_plain_types(typer.main.get_command(app))()
-    except TiltmeterError as error:
-        _complain(str(error))
-        sys.exit(2)
-    except KeyboardInterrupt:
-        _complain("Stopped. What is stored so far is kept; the same command continues from there.")
-        sys.exit(130)
-
-
-def _complain(sentence: str) -> None:
-    from rich.console import Console  # a command that succeeds may not need it
-    from rich.text import Text
-
-    Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), sentence), soft_wrap=True)

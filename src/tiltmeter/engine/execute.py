@@ -63,6 +63,7 @@ def answer_all(
     report(Progress(len(answers), len(asked), 0.0))
     if len(answers) == len(asked):
         return answers
+    store.refuse_read_only(len(asked) - len(answers))
     model = load()
     batches, padding = planned(model, asked.values(), kind, batch_tokens)
     for new in answer_batches(model, batches, answers, names):

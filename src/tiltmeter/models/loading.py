@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.facts import skeleton
@@ -134,7 +134,7 @@ class CheckpointModel(LocalModel):
             arguments = {
                 "device_map": "auto",
                 "max_memory": memory_to_use(self.split, self.device),
-                "offload_folder": self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-")),
+                "offload_folder": str(self._folders.enter_context(temporary_folder())),
             }
         if self.quantize is not None:
             arguments["quantization_config"] = quantization_config(self.quantize, self.dtype)
@@ -167,7 +167,7 @@ class CheckpointModel(LocalModel):
         merged.hf_quantizer = None
         if hasattr(merged.config, "quantization_config"):
             del merged.config.quantization_config
-        folder = self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-"))
+        folder = str(self._folders.enter_context(temporary_folder()))
         merged.save_pretrained(folder)
         yield {"pretrained_model_name_or_path": folder}
 
@@ -307,17 +307,25 @@ def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
         return inside
     extracted = cache / "gguf" / digest(checkpoint.weight_files)
     if not extracted.is_dir():
-        extracted.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=extracted.parent) as part, reading_gguf(inside):
-            try:
-                AutoConfig.from_pretrained(**inside).save_pretrained(part)
-                AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
-            except Exception:
-                return inside  # reading it again gives the error
-            with suppress(OSError):  # another run may have extracted it meanwhile
-                Path(part).rename(extracted)
-                Path(part).mkdir()  # for the temporary folder to remove
+        try:
+            _extract(inside, extracted)
+        except (ModelError, UsageError):
+            return inside  # reading it again gives the error; a cache that cannot be written is only slower
     return {"pretrained_model_name_or_path": str(extracted)}
+
+
+def _extract(inside: Mapping[str, str], extracted: Path) -> None:
+    """Write the config and tokenizer of a GGUF file to a folder that all users of the cache can read."""
+    make_shared_folder(extracted.parent)
+    with temporary_folder(extracted.parent) as part, reading_gguf(inside):
+        try:
+            AutoConfig.from_pretrained(**inside).save_pretrained(part)
+            AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
+        except Exception as error:
+            raise ModelError(_first_line(error)) from error
+        make_readable(part)
+        with suppress(OSError):  # another run may have extracted it meanwhile
+            part.rename(extracted)
 
 
 def files_of(checkpoint: Checkpoint) -> dict[str, str]:

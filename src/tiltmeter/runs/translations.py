@@ -12,6 +12,7 @@ from tiltmeter.datasets.hashing import hashed_once, sha256_of
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
+from tiltmeter.reading import home_path
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.evaluate import Watch
 from tiltmeter.runs.items import item_table
@@ -63,7 +64,7 @@ def score_translations(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     file = read_translation_file(path)
     targets = [open_target(on, name) for name in (editions(on) if edition is None else (edition,))]
     # `max` returns the first of several maxima, which is the latest edition.
@@ -163,7 +164,7 @@ def evaluate_translator(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     target = open_target(on, edition or LATEST).limited(limit)
     # Errors that cost nothing come before the first sentence is sent.
     scorers = {direction: target.test.open(gender_from, direction) for direction in target.directions}

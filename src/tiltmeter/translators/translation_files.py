@@ -8,6 +8,7 @@ from pathlib import Path
 from tiltmeter.datasets.build_pairs import read_translations
 from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.reading import home_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class FileTranslator:
     batch_size = 1000
 
     def __init__(self, path: str) -> None:
-        self.path = Path(path).expanduser()
+        self.path = home_path(path)
         if not self.path.is_file():
             raise UsageError(f"There is no file of translations {path}.")
         self.name = f"file:{self.path.name}"
