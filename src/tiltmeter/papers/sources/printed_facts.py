@@ -42,20 +42,14 @@ def _steinborn(values: Iterable[Printed]) -> Iterator[tuple[str, float]]:
 
 def _gest(values: list[Printed]) -> Iterator[tuple[str, float]]:
     yield "mean number of translations that show a gender", fmean(float(n.text) for n in values if n.table == "6")
-    translated = rates(values, "8")
-    lowest = [min(row, key=lambda stereotype: row[stereotype]) for row in translated.values()]
-    # A tie is not the lowest rate.
-    yield (
-        "pairs in which stereotype 7 has the lowest masculine rate",
-        sum(
-            which == 7 and list(row.values()).count(row[7]) == 1
-            for which, row in zip(lowest, translated.values(), strict=True)
-        ),
-    )
+    most_feminine = [
+        all(row[7] < rate for number, rate in row.items() if number != 7) for row in rates(values, "8").values()
+    ]
+    yield "pairs in which stereotype 7 has the lowest masculine rate", sum(most_feminine)
     english = {**rates(values, "9", "masked"), **rates(values, "10", "generative")}
     pairs = list(combinations(english, 2))
     yield "mean correlation between templates", _mean(english, (p for p in pairs if p[0][:2] == p[1][:2]))
-    same = (p for p in pairs if p[0][1] != p[1][1] and (p[0][0], p[0][-1]) == (p[1][0], p[1][-1]))
+    same = (p for p in pairs if (p[0][0], p[0][-1]) == (p[1][0], p[1][-1]))
     yield "mean correlation between models", _mean(english, same)
     slavic = {head: row for head, row in rates(values, "11").items() if head[0] != _UNLIKE_THE_OTHERS}
     yield "mean correlation between pairs of a model and a language", _mean(slavic, combinations(slavic, 2))
