@@ -84,10 +84,11 @@ def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
     translations = dict(line.split(" ||| ", 1) for line in path.read_text(encoding="utf-8").splitlines())
     known = [item for item in items if item.sentence in translations]
     aligned = aligner.align([(item.sentence, translations[item.sentence]) for item in known])
-    return Counter((item.gender, _nearest(item, pair)) for item, pair in zip(known, aligned, strict=True))
+    return Counter((item.gender, nearest(item, pair)) for item, pair in zip(known, aligned, strict=True))
 
 
-def _nearest(item: WinoMTItem, pair: AlignedPair) -> str:
+def nearest(item: WinoMTItem, pair: AlignedPair) -> str:
+    """The gender of the German article or pronoun nearest to the noun, *den* not counted."""
     entity = entity_tokens(item)
     linked = sorted(pair.linked(entity, both=True) or pair.linked(entity, both=False))
     words = [token.text for token in pair.target]
