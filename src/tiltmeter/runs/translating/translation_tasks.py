@@ -120,7 +120,7 @@ def open_target(on: str, edition: str) -> Target:
         found = list(portions(f"{name}:{','.join(spec.languages)}"))
     else:
         if spec.part is not None:
-            raise UsageError(f"{spec.name} has no parts; write {spec.name}:sk.")
+            raise UsageError(f"{spec.name} has no parts; write {spec.name}:{','.join(spec.languages)}.")
         found = [portion for portion in portions(source) if portion.form in tests]
     if not found:
         raise UsageError(f"{source} has no items that translation systems can be tested with.")
