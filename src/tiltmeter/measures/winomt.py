@@ -64,7 +64,7 @@ DELTA_S = Measure(
     margin=5.0,
     decides=True,
     columns=("delta_S", "delta_G", "WinoMT acc", "F1_male", "F1_female", "untold"),
-    beside=("delta_G", "WinoMT acc"),
+    beside=("delta_G", "WinoMT acc", "untold"),
     statement=lambda value: (
         f"genders that fit a stereotype are translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than those that do not"
