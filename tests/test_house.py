@@ -16,6 +16,7 @@ ROOT = Path(tiltmeter.__file__).parent
 ROOMS = [
     "errors",
     "files",
+    "reading",
     "database",
     "registry",
     "questions",

@@ -264,7 +264,8 @@ def status(
     """
     from tiltmeter.making.project import open_project
     from tiltmeter.making.review.review_status import summarise
-    from tiltmeter.making.status import stage_figure, status_of
+    from tiltmeter.making.stage_figure import stage_figure
+    from tiltmeter.making.status import status_of
 
     with open_project(folder) as project:
         if item is not None:

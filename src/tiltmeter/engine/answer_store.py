@@ -35,10 +35,14 @@ class AnswerStore(Database):
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
         remedy = "delete it, or set TILTMETER_CACHE to another folder"
-        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy)
+        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy, is_cache=True)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of these questions (digests) that are stored."""
+        wanted = list(questions)
+        return self.undamaged(lambda: self._get(fingerprint, wanted))
+
+    def _get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         if not self._db.execute("SELECT 1 FROM models WHERE fingerprint = ?", [fingerprint]).fetchone():
             return {}
         query = (
@@ -50,6 +54,9 @@ class AnswerStore(Database):
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         """Store answers: all of them or, if the process is killed, none."""
+        self.undamaged(lambda: self._put(fingerprint, answers))
+
+    def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])
             (model,) = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()

@@ -14,6 +14,7 @@ from torch import nn
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, Checkpoint, find_checkpoint
+from tiltmeter.reading import home_path
 
 _WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -92,11 +93,11 @@ def split_name(name: str) -> tuple[str, str | None]:
     >>> split_name("gpt2+./my-lora"), split_name("gpt2")
     (('gpt2', './my-lora'), ('gpt2', None))
     """
-    if "+" not in name or Path(name).expanduser().exists():
+    if "+" not in name or home_path(name).exists():
         return name, None
     splits = list(_splits(name))
     # A folder may have a plus in its name.
-    existing = [pair for pair in splits if Path(pair[1]).expanduser().is_dir()]
+    existing = [pair for pair in splits if home_path(pair[1]).is_dir()]
     base, adapter = (existing or splits)[0]
     if not base or not adapter:
         raise ModelError(f"{name!r} names no base model or no adapter; write BASE+ADAPTER.")

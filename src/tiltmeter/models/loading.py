@@ -2,13 +2,11 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -17,9 +15,11 @@ from transformers import AutoConfig, AutoTokenizer
 
 from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.facts import skeleton
+from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
@@ -134,7 +134,7 @@ class CheckpointModel(LocalModel):
             arguments = {
                 "device_map": "auto",
                 "max_memory": memory_to_use(self.split, self.device),
-                "offload_folder": self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-")),
+                "offload_folder": str(self._folders.enter_context(temporary_folder())),
             }
         if self.quantize is not None:
             arguments["quantization_config"] = quantization_config(self.quantize, self.dtype)
@@ -167,15 +167,14 @@ class CheckpointModel(LocalModel):
         merged.hf_quantizer = None
         if hasattr(merged.config, "quantization_config"):
             del merged.config.quantization_config
-        folder = self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-"))
+        folder = str(self._folders.enter_context(temporary_folder()))
         merged.save_pretrained(folder)
         yield {"pretrained_model_name_or_path": folder}
 
     def _loaded_from(self, kind: Kind, files: Mapping[str, str], arguments: Mapping[str, Any]) -> Any:
         """The model by transformers' `from_pretrained`, with errors as sentences."""
         try:
-            # The progress bar of GGUF files cannot be turned off.
-            with redirect_stderr(StringIO()) if "gguf_file" in files else nullcontext():
+            with reading_gguf(files):
                 model, info = AUTO_CLASSES[kind].from_pretrained(
                     config=self.config,
                     dtype=self.dtype,
@@ -256,7 +255,8 @@ def open_model(
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     """The config in these files, with errors as sentences."""
     try:
-        return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
+        with reading_gguf(files):
+            return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
         raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
@@ -286,7 +286,8 @@ def _find_tokenizer(
 def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     """The tokenizer in these files, with errors as sentences."""
     try:
-        return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
+        with reading_gguf(files):
+            return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         raise ModelError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
 
@@ -306,17 +307,25 @@ def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
         return inside
     extracted = cache / "gguf" / digest(checkpoint.weight_files)
     if not extracted.is_dir():
-        extracted.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=extracted.parent) as part, redirect_stderr(StringIO()):
-            try:
-                AutoConfig.from_pretrained(**inside).save_pretrained(part)
-                AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
-            except Exception:
-                return inside  # reading it again gives the error
-            with suppress(OSError):  # another run may have extracted it meanwhile
-                Path(part).rename(extracted)
-                Path(part).mkdir()  # for the temporary folder to remove
+        try:
+            _extract(inside, extracted)
+        except (ModelError, UsageError):
+            return inside  # reading it again gives the error; a cache that cannot be written is only slower
     return {"pretrained_model_name_or_path": str(extracted)}
+
+
+def _extract(inside: Mapping[str, str], extracted: Path) -> None:
+    """Write the config and tokenizer of a GGUF file to a folder that all users of the cache can read."""
+    make_shared_folder(extracted.parent)
+    with temporary_folder(extracted.parent) as part, reading_gguf(inside):
+        try:
+            AutoConfig.from_pretrained(**inside).save_pretrained(part)
+            AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
+        except Exception as error:
+            raise ModelError(_first_line(error)) from error
+        make_readable(part)
+        with suppress(OSError):  # another run may have extracted it meanwhile
+            part.rename(extracted)
 
 
 def files_of(checkpoint: Checkpoint) -> dict[str, str]:

@@ -26,7 +26,7 @@ class ReplyStore(Database):
     def __init__(self, path: Path | str) -> None:
         # Servers answer faster than a disk can be synced for each reply; a process that is killed loses nothing so.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy)
+        super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, is_cache=True)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
         """The stored replies among those asked for."""

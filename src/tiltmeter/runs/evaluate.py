@@ -1,8 +1,9 @@
 """Evaluate models on benchmarks: from names to scores and measures."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, opened
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.reading import home_path
 from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
@@ -31,6 +33,8 @@ from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
+from tiltmeter.runs.notebook_progress import notebook_bar
+from tiltmeter.runs.overlaps import refuse_overlaps, refuse_same_models, refuse_same_names
 from tiltmeter.runs.portions import Portion, measures_of, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.score_tables import score_table
@@ -57,7 +61,7 @@ class _AskedPortion:
 @hashed_once()
 def evaluate(
     models: Given | Sequence[Given],
-    on: str | Sequence[str],
+    on: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     protocol: str = "published",
     perturb: str | None = None,
@@ -82,7 +86,7 @@ def evaluate(
     keep_tokens: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
     so_far: SoFar = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
@@ -134,14 +138,12 @@ def evaluate(
     requested = listed(models, options)
     # The name of a model behind a server may hold a password, which is nobody's business.
     names = [name_of(model) for model in requested]
-    specs = [on] if isinstance(on, str) else list(on)
+    specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-    if len(set(names)) < len(names):
-        duplicate = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"Two models are called {duplicate}, so their results could not be told apart; name them.")
+    refuse_same_names(names)
     request: dict[str, Any] = {
         "models": names,
         "on": specs,
@@ -175,8 +177,10 @@ def evaluate(
         request |= {"design": "full" if chat.full else "default", "samples": chat.samples}
         request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens}
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
-    available = [portion for spec in specs for portion in portions(spec)]
+        refuse_other_run(home_path(out), request, force=force)
+    by_spec = [(spec, portion) for spec in specs for portion in portions(spec)]
+    refuse_overlaps(by_spec)
+    available = [portion for _, portion in by_spec]
     chosen = [_perturbed(limited(portion, limit), perturb) for portion in available]
     suffixes = [name for name in (perturb, CHAT_TEMPLATE if chat_template else None) if name]
     runs: list[ModelRun] = []
@@ -195,11 +199,18 @@ def evaluate(
                     tell=tell,
                 )
         else:
-            for source in requested:
-                with opened(source, options) as model:
+            with ExitStack() as stack:
+                # All are opened before the first is asked: what is wrong with the last is then known at once.
+                models_to_ask: list[Model] = []
+                for source in requested:
+                    model = stack.enter_context(opened(source, options))
                     if isinstance(model, ChatModel):  # a plug-in may open one for any name
                         raise UsageError(_MIXED)
+                    models_to_ask.append(model)
+                refuse_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
+                for model in models_to_ask:
                     runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch, so_far, keep_tokens))
+                    model.close()
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
     if not scores:
@@ -230,7 +241,7 @@ def evaluate(
             margins=margins,
             seconds=time.monotonic() - began,
         ),
-        items=item_table(chosen),
+        texts=item_table(chosen),
         answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
         tokens=pd.concat(kept, ignore_index=True) if kept else None,
     )

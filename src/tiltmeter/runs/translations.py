@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,13 @@ from tiltmeter.datasets.hashing import hashed_once, sha256_of
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
+from tiltmeter.reading import home_path
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.evaluate import Watch
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
+from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, editions, open_target
 from tiltmeter.runs.translating.translation_test import Scorer
@@ -63,7 +64,7 @@ def score_translations(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     file = read_translation_file(path)
     targets = [open_target(on, name) for name in (editions(on) if edition is None else (edition,))]
     # `max` returns the first of several maxima, which is the latest edition.
@@ -134,7 +135,7 @@ def evaluate_translator(
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
 ) -> Result:
     """Translate the sentences of a test with a system, and score the translations.
 
@@ -163,7 +164,7 @@ def evaluate_translator(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     target = open_target(on, edition or LATEST).limited(limit)
     # Errors that cost nothing come before the first sentence is sent.
     scorers = {direction: target.test.open(gender_from, direction) for direction in target.directions}
@@ -293,5 +294,5 @@ def _result(
         scores=scores,
         records=measure_scores(scores, families, askings, margins),
         manifest=manifest,
-        items=item_table(target.portions()),
+        texts=item_table(target.portions()),
     )

@@ -13,6 +13,7 @@ from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.reading import home_path
 
 _DIVIDER = " ||| "
 
@@ -74,7 +75,7 @@ class FileTranslator:
     batch_size = 1000
 
     def __init__(self, path: str) -> None:
-        self.path = Path(path).expanduser()
+        self.path = home_path(path)
         if not self.path.is_file():
             raise UsageError(f"There is no file of translations {path}.")
         self.name = f"file:{self.path.name}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from tiltmeter.database import Database
+from tiltmeter.files import lock_mode
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS translations (
@@ -31,7 +32,7 @@ class TranslationStore(Database):
         self.path = Path(path)
         # FULL: translations may have been paid for, so every commit is synced to disk.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy)
+        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy, is_cache=True)
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored translations of these sentences, keyed by sentence."""
@@ -55,4 +56,4 @@ class TranslationStore(Database):
     def lock(self, system: str, language: str) -> FileLock:
         """A lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
-        return FileLock(f"{self.path}.{name}.lock")
+        return FileLock(f"{self.path}.{name}.lock", mode=lock_mode(self.path))
