@@ -6,9 +6,10 @@ Needs eflomal. The first table has, for every translation file in the mirror in 
 of the released log and ours, and the spread of ours over several alignments. For German it adds a decision like that of
 the released code, in which the nearest article or pronoun decides and *den* is none.
 
-The second table is of contexts of MT-GenEval, which have a reference in either gender. A noun of WinoMT that the two
-translate by different words is a person of the text; the rules should read the reference's gender off it. If they read
-both the wrong way round, the context is about somebody else, and the pair is not counted as an error of the rules.
+The second table is of contexts of MT-GenEval, which have a reference in either gender. Where the rules find different
+words for a noun of WinoMT in the two, they should read the reference's gender off it. If they read both the wrong way
+round, the context is taken to be about somebody else; the last column counts these, which may be errors too. A noun
+that is told in neither reference is left out.
 """
 
 import argparse
