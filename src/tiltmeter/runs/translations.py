@@ -45,11 +45,11 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a CSV file, with the columns `from` and `to`, of a system's translations of a test's sentences.
+    """Score a file of a system's translations of a test's sentences: CSV with the columns `from` and `to`, or lines.
 
-    `on` names the language, as in `gest-mt:sk` or `mt-geneval:es`. `edition` defaults to the one with more of the
-    file's sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the parsed translations.
-    `out` is a folder to write the run to.
+    Lines, of a .txt file, are `source ||| translation`. `on` names the language, as in `gest-mt:sk` or `winomt:es`.
+    `edition` defaults to the one with more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path of
+    a CoNLL-U file with the parsed translations. `out` is a folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
