@@ -45,6 +45,7 @@ def test_every_form_of_data_has_its_figures(drawn: dict[str, Figure]) -> None:
         "bias-types of pairs",
         "differences of pairs",
         "heat-map of gest",
+        "templates of gest",
         "stereotypes of gest",
         "feminine-ranks of gest",
         "translation-map of mt",

@@ -4,8 +4,6 @@ import html
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -204,11 +202,6 @@ def test_what_cannot_be_compared_says_why(client: TestClient) -> None:
 
 def test_all_that_runs_may_differ_in_can_be_chosen() -> None:
     assert tuple(room._ACROSS) == ACROSS
-
-
-def test_the_room_starts_without_what_takes_seconds_to_import() -> None:
-    code = "import sys, tiltmeter.studio.rooms.runs; print({'torch', 'altair'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 def test_requests_for_comparisons_are_checked(client: TestClient) -> None:

@@ -10,13 +10,14 @@ from typer.core import TyperGroup
 
 import tiltmeter
 from tiltmeter.cli.ending import Ended, told
+from tiltmeter.cli.help import with_plain_types
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
-    **{name: (name, name) for name in ("export", "reproduce", "studio")},
+    **{name: (name, name) for name in ("export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
@@ -57,7 +58,6 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     made = typer.Typer(
         cls=_Group,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode="markdown",
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -101,4 +101,4 @@ def main() -> None:
         else:
             named = sys.argv[1:2]
             app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
-        app()
+        with_plain_types(typer.main.get_command(app))()

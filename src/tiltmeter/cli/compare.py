@@ -11,7 +11,7 @@ from tiltmeter.errors import UsageError
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of one run or more.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="The folders of one run or more.")],
     by: Annotated[
         str | None,
         typer.Option(help="`model`, `language`, or `any` (different models in different languages)."),

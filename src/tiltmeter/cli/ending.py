@@ -11,9 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
-from rich.console import Console
-from rich.text import Text
-
 from tiltmeter.errors import TiltmeterError
 
 # Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
@@ -121,6 +118,9 @@ def _details(error: BaseException) -> str:
 
 def _say(sentence: str) -> None:
     # What is half a character, in a name or a text, cannot be printed.
+    from rich.console import Console  # a command that succeeds may not need it
+    from rich.text import Text
+
     printable = sentence.encode("utf-8", "backslashreplace").decode()
     with suppress(OSError):
         Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)

@@ -88,6 +88,12 @@ def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
 
 
 @contextmanager
+def no_bar(_label: str) -> Iterator[Callable[["Answered"], None]]:
+    """No progress bar."""
+    yield lambda _progress: None
+
+
+@contextmanager
 def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar of items, told how many are finished and how many there are."""
     console = Console(stderr=True)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The file to write; for one run, `report.html` in its folder by default."),

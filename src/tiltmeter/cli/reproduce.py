@@ -19,7 +19,9 @@ PAPERS = (
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{PAPERS[0].upper()}{PAPERS[1:]}.")],
-    table: Annotated[str | None, typer.Option(metavar="N", help="Only this table, such as 2 or 4.1.")] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="N", help="Only this table, such as 2 or 4.1, or `text`: numbers in the text.")
+    ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Only rows with this name in the tables.")] = None,
     language: Annotated[str | None, typer.Option(metavar="CODE", help="Only this language, such as de.")] = None,
     from_models: Annotated[

@@ -40,14 +40,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
-from tiltmeter.measures.ranks import below_by_shares, comparison_level, rank_intervals
+from tiltmeter.measures.ranks import average_ranks, below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
@@ -342,7 +341,7 @@ class _Case:
         return Mean(float(self.rates @ weights), error) if error.value else None
 
     def _stereotype_records(self) -> Iterator[Record]:
-        ranks, rank_ends = rankdata(self.rates), _rank_intervals([self])
+        ranks, rank_ends = average_ranks(self.rates), _rank_intervals([self])
         for index, (number, group) in enumerate(self.groups.items()):
             name = str(number)
             yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval)
@@ -392,7 +391,7 @@ def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
             language=languages[0] if len(languages) == 1 else ALL_LANGUAGES,
             protocol=" + ".join(protocols),
         )
-        means = np.mean([rankdata(case.rates) for case in group], axis=0)
+        means = np.mean([average_ranks(case.rates) for case in group], axis=0)
         ends = _rank_intervals(group)
         for index, number in enumerate(first.groups):
             interval = ends[index] if ends else None

@@ -2,11 +2,10 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.facts import skeleton
+from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
@@ -175,8 +175,7 @@ class CheckpointModel(LocalModel):
     def _loaded_from(self, kind: Kind, files: Mapping[str, str], arguments: Mapping[str, Any]) -> Any:
         """The model by transformers' `from_pretrained`, with errors as sentences."""
         try:
-            # The progress bar of GGUF files cannot be turned off.
-            with redirect_stderr(StringIO()) if "gguf_file" in files else nullcontext():
+            with reading_gguf(files):
                 model, info = AUTO_CLASSES[kind].from_pretrained(
                     config=self.config,
                     dtype=self.dtype,
@@ -265,7 +264,8 @@ def check_weights(checkpoint: Checkpoint) -> None:
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     """The config in these files, with errors as sentences."""
     try:
-        return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
+        with reading_gguf(files):
+            return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
         raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
@@ -295,7 +295,8 @@ def _find_tokenizer(
 def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     """The tokenizer in these files, with errors as sentences."""
     try:
-        return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
+        with reading_gguf(files):
+            return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         raise ModelError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
 
@@ -325,7 +326,7 @@ def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
 def _extract(inside: Mapping[str, str], extracted: Path) -> None:
     """Write the config and tokenizer of a GGUF file to a folder that all users of the cache can read."""
     make_shared_folder(extracted.parent)
-    with temporary_folder(extracted.parent) as part, redirect_stderr(StringIO()):
+    with temporary_folder(extracted.parent) as part, reading_gguf(inside):
         try:
             AutoConfig.from_pretrained(**inside).save_pretrained(part)
             AutoTokenizer.from_pretrained(**inside).save_pretrained(part)

@@ -11,8 +11,10 @@ import vl_convert
 
 from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.winobias import COMPARED
 from tiltmeter.reports.controls import contrasts_of, excess_words, location, missing_control, sentence
 from tiltmeter.reports.figures import Figure, figures_of
+from tiltmeter.reports.figures.of_gest import validity_figures
 from tiltmeter.reports.formatting import with_interval
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.language_overview import LanguageOverview, language_overviews
@@ -75,7 +77,11 @@ def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
         records = [record for record in gathered.records if record.benchmark == name]
         scores = gathered.scores[gathered.scores["benchmark"] == name]
         slug = _slug(name, [section.slug for section in sections])
-        figures = [_drawn(figure) for figure in figures_of(records, scores, models)]
+        compared = [record for record in gathered.records if record.benchmark != name and record.part == COMPARED]
+        figures = [
+            _drawn(figure)
+            for figure in (*figures_of(records, scores, models), *validity_figures([*records, *compared], models))
+        ]
         samples = [
             sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]

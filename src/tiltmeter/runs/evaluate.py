@@ -1,8 +1,9 @@
 """Evaluate models on benchmarks: from names to scores and measures."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -32,6 +33,7 @@ from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
+from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.overlaps import refuse_overlaps, refuse_same_models, refuse_same_names
 from tiltmeter.runs.portions import Portion, measures_of, portions
 from tiltmeter.runs.result import Result, refuse_other_run
@@ -59,7 +61,7 @@ class _AskedPortion:
 @hashed_once()
 def evaluate(
     models: Given | Sequence[Given],
-    on: str | Sequence[str],
+    on: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     protocol: str = "published",
     perturb: str | None = None,
@@ -84,7 +86,7 @@ def evaluate(
     keep_tokens: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
     so_far: SoFar = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
@@ -136,7 +138,7 @@ def evaluate(
     requested = listed(models, options)
     # The name of a model behind a server may hold a password, which is nobody's business.
     names = [name_of(model) for model in requested]
-    specs = [on] if isinstance(on, str) else list(on)
+    specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
@@ -239,7 +241,7 @@ def evaluate(
             margins=margins,
             seconds=time.monotonic() - began,
         ),
-        items=item_table(chosen),
+        texts=item_table(chosen),
         answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
         tokens=pd.concat(kept, ignore_index=True) if kept else None,
     )

@@ -89,7 +89,7 @@ def score_predictions(
             ],
             seconds=time.monotonic() - began,
         ),
-        items=item_table(predicted),
+        texts=item_table(predicted),
     )
     if out is not None:
         result.save(out, force=force)

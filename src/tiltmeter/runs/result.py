@@ -1,7 +1,7 @@
 """The result of a run, in memory and as a folder."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+import tiltmeter
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import atomic_write, check_folder, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
@@ -28,11 +29,11 @@ from tiltmeter.runs.run_shape import (
 from tiltmeter.runs.token_table import TOKENS_SCHEMA
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The result of a run: scores, records of measures, and manifest.
 
-    `items` are the texts of the items as they were measured; None for runs of earlier versions. `answers` are the
+    `texts` are those of the items as they were measured; None for runs of earlier versions. `answers` are the
     replies of chat models, one row each; None for other models. `tokens` are what models say of each token, if the run
     was to keep it.
     """
@@ -40,9 +41,41 @@ class Result:
     scores: pd.DataFrame
     records: list[Record]
     manifest: Mapping[str, Any]
-    items: pd.DataFrame | None = None
+    texts: pd.DataFrame | None = None
     answers: pd.DataFrame | None = None
     tokens: pd.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        """What was measured, in a line."""
+        models = list(dict.fromkeys(self.scores["model"].astype(str)))
+        asked = list(
+            dict.fromkeys(zip(*(self.scores[name].astype(str) for name in ("benchmark", "language")), strict=True))
+        )
+        items = self.scores[["benchmark", "part", "language", "item"]].drop_duplicates()
+        on = [f"{name}:{language}" for name, language in asked]
+        return f"<Result: {_some(models)} on {_some(on)}, {len(items):,} items, {len(self.records):,} numbers>"
+
+    def _repr_html_(self) -> str:
+        """The summary as a table, for notebooks."""
+        return str(self.summary().to_html(index=False, border=0, notebook=True))
+
+    # What follows is in rooms to the right, which this one does not import: the package's own functions.
+
+    def summary(self) -> pd.DataFrame:
+        """The numbers that decide, with interval, n, p and verdict, as a table: `tiltmeter.summary`."""
+        return tiltmeter.summary(self)
+
+    def plot(self, benchmark: str | None = None, figure: str | None = None) -> Any:
+        """A figure of the report as an Altair chart: `tiltmeter.plot`."""
+        return tiltmeter.plot(self, benchmark, figure)
+
+    def compare(self, other: "Result | Path | str", **options: Any) -> Any:
+        """The differences between this run and another, item by item: `tiltmeter.compare`."""
+        return tiltmeter.compare([self, other], **options)
+
+    def items(self, top: int = 20) -> pd.DataFrame:
+        """The items with the strongest preference for the stereotype, and their texts: `tiltmeter.strongest_items`."""
+        return tiltmeter.strongest_items(self, top)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -61,7 +94,7 @@ class Result:
             with atomic_write(part / SCORES) as file:
                 self.scores.to_parquet(file, index=False)
             for name, table, schema in (
-                (ITEMS, self.items, SCHEMA),
+                (ITEMS, self.texts, SCHEMA),
                 (ANSWERS, self.answers, ANSWERS_SCHEMA),
                 (TOKENS, self.tokens, TOKENS_SCHEMA),
             ):
@@ -100,6 +133,10 @@ class Result:
         except (OSError, ValueError, MemoryError) as error:
             reason = str(error) or type(error).__name__
             raise DataError(f"The run in {folder} cannot be read ({reason}); make it again.") from error
+
+
+def _some(names: Sequence[str], limit: int = 3) -> str:
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

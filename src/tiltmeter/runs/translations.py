@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tiltmeter.runs.evaluate import Watch
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
+from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, editions, open_target
 from tiltmeter.runs.translating.translation_test import Scorer
@@ -135,7 +135,7 @@ def evaluate_translator(
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
 ) -> Result:
     """Translate the sentences of a test with a system, and score the translations.
 
@@ -294,5 +294,5 @@ def _result(
         scores=scores,
         records=measure_scores(scores, families, askings, margins),
         manifest=manifest,
-        items=item_table(target.portions()),
+        texts=item_table(target.portions()),
     )

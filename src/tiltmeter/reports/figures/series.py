@@ -13,6 +13,7 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.style import SERIES, SHAPES
 
 Domain = Sequence[str]
+MOST_PANELS = 12  # a figure with more is collapsed
 
 
 def table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
@@ -66,3 +67,14 @@ def tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:
 def ordered(values: Iterable[str]) -> list[str]:
     """The distinct values in order of first occurrence."""
     return list(dict.fromkeys(values))
+
+
+def asked_way(record: Record) -> tuple[str, str, str]:
+    """What comparable numbers share: kind of model, family of answers, protocol."""
+    return record.kind or "unknown kind", record.family or "", record.protocol
+
+
+def panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
+    """The values that distinguish a panel: of part, kind of model, family of answers, protocol."""
+    different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
+    return ", ".join(value for value, differs in zip(key, different, strict=True) if differs and value)
