@@ -119,7 +119,7 @@ def report(
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    from tiltmeter.reports.write import report_path, write_report  # altair takes a second to import
+    from tiltmeter.reports.write import check_report, report_path, write_report  # altair takes a second to import
 
     if isinstance(runs, str | Path | Result):
         runs = [runs]
@@ -127,6 +127,7 @@ def report(
     if out is None and not folders:
         raise UsageError("A result in memory has no folder for its report; name a file with `out`.")
     path = report_path([Path(folder) for folder in folders], None if out is None else Path(out))
+    check_report(path, None if figures is None else Path(figures))
     write_report(named_runs(runs), path, None if figures is None else Path(figures))
     return path
 

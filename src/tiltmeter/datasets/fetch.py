@@ -14,7 +14,7 @@ from tiltmeter.datasets.hashing import read_digests
 from tiltmeter.datasets.local_files import cached_path, mirror_setting
 from tiltmeter.datasets.no_licence import refuse_unaccepted, show_notice
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
-from tiltmeter.errors import DownloadError
+from tiltmeter.errors import DownloadError, UsageError
 from tiltmeter.files import lock_mode, make_shared_folder
 
 SERVICE = "https://raw.githubusercontent.com"
@@ -55,7 +55,7 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
             # Another process may have downloaded it in the meantime.
             if not _is_pinned(target, file.pin):
                 _download(file, url, target, show)
-    except OSError as error:
+    except (OSError, UsageError) as error:
         raise DownloadError(
             f"The cache {cache_dir()} cannot be written to ({error}): set TILTMETER_CACHE to a folder that can."
         ) from error

@@ -93,6 +93,8 @@ _NUMBERS = (
     "p_adjusted",
     "detectable",
 )
+# Fields that rows of earlier versions do not have.
+_LATER = ("label", "verdict")
 _COUNTS = ("n", "clusters", "tests")
 _TEXTS_OR_NONE = ("why", "family", "kind", "label")
 _TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
@@ -231,6 +233,8 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
+            if missing := [name for name in COLUMNS if name not in row and name not in _LATER]:
+                raise TypeError(f"it has no {missing[0]!r}")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:
             raise DataError(f"Record {number} is not a row of measures.json: {error}.") from None

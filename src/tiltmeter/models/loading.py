@@ -23,6 +23,7 @@ from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
+from tiltmeter.models.pickled_weights import refuse_greedy_weights
 from tiltmeter.models.placement import (
     Split,
     describe_split,
@@ -224,6 +225,7 @@ def open_model(
     if devices and (split or max_memory):
         raise UsageError("--devices puts a whole copy on each device, --split divides one; choose one of them.")
     checkpoint, adapter = find_model(name, trust_remote_code=trust_remote_code)
+    check_weights(checkpoint)
     text_files = _text_files(checkpoint, cache)
     config = read_config(name, trust_remote_code, text_files)
     chosen = kind or tell_kind(checkpoint, config)
@@ -250,6 +252,13 @@ def open_model(
         trust_remote_code=trust_remote_code,
         without=check_names(without),
     )
+
+
+def check_weights(checkpoint: Checkpoint) -> None:
+    """A ModelError if the files with the weights are missing or cannot be sound, without loading them."""
+    for file in checkpoint.weight_files:
+        refuse_greedy_weights(file)
+    _ = checkpoint.tensor_names
 
 
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:

@@ -23,6 +23,7 @@ from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
+from tiltmeter.errors import ModelError
 from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
@@ -94,6 +95,12 @@ class LocalModel(ABC):
         return skeleton(self.config, self.kind)
 
     @cached_property
+    def vocabulary_size(self) -> int | None:
+        """The number of tokens that it has embeddings for; None if its config does not say."""
+        size = getattr(self.config.get_text_config(), "vocab_size", None)
+        return size if isinstance(size, int) else None
+
+    @cached_property
     def max_length(self) -> int | None:
         """The longest input, in tokens; None if there is no limit."""
         named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
@@ -155,8 +162,16 @@ class LocalModel(ABC):
         report: Report,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
-        with self.measuring():
-            return self._answer(questions, kind=kind, store=store, names=names, report=report)
+        try:
+            with self.measuring():
+                return self._answer(questions, kind=kind, store=store, names=names, report=report)
+        except (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
+            # Of torch, transformers or code that comes with the model: sizes that do not fit, a device that fails.
+            first, *_ = [*str(error).strip().splitlines(), ""]
+            raise ModelError(
+                f"{self.name} cannot answer: {type(error).__name__}{f' ({first[:300]})' if first else ''}; check its "
+                "config and files, or try --plain or --device cpu. Answers that came before are kept."
+            ) from error
 
     def _answer(
         self,

@@ -369,6 +369,7 @@ def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, su
     """The questions of a portion; `suffixes` are added to the name of the protocol."""
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     asked.protocol = "/".join([asked.protocol, *suffixes])
+    _refuse_unknown_ids(model, asked, portion)
     max_length = model.max_length
     if max_length is None:
         return asked
@@ -380,6 +381,21 @@ def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, su
                 f"reads at most {max_length}; shorten the item or leave it out."
             )
     return asked
+
+
+def _refuse_unknown_ids(model: Model, asked: Asked, portion: Portion) -> None:
+    """A ModelError if the tokenizer gives numbers that the model has no embeddings for."""
+    known = getattr(model, "vocabulary_size", None)
+    if known is None:
+        return
+    for trial in asked.trials:
+        for question in trial.questions:
+            largest = max((*question.ids, *question.source), default=0)
+            if largest >= known:
+                raise ModelError(
+                    f"The tokenizer of {model.name} has a token {largest} in item {trial.item.id} of {portion.name}, "
+                    f"and the model knows only {known:,} tokens; it is not the tokenizer of this model."
+                )
 
 
 def _answers(
