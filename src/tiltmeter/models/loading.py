@@ -18,7 +18,6 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint
-from tiltmeter.models.facts import skeleton
 from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
@@ -53,7 +52,6 @@ class CheckpointModel(LocalModel):
     adapter: Adapter | None = None
     quantize: Quantization | None = None
     split: Split = field(default_factory=Split)
-    trust_remote_code: bool = False
     # The number of modules on each device, once the model has been split.
     _split_over: dict[str, int] = field(default_factory=dict, repr=False)
     _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
@@ -78,11 +76,6 @@ class CheckpointModel(LocalModel):
         """The size of the files with the weights, in bytes."""
         files = [*self.checkpoint.weight_files, *(self.adapter.files if self.adapter else ())]
         return sum(file.stat().st_size for file in files)
-
-    @cached_property
-    def skeleton(self) -> nn.Module:
-        """The model without its weights."""
-        return skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
 
     @property
     def used_devices(self) -> list[torch.device]:
@@ -147,7 +140,7 @@ class CheckpointModel(LocalModel):
 
     def _bytes_in_memory(self) -> float:
         """About how much memory the weights need."""
-        if saved_quantization(self.config) and not self.checkpoint.gguf:
+        if (saved_quantization(self.config) and not self.checkpoint.gguf) or self.skeleton is None:
             return self.size
         each = BYTES_PER_WEIGHT[self.quantize] if self.quantize else self.dtype.itemsize
         return each * sum(parameter.numel() for parameter in self.skeleton.parameters())

@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -57,6 +57,7 @@ class LocalModel(ABC):
     batch_tokens: int | None = None
     without: frozenset[str] = frozenset()
     devices: tuple[str, ...] = ()
+    trust_remote_code: bool = False
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _usage: Usage = field(default_factory=Usage, repr=False)
 
@@ -90,9 +91,14 @@ class LocalModel(ABC):
         return [self.device]
 
     @cached_property
-    def skeleton(self) -> nn.Module:
-        """The model without its weights."""
-        return skeleton(self.config, self.kind)
+    def skeleton(self) -> nn.Module | None:
+        """The model without its weights; None if the code that comes with it cannot make that."""
+        try:
+            return skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
+        except Exception:  # whatever that code raises: it may read a number from a tensor that holds none
+            if self.trust_remote_code:
+                return None
+            raise
 
     @cached_property
     def vocabulary_size(self) -> int | None:
@@ -105,7 +111,13 @@ class LocalModel(ABC):
         """The longest input, in tokens; None if there is no limit."""
         named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
         limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
-        return max(limits) - first_position(self.skeleton) if limits else None
+        if not limits:
+            return None
+        if self.skeleton is not None:
+            return max(limits) - first_position(self.skeleton)
+        # Positions may begin after that of padding, as RoBERTa's do.
+        padding = getattr(self.config, "pad_token_id", None)
+        return max(limits) - (padding + 1 if isinstance(padding, int) and 0 <= padding < max(limits) // 2 else 0)
 
     def fingerprint(self, kind: Kind) -> str:
         """SHA-256 of everything that the model's answers depend on.
@@ -126,7 +138,7 @@ class LocalModel(ABC):
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
         facts: dict[str, Any] = {"type": self.config.model_type}
-        with suppress(Exception):  # code that comes with a model may not be able to make it without weights
+        if self.skeleton is not None:
             facts = model_facts(self.config, self.skeleton)
         return {
             **facts,

@@ -29,6 +29,7 @@ from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.items import item_table, text_notes
+from tiltmeter.runs.long_items import leave_out_long_items
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
@@ -84,6 +85,7 @@ def evaluate(
     chat: ChatOptions | None = None,
     margins: Mapping[str, float] | None = None,
     keep_tokens: bool = False,
+    every_item: bool = False,
     out: Path | str | None = None,
     force: bool = False,
     watch: Watch = notebook_bar,
@@ -97,7 +99,9 @@ def evaluate(
     benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
     items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
     (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `keep_tokens`
-    keeps the log-probability of each token of sentence pairs, for the report. `out` is a folder to write the run to.
+    keeps the log-probability of each token of sentence pairs, for the report. Items that are too long for a model are
+    left out and listed if they are at most 1% of a part in a language; `every_item` stops the run instead, as more of
+    them do. `out` is a folder to write the run to.
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
     and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
@@ -209,7 +213,9 @@ def evaluate(
                     models_to_ask.append(model)
                 refuse_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
                 for model in models_to_ask:
-                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch, so_far, keep_tokens))
+                    runs.append(
+                        _ask_model(model, chosen, protocol, suffixes, answers, watch, so_far, keep_tokens, every_item)
+                    )
                     model.close()
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
@@ -274,13 +280,14 @@ def _ask_model(
     watch: Watch,
     so_far: SoFar,
     keep_tokens: bool,
+    every_item: bool,
 ) -> ModelRun:
     """Ask a language model about all portions."""
     run = ModelRun()
     asked = []
     for portion, benchmark in _in_parts(chosen, model.kinds[0]):
         try:
-            asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, suffixes)))
+            asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, suffixes, every_item)))
         except CannotAsk as refusal:
             run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
     found = _answers(model, asked, answers, watch, so_far)
@@ -365,21 +372,14 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str]) -> Asked:
+def _ask(
+    model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str], every_item: bool
+) -> Asked:
     """The questions of a portion; `suffixes` are added to the name of the protocol."""
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     asked.protocol = "/".join([asked.protocol, *suffixes])
     _refuse_unknown_ids(model, asked, portion)
-    max_length = model.max_length
-    if max_length is None:
-        return asked
-    for trial in asked.trials:
-        length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
-        if length > max_length:
-            raise ModelError(
-                f"Item {trial.item.id} of {portion.name}:{portion.language} has {length} tokens, but {model.name} "
-                f"reads at most {max_length}; shorten the item or leave it out."
-            )
+    leave_out_long_items(asked, portion, model, every_item=every_item)
     return asked
 
 
