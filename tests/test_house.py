@@ -17,6 +17,7 @@ ROOMS = [
     "errors",
     "files",
     "database",
+    "checked_database",
     "registry",
     "questions",
     "forms",

@@ -10,6 +10,7 @@ from tiltmeter.errors import UsageError
 
 
 def run(
+    context: typer.Context,
     models: Annotated[
         list[str] | None,
         typer.Argument(
@@ -159,6 +160,7 @@ def run(
     """
     from tiltmeter.cli.output import print_note
     from tiltmeter.cli.progress import answering_bar
+    from tiltmeter.cli.run_options import refuse_idle_run_options
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
     from tiltmeter.questions import KINDS
@@ -167,9 +169,9 @@ def run(
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")
-    if plain and (translator or translations or is_for_translators(on or [])):
-        raise UsageError("--plain turns off how models are asked fast; a translation system is not asked that way.")
-    if translator or translations or is_for_translators(on or []):
+    translating = bool(translator or translations or is_for_translators(on or []))
+    refuse_idle_run_options(context, translating=translating, finished=translations is not None)
+    if translating:
         result = run_translations(
             translator,
             translations,
