@@ -22,7 +22,7 @@ from tiltmeter.forms.case_folding import find_folded, fold_case
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair import LanguageRules, Repaired, repair, rules_for
 from tiltmeter.making.repair.resources import ProjectAlignment, align_project
-from tiltmeter.making.word_alignment import Eflomal, find_aligner
+from tiltmeter.translators.word_alignment import Eflomal, find_aligner
 
 FOLDER = Path("slds-lmu/stereotypes-multi/create_dataset/data")
 PARTS = ("intrasentence", "intersentence")

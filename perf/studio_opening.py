@@ -24,7 +24,7 @@ import httpx2
 
 from tests.runs.made import chosen_scores, run
 from tests.studio.browser.conftest import Served, serving
-from tiltmeter.runs.result import MANIFEST, MEASURES
+from tiltmeter.runs.run_files import MANIFEST, MEASURES
 from tiltmeter.studio.folders import STATE, StudioWorkspace
 from tiltmeter.studio.run_index import RunIndex
 

@@ -82,6 +82,7 @@ def _watched(browser: Any, folder: Path, process: int, start: str, address: str,
     progress = JobProgress(folder / PROGRESS)
     warm_up = max(1, events // 10)
     _report(page, progress, events, 0, warm_up, rate)
+    page.get_by_text(f"{warm_up:,} of {events:,} questions").wait_for()
     server_before, (page_before, nodes_before), messages = _rss(process), _heap(session), len(received)
     began = time.monotonic()
     _report(page, progress, events, warm_up, events, rate)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.checked_database import CheckedDatabase
+from tiltmeter.database.checked import CheckedDatabase
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.reply_store import ReplyStore

@@ -62,5 +62,5 @@ def test_columns_that_an_earlier_version_lacked_are_added(tmp_path: Path) -> Non
         with Database(str(path), newer, synchronous="NORMAL", contents="counts", remedy="delete it") as file:
             assert file._db.execute("SELECT thread, count, words, note FROM counts").fetchall() == [(1, 2, "[]", None)]
     needed = _SCHEMA.replace("count INTEGER)", "count INTEGER, needed TEXT NOT NULL)")
-    with pytest.raises(TiltmeterError, match=r"store of counts .*old\.sqlite cannot be opened .*; delete it"):
+    with pytest.raises(TiltmeterError, match=r"store of counts .*old\.sqlite cannot be used .*; delete it"):
         Database(str(path), needed, synchronous="NORMAL", contents="counts", remedy="delete it")

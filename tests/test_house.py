@@ -16,8 +16,8 @@ ROOT = Path(tiltmeter.__file__).parent
 ROOMS = [
     "errors",
     "files",
+    "reading",
     "database",
-    "checked_database",
     "registry",
     "questions",
     "forms",
@@ -47,6 +47,7 @@ SAME_THING = {
     "pairs": {"forms", "benchmarks", "measures"},
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
     "geneval": {"forms", "datasets", "measures", "runs"},
+    "winomt": {"forms", "datasets", "measures", "runs"},
     "translations": {"runs", "cli"},
     "translate": {"translators", "making"},
     "comparison": {"comparing", "reports"},

@@ -14,7 +14,7 @@ from tiltmeter.errors import DataError, DownloadError, ModelError, TiltmeterErro
 
 if TYPE_CHECKING:
     from tiltmeter import datasets
-    from tiltmeter.api import check, compare, load_run, report
+    from tiltmeter.api import check, compare, load_run, plot, report, strongest_items, summary
     from tiltmeter.benchmarks.benchmark import Benchmark
     from tiltmeter.comparing.comparison import Comparison, Difference
     from tiltmeter.comparing.gate_rules import Rule
@@ -58,9 +58,12 @@ __all__ = [
     "evaluate",
     "evaluate_translator",
     "load_run",
+    "plot",
     "report",
     "score_predictions",
     "score_translations",
+    "strongest_items",
+    "summary",
 ]
 
 # Where each name is defined. pandas and torch take seconds to import, and `tiltmeter.models` has to run without pandas,
@@ -85,9 +88,12 @@ _LAZY = {
     "evaluate": "tiltmeter.runs.evaluate",
     "evaluate_translator": "tiltmeter.runs.translations",
     "load_run": "tiltmeter.api",
+    "plot": "tiltmeter.api",
     "report": "tiltmeter.api",
     "score_predictions": "tiltmeter.runs.predictions",
     "score_translations": "tiltmeter.runs.translations",
+    "strongest_items": "tiltmeter.api",
+    "summary": "tiltmeter.api",
 }
 
 

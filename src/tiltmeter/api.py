@@ -1,18 +1,25 @@
-"""The commands on finished runs as functions: `load_run`, `compare`, `check` and `report`.
+"""The commands on finished runs as functions: `load_run`, `summary`, `plot`, `compare`, `check`, `report` and others.
 
 Wherever a function takes a run, it takes the run's folder or a `Result`.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from tiltmeter.comparing import comparison, judge
+from tiltmeter.comparing import strongest_items as strongest
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import By, Comparison
 from tiltmeter.comparing.gate_rules import Rule, parse_rule
 from tiltmeter.comparing.rule_verdict import RuleVerdict
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.result import Result
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
 
 Run = Path | str | Result
 
@@ -113,7 +120,7 @@ def report(
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    from tiltmeter.reports.write import report_path, write_report  # altair takes a second to import
+    from tiltmeter.reports.write import check_report, report_path, write_report  # altair takes a second to import
 
     if isinstance(runs, str | Path | Result):
         runs = [runs]
@@ -121,8 +128,40 @@ def report(
     if out is None and not folders:
         raise UsageError("A result in memory has no folder for its report; name a file with `out`.")
     path = report_path([Path(folder) for folder in folders], None if out is None else Path(out))
+    check_report(path, None if figures is None else Path(figures))
     write_report(named_runs(runs), path, None if figures is None else Path(figures))
     return path
+
+
+def summary(run: Run) -> pd.DataFrame:
+    """The numbers of a run that decide, one row for each model, benchmark, language and part, with their verdicts.
+
+    >>> import tiltmeter
+    >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()
+    ['overall', 'SS', '62.0', '[56.9, 67.0]']
+    """
+    from tiltmeter.reports.notebook import summary_table
+
+    return summary_table(_loaded(run))
+
+
+def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "TopLevelMixin":
+    """A figure of the report as an Altair chart, which notebooks show and `save` writes to a file.
+
+    The first of the first benchmark, unless another is named; the names are those of the files that
+    `report(..., figures=…)` writes.
+    """
+    from tiltmeter.reports.notebook import chart_of
+
+    return chart_of(_loaded(run), benchmark, figure)
+
+
+def strongest_items(run: Run, top: int = 20) -> pd.DataFrame:
+    """The items of each model, part and language with the strongest preference for the stereotype, and their texts.
+
+    The texts may be offensive.
+    """
+    return strongest.strongest_items(_loaded(run), top)
 
 
 def named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:

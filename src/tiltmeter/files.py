@@ -1,53 +1,247 @@
-"""Atomic file writes."""
+"""Atomic file writes, checked before the work, and temporary folders; what a killed process left of them is removed."""
 
 import os
+import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tiltmeter.errors import UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+# Written and deleted again to find out whether a disk is full, in bytes.
+_TRIAL = 256 * 1024
+# What nobody holds a lock on is left over after so many seconds; without locks, only after a day.
+_UNLOCKED_FOR, _UNTOUCHED_FOR = 60.0, 86_400.0
 
 
 @contextmanager
 def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[Path]:
     """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception.
 
-    A private file can be read by its owner only.
+    A private file can be read by its owner only. A UsageError if the file cannot be written, or the disk is full.
     """
-    make_folder(path.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        _refuse_special(path)
+        make_folder(path.parent)
+        prefix = _prefix(path)
+        _sweep(path.parent, prefix)
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
     except OSError as error:
-        raise _not_writable(path, error) from error
-    os.close(handle)
+        raise not_writable(path, error) from error
     part = Path(name)
+    _hold(handle)
     try:
         yield part
         # mkstemp creates files with mode 0600; give the file the permissions that open() would have.
         if not is_private:
             part.chmod(0o666 & ~_umask())
+        # A disk that is full or a server that fails may say so only now, and the file that is there is still whole.
+        os.fsync(handle)
         part.replace(path)
+    except OSError as error:
+        raise not_writable(path, error) from error
     finally:
-        part.unlink(missing_ok=True)
+        os.close(handle)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically, with the same line ends on every system."""
     with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        # A text from a damaged file may hold half a character, which no encoding has.
+        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+
+
+def append_text(path: Path, text: str) -> None:
+    """Add a text to the end of a UTF-8 file, which other programs write to as well."""
+    try:
+        # Without waiting for a reader of a pipe, which may never come.
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:
+        raise not_writable(path, error) from error
 
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; a UsageError if that cannot be done."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise not_writable(path, error) from error
+
+
+def check_file(path: Path) -> None:
+    """A UsageError if a file cannot be written there: to be called before the work, not after it."""
+    try:
+        _refuse_special(path)
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder; name a file in it, such as {path / 'NAME'}.")
+        _prefix(path)
+    except (OSError, ValueError) as error:
+        raise not_writable(path, error) from error
+    check_folder(path.parent)
+
+
+def check_folder(path: Path) -> None:
+    """A UsageError if files cannot be written to a folder, which need not exist yet; nothing is left of the trial."""
+    try:
+        existing = path
+        while not existing.exists():
+            if existing.is_symlink():
+                raise UsageError(f"{existing} is a link to a folder that is not there; choose another place.")
+            os.fsencode(existing.name)
+            if len(os.fsencode(existing.name)) > 255:
+                raise OSError(36, "File name too long")
+            existing = existing.parent
+        if not existing.is_dir():
+            raise UsageError(f"{existing} is a file, not a folder; choose another place.")
+        with tempfile.TemporaryFile(dir=existing) as trial:
+            trial.write(bytes(_TRIAL))
+            trial.flush()
+    except (OSError, ValueError) as error:
+        raise not_writable(path, error) from error
+
+
+def not_writable(path: Path, error: Exception) -> UsageError:
+    """The sentence on a file or folder that cannot be written."""
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return UsageError(f"{path} cannot be written: {reason.rstrip('.')}; choose another place, or make room there.")
+
+
+@contextmanager
+def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A folder that is deleted at the end; those that killed processes left beside it are deleted now.
+
+    It may be renamed meanwhile. `parent` is the system's folder for temporary files by default.
+    """
+    where = Path(tempfile.gettempdir()) if parent is None else parent
+    try:
+        make_folder(where)
+        _sweep(where, "tiltmeter-")
+        folder = Path(tempfile.mkdtemp(prefix="tiltmeter-", suffix=".part", dir=where))
     except OSError as error:
-        raise _not_writable(path, error) from error
+        raise not_writable(where, error) from error
+    handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
+    if handle is not None:
+        _hold(handle)
+    try:
+        yield folder
+    finally:
+        if handle is not None:
+            os.close(handle)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _not_writable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be written: {error.strerror}; choose another place.")
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in this context with the same folder; without locks on Windows."""
+    handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if handle is not None:
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def share_like_folder(path: Path) -> None:
+    """Give others the rights to a file or folder of a shared folder that they have to the folder itself.
+
+    Without that, what one user of a shared cache writes is closed to the others, whatever the folder allows.
+    """
+    with suppress(OSError):
+        allowed = stat.S_IMODE(path.parent.stat().st_mode)
+        mode = stat.S_IMODE(path.stat().st_mode)
+        wanted = mode | allowed & (0o077 if path.is_dir() else 0o066)
+        if path.is_dir():
+            wanted |= allowed & stat.S_ISGID
+        if wanted != mode:
+            path.chmod(wanted)
+
+
+def make_shared_folder(path: Path) -> None:
+    """Make a folder of a cache and those above it, open to whoever the cache's own folder is open to."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    make_folder(path)
+    for folder in reversed(missing):
+        share_like_folder(folder)
+
+
+def lock_mode(path: Path) -> int:
+    """The permissions of a lock file: those who may write to its folder must be able to open it."""
+    with suppress(OSError):
+        return 0o600 | stat.S_IMODE(path.parent.stat().st_mode) & 0o066
+    return 0o644
+
+
+def make_readable(folder: Path) -> None:
+    """Give a temporary folder, which only its owner can read, the permissions that a new folder would have."""
+    folder.chmod(0o777 & ~_umask())
+    share_like_folder(folder)
+
+
+def _refuse_special(path: Path) -> None:
+    """A UsageError for a device, pipe or socket, which a rename would replace."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{path} is not a regular file; choose another place.")
+
+
+def _prefix(path: Path) -> str:
+    """How the names of a file's parts begin; shorter than the name itself where that is nearly too long."""
+    name = os.fsencode(path.name)
+    if len(name) > 255:
+        raise OSError(36, "File name too long")
+    return f".{os.fsdecode(name[:220])}."
+
+
+def _hold(handle: int) -> None:
+    """Lock a file or folder, so that nobody takes it for one that is left over."""
+    if fcntl is not None:
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Delete the parts that killed processes left in a folder."""
+    with suppress(OSError):
+        for part in folder.iterdir():
+            if part.name.startswith(prefix) and part.name.endswith(".part") and _is_left_over(part):
+                if part.is_dir():
+                    shutil.rmtree(part, ignore_errors=True)
+                else:
+                    part.unlink(missing_ok=True)
+
+
+def _is_left_over(part: Path) -> bool:
+    """Whether the process that wrote a part has ended."""
+    try:
+        age = time.time() - part.lstat().st_mtime
+        if age < _UNLOCKED_FOR or part.is_symlink():
+            return False
+        if fcntl is None or age > _UNTOUCHED_FOR:
+            return age > _UNTOUCHED_FOR
+        handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
 
 
 def _umask() -> int:

@@ -38,6 +38,16 @@ def test_list_names_every_data_set() -> None:
     assert "gest · en · 64 items · Apache-2.0 · 0.1 MB · here" in output
 
 
+def test_items_that_are_known_for_some_languages_only_are_said_to_be() -> None:
+    data = DATASETS["mt-geneval"]
+    assert data.item_count is None
+    lines = tiltmeter("list").output.splitlines()
+    facts = lines[next(at for at, line in enumerate(lines) if line.startswith("mt-geneval ")) + 1]
+    assert f" · {sum(data.items.values()):,} items in {len(data.items)} of them · " in facts
+    pairs = lines[next(at for at, line in enumerate(lines) if line.startswith("gest-pairs ")) + 1]
+    assert "items" not in pairs  # known for no language
+
+
 def test_list_by_language_and_form() -> None:
     listed = json.loads(tiltmeter("list", "--language", "tr", "--form", "association", "--json").output)
     assert {"starter", "stereoset"} <= {data["name"] for data in listed}

@@ -79,6 +79,9 @@ def test_validity_over_several_runs(tmp_path: Path) -> None:
     assert lines[-1].startswith("Pearson's r ")
     assert lines[-1].endswith(", 4 models")
     assert tiltmeter("validity", *folders, "--as-published").output != tiltmeter("validity", *folders).output
+    other = gest_scores("e", seed=9, lean=0.3, n=192, parts=("template-3",))
+    run(other, winobias_scores("e", seed=9), family=families, kind="causal").save(tmp_path / "e")
+    assert "(causal, masked)" in tiltmeter("validity", *folders, tmp_path / "e").output.splitlines()[-1]
     with pytest.raises(UsageError, match="no part 'dev'"):
         tiltmeter("validity", *folders, "--part", "dev")
     with pytest.raises(DataError, match="1 models have both"):
@@ -95,7 +98,7 @@ def themed(tmp_path: Path) -> Path:
     ]
     items = pd.DataFrame({"item": scores["item"], "context": texts, "texts": [[] for _ in texts]})
     items = items.assign(benchmark="gest", part="all", language="en", form="gest")
-    return replace(result, items=items).save(tmp_path / "run")
+    return replace(result, texts=items).save(tmp_path / "run")
 
 
 def test_sentences_with_words_of_a_topic_or_a_negation(themed: Path, tmp_path: Path) -> None:

@@ -10,16 +10,17 @@ import pytest
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tests.support.command import command
 from tiltmeter.cli import app
 
 
 def commands(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
     """All commands below a group, by the words that call them."""
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from commands(command, (*words, name))
-        elif isinstance(command, TyperCommand):
-            yield (*words, name), command
+    for name, inner in group.commands.items():
+        if isinstance(inner, TyperGroup):
+            yield from commands(inner, (*words, name))
+        elif isinstance(inner, TyperCommand):
+            yield (*words, name), inner
 
 
 ROOT = typer.main.get_command(app)
@@ -27,9 +28,9 @@ assert isinstance(ROOT, TyperGroup)
 COMMANDS = dict(commands(ROOT))
 
 
-def examples(command: TyperCommand) -> list[list[str]]:
+def examples(described: TyperCommand) -> list[list[str]]:
     """The arguments of the examples in a help text, without the program's name and redirections."""
-    lines = re.findall(r"^\s*`tiltmeter (.*?)`(?:: .*)?$", command.help or "", re.MULTILINE)
+    lines = re.findall(r"^\s*`tiltmeter (.*?)`(?:: .*)?$", described.help or "", re.MULTILINE)
     return [shlex.split(line.partition(" > ")[0]) for line in lines]
 
 
@@ -52,12 +53,41 @@ def test_a_wrong_example_would_be_noticed() -> None:
         parse(["show", "runs/demo", "--by-target"])
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["data", "list"], ["run", "--help"], ["nonsense"]])
-def test_help_and_lists_come_without_importing_torch(arguments: list[str]) -> None:
+_HEAVY = ["torch", "transformers", "pandas", "scipy", "altair"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--help"], ["torch", "transformers"]),
+        (["data", "list"], [*_HEAVY, "rich", "tiltmeter.datasets.readers"]),
+        (["run", "--help"], ["torch", "transformers"]),
+        (["nonsense"], ["torch", "transformers"]),
+    ],
+)
+def test_help_and_lists_come_without_importing_what_is_slow(arguments: list[str], unwanted: list[str]) -> None:
     program = (
         "import sys\nfrom tiltmeter.cli import main\n"
         f"sys.argv = ['tiltmeter', *{arguments}]\n"
-        "try: main()\nfinally: print('torch' in sys.modules or 'transformers' in sys.modules)\n"
+        f"try: main()\nfinally: print([name for name in {unwanted} if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1] == "False"
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_types_in_the_help_are_plain_words(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, *words, "--help") == 0
+    shown = capsys.readouterr().out
+    assert not re.findall(r"<[a-z]+(?:\[[a-z]+\])?(?: range)?>", shown, re.IGNORECASE)
+    assert not re.findall(r"\.\.\.[\]}]\.\.\.", shown)
+
+
+def test_shells_complete_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("_TILTMETER_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "tiltmeter rep")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    command(monkeypatch)
+    assert capsys.readouterr().out.split() == ["report", "reproduce"]

@@ -31,7 +31,7 @@ def test_texts_are_those_of_the_benchmark_and_language() -> None:
     items = pd.DataFrame(
         [{"benchmark": name, "language": code, "text": f"{name} {code} {n}"} for n in range(2) for name, code in places]
     )
-    cells = cells_of("a", replace(result, items=items))
+    cells = cells_of("a", replace(result, texts=items))
     assert len(cells) == 3
     for found in cells:
         assert found.texts is not None

@@ -233,7 +233,7 @@ def test_only_changes_of_rows_are_checked_on_the_long_input_and_only_logits_may_
             checked.append((True, True))
             super().prepare_rows()
 
-    monkeypatch.setattr(speedups, "EquivalenceCheck", Noted)
+    monkeypatch.setattr("tiltmeter.engine.equivalence.EquivalenceCheck", Noted)
     used = CausalAnswerer(made(CAUSAL["llama"]), CPU).speedups
     assert used == ("norms", "wanted_positions", "last_layer", "packing", "prefixes")
     before_rows, of_rows = (True, True), (True, False)
@@ -308,7 +308,7 @@ def _state(answerer: Any) -> dict[str, Any]:
 def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
     answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, speedups.ALL)
     with torch.inference_mode():
-        check = speedups.EquivalenceCheck(answerer)
+        check = EquivalenceCheck(answerer)
         undone = []
         for left in speedups.OF_A_MODEL:
             before = _state(answerer)

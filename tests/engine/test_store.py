@@ -1,9 +1,13 @@
 """The answer store: answers survive concurrent writers and killed processes."""
 
 import multiprocessing
+import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,10 +38,94 @@ def test_an_existing_answer_is_not_replaced(tmp_path: Path) -> None:
         assert store.get("m", [digest(1)])[digest(1)] == [1]
 
 
-def test_an_invalid_file_is_named_in_the_error(tmp_path: Path) -> None:
-    (tmp_path / "a.sqlite").write_bytes(b"this is not a database, and it is long enough to see that it is not one")
-    with pytest.raises(TiltmeterError, match=r"a\.sqlite.*TILTMETER_CACHE"):
-        AnswerStore(tmp_path / "a.sqlite")
+def filled(path: Path, count: int = 3000) -> dict[bytes, np.ndarray]:
+    answers = {digest(i): np.array([-i / 3, i, i + 1, i + 2], dtype=np.float32) for i in range(count)}
+    with AnswerStore(path) as store:
+        store.put("model", answers)
+    return answers
+
+
+FOREIGN = "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine');"
+OTHER_COLUMNS = "CREATE TABLE answers (who TEXT); INSERT INTO answers VALUES ('me');"
+
+
+@pytest.mark.parametrize("script", [None, FOREIGN, OTHER_COLUMNS], ids=["no database", "foreign", "other columns"])
+def test_a_file_of_another_program_is_set_aside_unchanged(
+    script: str | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.sqlite"
+    if script is None:
+        path.write_bytes(b"this is not a database, and it is long enough to see that it is not one")
+    else:
+        with closing(sqlite3.connect(path)) as other:
+            other.executescript(script)
+    filled(path)
+    assert "is now a.sqlite.damaged-1" in caplog.text
+    aside = tmp_path / "a.sqlite.damaged-1"
+    if script is None:
+        assert aside.read_bytes().startswith(b"this is not")
+    else:
+        with closing(sqlite3.connect(aside)) as other:
+            (table,) = [name for (name,) in other.execute("SELECT name FROM sqlite_master WHERE type = 'table'")][:1]
+            assert other.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
+    with AnswerStore(path) as store:
+        assert len(store.get("model", map(digest, range(3000)))) == 3000
+
+
+@pytest.mark.parametrize("damage", ["end missing", "zeros in the middle"])
+def test_the_good_part_of_a_damaged_file_is_kept(damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a.sqlite"
+    answers = filled(path)
+    content = path.read_bytes()
+    size, page = len(content), 4096
+    middle = size // 2 // page * page
+    broken = content[:middle] if damage == "end missing" else content[:middle] + bytes(page) + content[middle + page :]
+    path.write_bytes(broken)
+    with AnswerStore(path) as store:
+        found = store.get("model", answers)
+        # What is kept is right, it is a good part, and what is missing can be stored again.
+        assert 500 < len(found) < len(answers)
+        assert all(np.array_equal(found[key], answers[key]) for key in found)
+        store.put("model", answers)
+        assert len(store.get("model", answers)) == len(answers)
+    assert f"{len(found):,} answers of it could be read and are kept" in caplog.text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of folders are those of POSIX")
+def test_a_store_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "a.sqlite"
+    answers = filled(path, 5)
+    connect = sqlite3.connect
+
+    def refusing(name: str, *args: Any, **kwargs: Any) -> sqlite3.Connection:
+        """As in a folder that cannot be written: SQLite opens files there only as ones that do not change."""
+        if "immutable=1" not in name:
+            name = f"file:{tmp_path / 'nowhere' / 'b.sqlite'}?mode=ro"
+            kwargs["uri"] = True
+        return connect(name, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            "tiltmeter.database.sqlite3.connect",
+            lambda name, *a, **k: connect(name, *a, **k) if name == ":memory:" else refusing(name, *a, **k),
+        )
+        with AnswerStore(path) as store:
+            assert store.is_read_only
+            assert len(store.get("model", answers)) == 5
+            with pytest.raises(TiltmeterError, match=r"and 7 answers are not in it.*TILTMETER_CACHE"):
+                store.refuse_read_only(7)
+
+
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    answers = filled(path, 50)
+    with AnswerStore(path) as store:
+        (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(TiltmeterError, match=r"full.*make room on its disk and run the same command again"):
+            store.put("model", {digest(i): np.ones(900, dtype=np.float32) for i in range(100, 400)})
+        assert len(store.get("model", answers)) == 50
+        store.get("model", [digest(200)])
 
 
 def put_many(path: Path, first: int) -> None:

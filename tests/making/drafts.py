@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tiltmeter.making.draft import Draft
 from tiltmeter.making.repair.resources import ProjectAlignment
-from tiltmeter.making.word_alignment import ENOUGH_PAIRS, AlignedPair, tokens
+from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, tokens
 
 WORD = "candidates[0].word"
 

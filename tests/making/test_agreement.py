@@ -3,7 +3,7 @@ import pytest
 from tests.making.drafts import WORD, draft
 from tiltmeter.making.repair.agreement import agreement_findings, is_form_of
 from tiltmeter.making.repair.resources import ProjectAlignment, RepairResources
-from tiltmeter.making.word_alignment import AlignedPair, tokens
+from tiltmeter.translators.word_alignment import AlignedPair, tokens
 
 PLAIN = RepairResources()
 

@@ -15,7 +15,8 @@ from tiltmeter.making.project import Project, open_project
 from tiltmeter.making.publish import publish_project
 from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.settings import write_settings
-from tiltmeter.making.status import stage_figure, status_of
+from tiltmeter.making.stage_figure import stage_figure
+from tiltmeter.making.status import status_of
 from tiltmeter.making.translate import translate_project
 
 

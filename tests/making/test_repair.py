@@ -8,7 +8,7 @@ from tests.making.drafts import WORD, draft
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import counts
 from tiltmeter.making.repair import STEPS, repair
-from tiltmeter.making.word_alignment import AlignedPair, Eflomal, find_aligner
+from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, find_aligner
 
 
 def test_steps_build_on_each_other() -> None:

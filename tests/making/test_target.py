@@ -5,7 +5,7 @@ from tiltmeter.making.closest import closest_words
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.resources import RepairResources
 from tiltmeter.making.repair.target import target_findings
-from tiltmeter.making.word_alignment import ENOUGH_PAIRS
+from tiltmeter.translators.word_alignment import ENOUGH_PAIRS
 
 
 def finding(one: Draft, words: dict[str, str] | None = None, count: int = ENOUGH_PAIRS) -> RepairFinding:

@@ -15,9 +15,9 @@ from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, new_project, open_project
 from tiltmeter.making.restore import restore_blank
 from tiltmeter.making.translate import estimate, translate_project
-from tiltmeter.making.word_alignment import AlignedPair, tokens
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.translation_files import FileTranslator
+from tiltmeter.translators.word_alignment import AlignedPair, tokens
 
 CONTEXT = "el cocinero era muy BLANK hoy number0."
 

@@ -52,10 +52,10 @@ def test_texts_are_read_after_the_template(instruct: str) -> None:
     model = made(CAUSAL["gpt2"])
     tokenizer = instruct_tokenizer()
     front = tokenizer(f"<s>user: {USER_TURN} . assistant: ", add_special_tokens=False)["input_ids"]
-    assert result.items is not None
+    assert result.texts is not None
     sentences = {
         row["item"]: next(text["text"] for text in row["texts"] if text["role"] == "more")
-        for row in result.items.to_dict("records")
+        for row in result.texts.to_dict("records")
     }
     assert result.scores["protocol"].unique().tolist() == ["likelihood/chat-template"]
     for row in result.scores[result.scores["role"] == "more"].to_dict("records"):

@@ -7,7 +7,7 @@ from typing import Any
 from perf.repair import Outcome, Project, aligned_to_term, classify, draft, german_row, occurrences, outcomes
 from tiltmeter.making.repair import repair
 from tiltmeter.making.repair.resources import align_project
-from tiltmeter.making.word_alignment import AlignedPair, Eflomal, tokens
+from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, tokens
 
 ENGLISH = {"id": "c", "part": "intrasentence", "target": "cook", "context": "The BLANK cook sang."}
 TRANSLATED = ENGLISH | {"target_term": "Köchin", "context": "Der BLANK-Koch sang."}

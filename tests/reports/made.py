@@ -114,14 +114,43 @@ def pairs(models: Sequence[str], on: str = "starter-pairs") -> Result:
     return _result(models, on, "likelihood", rows)
 
 
-def gest(models: Sequence[str]) -> Result:
+def gest(
+    models: Sequence[str],
+    *,
+    parts: Sequence[str] = ("template-3", "template-4"),
+    kinds: Mapping[str, str] | None = None,
+) -> Result:
     rng = np.random.default_rng(3)
 
     def rows(portion: Portion) -> Iterable[tuple[object, str, str, float]]:
         for item in portion.items:
             yield item, "he/she", "log_ratio", float(rng.normal(0.4 if item.stereotype > 7 else -0.4, 1))
 
-    return _result(models, "starter-gest", "published", rows, parts=("template-3", "template-4"))
+    return _result(models, "starter-gest", "published", rows, parts=parts, kinds=kinds)
+
+
+def winobias(models: Sequence[str], kinds: Mapping[str, str] | None = None) -> Result:
+    """Sentences about ten occupations of men and ten of women; the bias grows from model to model."""
+    rng = np.random.default_rng(6)
+    rows = [
+        {
+            "model": model,
+            "benchmark": "winobias",
+            "part": "type1-test",
+            "language": "en",
+            "item": str(number),
+            "candidate": "he/she",
+            "role": "log_ratio",
+            "score": float(rng.normal((0.2 + 0.3 * place) * (number % 2), 0.5)),
+            "occupation_gender": "male" if number % 2 else "female",
+            "occupation": f"occupation {number % 20}",
+            "protocol": "published",
+        }
+        for place, model in enumerate(models)
+        for number in range(80)
+    ]
+    data = [{"benchmark": "winobias", "part": "type1-test", "language": "en", "items": 80}]
+    return _made(pd.DataFrame(rows), "winobias", data, {**dict.fromkeys(models, "masked"), **(kinds or {})})
 
 
 def many_languages(models: Sequence[str], languages: Sequence[str], sentences: int = 6) -> Result:

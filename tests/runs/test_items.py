@@ -62,7 +62,7 @@ def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path, mo
     # A second run with all preferences reversed.
     other = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype"}
     scores = first.scores.assign(role=first.scores["role"].replace(other))
-    Result(scores, first.records, first.manifest, first.items).save(tmp_path / "run-1")
+    Result(scores, first.records, first.manifest, first.texts).save(tmp_path / "run-1")
     file.rename(tmp_path / "elsewhere.jsonl")
     no_lookup(monkeypatch)
     runs = [(f"run-{number}", Result.load(tmp_path / f"run-{number}")) for number in range(2)]
@@ -82,7 +82,7 @@ def test_texts_of_older_runs_are_looked_up(models: list[str], tmp_path: Path) ->
     evaluate(models[0], str(file), out=tmp_path / "run")
     (tmp_path / "run" / "items.parquet").unlink()
     old = Result.load(tmp_path / "run")
-    assert old.items is None
+    assert old.texts is None
     result, missing = item_texts([old], {str(file): "mine"})
     assert result["mine", "en"]["n-3"].texts["anti-stereotype"] == "gruff3"
     assert not missing
@@ -117,9 +117,9 @@ def test_contents_of_the_table(models: list[str], tmp_path: Path) -> None:
 
 def test_texts_are_those_that_were_measured(models: list[str]) -> None:
     result = evaluate(models[0], "starter-pairs:en", limit=2, perturb="drop-final-character")
-    assert result.items is not None
+    assert result.texts is not None
     complete = {item.id: item.more for item in load("starter-pairs", None, "en")}
-    shown = texts_by_id(result.items)
+    shown = texts_by_id(result.texts)
     assert len(shown) == 2
     assert {item: text.texts["more"] for item, text in shown.items()} == {item: complete[item][:-1] for item in shown}
 
@@ -142,7 +142,7 @@ def test_a_run_of_published_predictions(tmp_path: Path) -> None:
     (tmp_path / "made.json").write_text(json.dumps({"intrasentence": scores}), encoding="utf-8")
     on = "starter/intrasentence:en"
     score_predictions(tmp_path / "made.json", form="stereotypes-multi", on=on, out=tmp_path / "run")
-    kept = Result.load(tmp_path / "run").items
+    kept = Result.load(tmp_path / "run").texts
     assert kept is not None
     assert {item: text.context for item, text in texts_by_id(kept).items()} == {item.id: item.context for item in items}
 
@@ -166,4 +166,4 @@ def test_a_run_of_translations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_saving_a_run_without_texts_removes_older_texts(models: list[str], tmp_path: Path) -> None:
     result = evaluate(models[0], "starter-pairs:en", limit=2, out=tmp_path / "run")
     Result(result.scores, result.records, result.manifest).save(tmp_path / "run")
-    assert Result.load(tmp_path / "run").items is None
+    assert Result.load(tmp_path / "run").texts is None

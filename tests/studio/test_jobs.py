@@ -118,16 +118,15 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
 def test_a_run_that_fails_says_why(tmp_path: Path) -> None:
     """It comes to nothing, and the next one has its turn."""
     workspace = workspace_with_items(tmp_path)
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text('{"model_type": "nonsense"}')
     # Modules in the workspace are not imported.
     (tmp_path / "json.py").write_text("raise SystemExit(3)")
     queue = JobQueue(workspace)
-    job = queue.add(wanted("mine", "model"))
+    job = queue.add(wanted("mine", "embedded"))
+    (tmp_path / "association-5.en.jsonl").unlink()
     ended(queue, job.id)
     failed = queue.job(job.id)
     assert (failed.state, failed.resumable) == ("failed", True)
-    assert "config of model cannot be read" in failed.sentence
+    assert "association-5.en.jsonl" in failed.sentence
 
 
 def test_a_process_that_cannot_start_is_not_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

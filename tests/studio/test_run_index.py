@@ -15,7 +15,8 @@ from tiltmeter.errors import UsageError
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.words import headlines
-from tiltmeter.runs.result import MANIFEST, MEASURES, Result
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_files import MANIFEST, MEASURES
 from tiltmeter.studio import run_index, run_summary
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices

@@ -4,8 +4,6 @@ import html
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +18,8 @@ from tiltmeter import api
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
 from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs.result import MANIFEST, Result
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import REQUEST, job_lock
 from tiltmeter.studio.reviewers import add_studio_reviewer
@@ -203,11 +202,6 @@ def test_what_cannot_be_compared_says_why(client: TestClient) -> None:
 
 def test_all_that_runs_may_differ_in_can_be_chosen() -> None:
     assert tuple(room._ACROSS) == ACROSS
-
-
-def test_the_room_starts_without_what_takes_seconds_to_import() -> None:
-    code = "import sys, tiltmeter.studio.rooms.runs; print({'torch', 'altair'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 def test_requests_for_comparisons_are_checked(client: TestClient) -> None:

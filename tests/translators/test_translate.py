@@ -118,7 +118,7 @@ def test_too_few_translations_are_refused(store: TranslationStore) -> None:
 def test_a_file_that_is_no_store(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     path.write_text("This is a text, and long enough not to be taken for an empty data base." * 10)
-    with pytest.raises(TiltmeterError, match=r"cannot be opened .*TILTMETER_CACHE"):
+    with pytest.raises(TiltmeterError, match=r"cannot be used .*TILTMETER_CACHE"):
         TranslationStore(path)
 
 

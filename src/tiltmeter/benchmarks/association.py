@@ -28,7 +28,16 @@ from tiltmeter.questions import Answer, Choice, Encoded, Ids, Option, Question, 
 # The six ways to score a candidate sentence after its context with a causal model (Öztürk 2022, Table 3.4).
 Case = Literal["orig", "b", "c", "d", "e", "f"]
 DEFAULT_CASE: Case = "d"
-PROTOCOLS = ("published", "in-context")
+PROTOCOLS = {
+    "published": "as the released code of Öztürk et al. (2023), which tokenises candidates apart from their sentence",
+    "in-context": "candidates have the tokens that they have in the sentence; causal models get a start token",
+    **{
+        f"published/{case}": f"the same, causal models after a context by case {case} of Öztürk (2022), Table 3.4"
+        for case in get_args(Case)
+        if case != DEFAULT_CASE
+    },
+}
+_NAMES = ("published", "in-context")
 # The protocol of intrasentence items whose candidates are whole sentences.
 WHOLE_SENTENCE = "whole-sentence"
 
@@ -44,9 +53,9 @@ class AssociationProtocol:
     def parse(cls, text: str) -> "AssociationProtocol":
         """Parse `published`, `in-context`, or one of them with a case: `published/c`."""
         name, _, case = text.partition("/")
-        if name not in PROTOCOLS or (case and case not in get_args(Case)):
+        if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
-                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(PROTOCOLS)}, for causal models followed "
+                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}, for causal models followed "
                 f"by a case if it is not to be {DEFAULT_CASE}: published/{', published/'.join(get_args(Case))}."
             )
         return cls(name, cast(Case, case or DEFAULT_CASE))

@@ -72,6 +72,7 @@ def _no_parts(_kind: Kind) -> tuple[str, ...]:
 class Benchmark:
     """How items of one form become questions, and which measures their scores are for.
 
+    `protocols` are the ways to ask, by name, each with what it does in a clause; the first is the default.
     `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which every item is asked of a
     model of that kind (such as GEST's templates); empty if the data are divided into parts, or nothing is.
     `perturbations` are transformations of an item, by name, that should not change the results. `shown` names the
@@ -80,7 +81,7 @@ class Benchmark:
     """
 
     form: str
-    protocols: tuple[str, ...]
+    protocols: Mapping[str, str]
     measures: str
     ask: Callable[..., Asked]
     parts: Callable[[Kind], tuple[str, ...]] = _no_parts

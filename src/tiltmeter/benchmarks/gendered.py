@@ -15,6 +15,7 @@ from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Encoded, Question, Text, Want
 
 PROTOCOL = "published"
+PROTOCOLS = {PROTOCOL: "the masculine and the feminine word or sentence compared by their log-probabilities"}
 ROLE = "log_ratio"
 SHOWN = ShownScores((ROLE,), "signed")
 UNEQUAL = "the two wordings have different numbers of tokens"

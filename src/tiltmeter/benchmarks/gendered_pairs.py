@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
+    PROTOCOLS,
     SHOWN,
     WHOLE_SENTENCE,
     ask_whole_sentences,
@@ -75,7 +76,7 @@ def choice(item: GenderedPairItem) -> Choice:
 
 BENCHMARK = Benchmark(
     form="gendered-pairs",
-    protocols=(PROTOCOL,),
+    protocols=PROTOCOLS,
     measures="gest",
     ask=ask,
     shown=SHOWN,

@@ -18,6 +18,7 @@ from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.framed import ask_framed
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
+    PROTOCOLS,
     SAME,
     SHOWN,
     UNEQUAL,
@@ -163,7 +164,7 @@ def choice(item: GestItem) -> Choice:
 
 BENCHMARK = Benchmark(
     form="gest",
-    protocols=(PROTOCOL,),
+    protocols=PROTOCOLS,
     measures="gest",
     ask=ask,
     parts=parts,

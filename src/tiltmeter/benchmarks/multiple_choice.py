@@ -31,7 +31,11 @@ from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, role_name
 from tiltmeter.questions import Answer, Choice, Encoded, Option, Question, Text
 
 PUBLISHED, LIKELIHOOD, PER_CHARACTER = "published", "likelihood", "likelihood-per-character"
-PROTOCOLS = (PUBLISHED, LIKELIHOOD, PER_CHARACTER)
+PROTOCOLS = {
+    PUBLISHED: f"the same as `{LIKELIHOOD}`",
+    LIKELIHOOD: "the log-likelihood of each answer after the question",
+    PER_CHARACTER: "the same divided by the number of characters of the answer",
+}
 
 _NO_TOKEN = "one of its answers has no token"
 _SAME = "two of its answers have the same text"

@@ -34,7 +34,14 @@ _PROTOCOLS_BY_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {
     "causal": (LIKELIHOOD, LIKELIHOOD_SHARED),
     "seq2seq": (LIKELIHOOD, LIKELIHOOD_SHARED),
 }
-PROTOCOLS = (PUBLISHED, WITHIN_WORD, AUL, AULA, LIKELIHOOD, LIKELIHOOD_SHARED)
+PROTOCOLS = {
+    PUBLISHED: f"masked: each token that both sentences share, masked in turn; others: `{LIKELIHOOD}`",
+    WITHIN_WORD: "masked: the same, with the later tokens of its word masked too (Kauf and Ivanova 2023)",
+    AUL: "masked: the mean over all tokens of the sentence, without masks (Kaneko and Bollegala 2022)",
+    AULA: "masked: the same, weighted by attention",
+    LIKELIHOOD: "causal, seq2seq: the log-likelihood of the whole sentence",
+    LIKELIHOOD_SHARED: "causal, seq2seq: the same sum over the tokens that both sentences share",
+}
 
 _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
+    PROTOCOLS,
     SHOWN,
     UNEQUAL,
     WHOLE_SENTENCE,
@@ -74,4 +75,4 @@ def _words(item: WinoBiasItem) -> str:
     return " ".join(f"{male}/{female}" for male, female in pronouns(item) or [])
 
 
-BENCHMARK = Benchmark(form="winobias", protocols=(PROTOCOL,), measures="winobias", ask=ask, shown=SHOWN)
+BENCHMARK = Benchmark(form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, shown=SHOWN)

@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
+from typer.core import TyperGroup
 
 import tiltmeter
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.cli.ending import Ended, told
+from tiltmeter.cli.help import with_plain_types
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
-    **{name: (name, name) for name in ("export", "reproduce", "studio")},
+    **{name: (name, name) for name in ("export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
@@ -34,6 +34,7 @@ def _version(wanted: bool) -> None:
 
 def _tiltmeter(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error, too; may stand anywhere."),
 ) -> None:
     """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
 
@@ -41,11 +42,22 @@ def _tiltmeter(
     """
 
 
+class _Group(TyperGroup):
+    """The commands; Typer ends without a word after Ctrl-C, and takes the end of a file for a refusal of the user."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError) as error:
+            raise Ended(error) from error
+
+
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """The command line with these commands; only their modules are imported."""
     made = typer.Typer(
+        cls=_Group,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode="markdown",
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,18 +90,15 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line. Errors that a user can fix are one sentence and exit code 2, without a traceback."""
-    console = Console(stderr=True)
-    named = sys.argv[1:2]
-    try:
+    """Run the command line; `tiltmeter.cli.ending` says how it ends. No traceback is shown without `--debug`."""
+    words = sys.argv[1:]
+    before = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in before
+    sys.argv[1:] = [word for word in before if word != "--debug"] + words[len(before) :]
+    with told(debug=debug):
         if tuple(sys.argv[1:3]) in _ALONE:
             app = _alone(*sys.argv[1:3])
         else:
+            named = sys.argv[1:2]
             app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
-        app()
-    except TiltmeterError as error:
-        console.print(Text.assemble(("tiltmeter: ", "bold red"), str(error)), soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        console.print("tiltmeter: Stopped. What is stored so far is kept; the same command continues from there.")
-        sys.exit(130)
+        with_plain_types(typer.main.get_command(app))()

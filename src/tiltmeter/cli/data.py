@@ -19,6 +19,7 @@ from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.datasets.spec import Spec, parse_spec
 from tiltmeter.datasets.validate import Examination
 from tiltmeter.errors import UsageError
+from tiltmeter.files import check_file
 from tiltmeter.forms import Item, form_of
 
 app = typer.Typer(
@@ -150,6 +151,7 @@ def convert(
 
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """
+    check_file(out)
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; --force replaces it.")
     if format is None:

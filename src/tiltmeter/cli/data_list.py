@@ -51,7 +51,8 @@ def list_data(
         return
     for data in chosen:
         values = _values(data, language)
-        facts = [data.form, _languages(data), _items(values["items"]), _licence(data), _size(data.size), _here(data)]
+        facts = [data.form, _languages(data), _items(values["items"], data), _licence(data), _size(data.size)]
+        facts.append(_here(values["files_here"], len(data.sources)))
         typer.echo(f"{data.name:<19} {data.description}")
         typer.echo(f"{'':<19} {' · '.join(filter(None, facts))}")
 
@@ -96,8 +97,11 @@ def _languages(data: Dataset) -> str:
     return " ".join(codes) if len(codes) <= _NAMED else f"{len(codes)} languages: {' '.join(codes)}"
 
 
-def _items(count: int | None) -> str:
-    return "" if count is None else f"{count:,} items"
+def _items(count: int | None, data: Dataset) -> str:
+    """The number of items; where that of some languages is not known, of the others."""
+    if count is not None:
+        return f"{count:,} items"
+    return f"{sum(data.items.values()):,} items in {len(data.items)} of them" if data.items else ""
 
 
 def _licence(data: Dataset) -> str:
@@ -113,10 +117,15 @@ def _size(size: int | None) -> str:
     return "" if size is None else f"{max(0.1, size / 1e6):.1f} MB"
 
 
-def _here(data: Dataset) -> str:
-    if data.here in (0, len(data.sources)):
-        return "here" if data.here else "not here"
-    return f"{data.here} of {len(data.sources)} files here"
+def _here(here: int, all_of_them: int) -> str:
+    """How many files are on this machine, in words.
+
+    >>> _here(2, 2), _here(0, 2), _here(1, 2)
+    ('here', 'not here', '1 of 2 files here')
+    """
+    if here in (0, all_of_them):
+        return "here" if here else "not here"
+    return f"{here} of {all_of_them} files here"
 
 
 def _repositories(data: Dataset) -> str:

@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 app.command(_DEFAULT)(gender)
 
-Folders = Annotated[list[Path], typer.Argument(metavar="SAMPLE...", help="Folders of `gender sample`.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="SAMPLE", help="Folders of `gender sample`.")]
 
 
 @app.command()

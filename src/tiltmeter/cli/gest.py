@@ -24,7 +24,7 @@ def _pairs() -> None:
 @pairs.command()
 def build(
     translations: Annotated[
-        list[Path], typer.Argument(metavar="FILE.csv...", help="Translations, in the columns `from` and `to`.")
+        list[Path], typer.Argument(metavar="FILE.csv", help="Translations, in the columns `from` and `to`.")
     ],
     language: Annotated[str, typer.Option(metavar="CODE", help="The target language of the translations, such as sk.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .jsonl file to write.")],
@@ -69,7 +69,7 @@ def build(
 
 @app.command()
 def validity(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs on gest and on winobias.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs on gest and on winobias.")],
     part: Annotated[str, typer.Option(help="The part of WinoBias: `type1-test`, `type2-dev` …")] = "type1-test",
     as_published: Annotated[bool, typer.Option("--as-published", help="Use the scale of the paper's tables.")] = False,
 ) -> None:
@@ -83,6 +83,7 @@ def validity(
     """
     from tiltmeter.forms.winobias import PARTS
     from tiltmeter.measures.winobias import validity as validity_of
+    from tiltmeter.measures.winobias import validity_pairs
     from tiltmeter.runs.result import Result
 
     if part not in PARTS:
@@ -97,6 +98,9 @@ def validity(
         f"Pearson's r {result.correlation:.3f} [{result.low:.3f}, {result.high:.3f}], p {result.p_value:.2g}, "
         f"{len(result.models)} models"
     )
+    kinds = {gest.kind or "unknown kind" for gest, _ in validity_pairs(records, part=part).values()}
+    if len(kinds) > 1:
+        typer.echo(f"Note: these are models of different kinds ({', '.join(sorted(kinds))}), which are not comparable.")
 
 
 @app.command()
@@ -131,11 +135,11 @@ def theme(
         raise UsageError(f"{words} has no words; write one on each line.")
     result = Result.load(run)
     scores = result.scores[result.scores["role"] == "log_ratio"]
-    if not len(scores) or "stereotype" not in scores.columns or result.items is None:
+    if not len(scores) or "stereotype" not in scores.columns or result.texts is None:
         raise UsageError(f"{run} has no scores of language models for stereotypes of GEST with their texts.")
     found = {
         item
-        for item, text in zip(result.items["item"], result.items["context"], strict=True)
+        for item, text in zip(result.texts["item"], result.texts["context"], strict=True)
         if has_words(str(text or ""), looked_for)
     }
     contrasts = theme_contrasts(scores, found)

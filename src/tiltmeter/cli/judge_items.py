@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def items(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="The folders of runs.")] = None,
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="The folders of runs.")] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(

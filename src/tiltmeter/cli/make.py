@@ -177,8 +177,8 @@ def translate(
     from tiltmeter.cli.progress import item_bar
     from tiltmeter.making.project import check_translated, open_project
     from tiltmeter.making.translate import estimate, select, translate_project
-    from tiltmeter.making.word_alignment import find_aligner
     from tiltmeter.translators import open_translator
+    from tiltmeter.translators.word_alignment import find_aligner
 
     with open_project(folder) as project:
         check_translated(project)
@@ -225,7 +225,7 @@ def repair(
     from tiltmeter.making.project import open_project
     from tiltmeter.making.repair import STEPS
     from tiltmeter.making.repair_step import repair_project
-    from tiltmeter.making.word_alignment import find_aligner
+    from tiltmeter.translators.word_alignment import find_aligner
 
     chosen = tuple(filter(None, (steps or "").split(","))) or tuple(STEPS)
     with open_project(folder) as project:
@@ -264,7 +264,8 @@ def status(
     """
     from tiltmeter.making.project import open_project
     from tiltmeter.making.review.review_status import summarise
-    from tiltmeter.making.status import stage_figure, status_of
+    from tiltmeter.making.stage_figure import stage_figure
+    from tiltmeter.making.status import status_of
 
     with open_project(folder) as project:
         if item is not None:

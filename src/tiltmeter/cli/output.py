@@ -36,6 +36,10 @@ def margins_of(given: Sequence[str] | None) -> dict[str, float]:
     return margins
 
 
+def silent(_sentence: str) -> None:
+    """Print nothing."""
+
+
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
     Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
@@ -51,8 +55,38 @@ def sizes_of(given: str | None) -> dict[str, str]:
     return {device.strip(): size.strip() for device, _, size in pairs}
 
 
-def print_result(result: "Result", out: Path | None, *, report: bool = False, view: str = "all") -> None:
-    """Print the result table, what was left out and why, and the path of the run; with `report`, write the report."""
+def print_result(
+    result: "Result",
+    out: Path | None = None,
+    *,
+    report: bool = False,
+    view: str = "all",
+    quiet: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Print the result table, what was left out and why, and the path of the run; with `report`, write the report.
+
+    `as_json` prints all numbers as JSON instead of the table; `quiet` prints nothing.
+    """
+    if quiet:
+        if out and report:
+            _write_report(out)
+        return
+    if as_json:
+        from tiltmeter.reports.tables import as_json as json_of
+
+        print(json_of(result.records))
+    else:
+        _print_table(result, view)
+    notes = Console(stderr=True, soft_wrap=True, highlight=False)
+    _print_omissions(result, notes)
+    if out:
+        notes.print(f"Written to {out}", markup=False)
+    if out and report:
+        notes.print(f"Report: {_write_report(out)}", markup=False)
+
+
+def _print_table(result: "Result", view: str) -> None:
     from tiltmeter.reports.terminal import print_measures
     from tiltmeter.runs.samples import sample_notes
 
@@ -60,7 +94,9 @@ def print_result(result: "Result", out: Path | None, *, report: bool = False, vi
     print_measures(result.records, console, view)
     for sample in sample_notes(result.manifest):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)
-    notes = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def _print_omissions(result: "Result", notes: Console) -> None:
     for refusal in result.manifest["refused"]:
         location = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"
         notes.print(f"Not asked: {refusal['model']} on {location}. {refusal['reason']}", markup=False)
@@ -70,15 +106,6 @@ def print_result(result: "Result", out: Path | None, *, report: bool = False, vi
         notes.print(f"Flagged: {count} items of {location} by {model}, scored although {reason}.", markup=False)
     for note in result.manifest.get("notes", ()):
         notes.print(note, markup=False)
-    if out:
-        notes.print(f"Written to {out}", markup=False)
-    if out and report:
-        from tiltmeter.api import named_runs
-        from tiltmeter.reports.write import report_path, write_report
-
-        path = report_path([out], None)
-        write_report(named_runs([out]), path)
-        notes.print(f"Report: {path}", markup=False)
 
 
 def _counted(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], int]:
@@ -88,3 +115,9 @@ def _counted(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str],
         key = (entry["model"], f"{entry['benchmark']}/{entry['part']}:{entry['language']}", entry["reason"])
         reasons[key] = reasons.get(key, 0) + 1
     return reasons
+
+
+def _write_report(folder: Path) -> Path:
+    from tiltmeter.api import report
+
+    return report(folder)

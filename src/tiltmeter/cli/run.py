@@ -1,5 +1,6 @@
 """`tiltmeter run`: measure models."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ def run(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL]...",
+            metavar="MODEL",
             help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
             "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`); docs/models.md has them all.",
         ),
@@ -30,10 +31,7 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
     protocol: Annotated[
         str,
-        typer.Option(
-            help="The protocol: `published`, `in-context`, `published/c` …; of chat models `forced-choice` or "
-            "`choice-probabilities`."
-        ),
+        typer.Option(help="How models are asked: `published`, `in-context` …; `tiltmeter protocols` lists all."),
     ] = "published",
     edition: Annotated[
         str | None, typer.Option(help="The edition of `gest`: `1.1`, or `1.0` as in the published results.")
@@ -105,7 +103,16 @@ def run(
         bool, typer.Option("--plain", help="Without speed-ups, all answers computed anew: slower, the same numbers.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Write `report.html` into the folder as well.")] = False,
+    report: Annotated[
+        bool | None,
+        typer.Option(
+            "--report/--no-report", help="Write `report.html` into the folder, or not; by default it is written."
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors: no progress, notes or results.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON instead of tables.")] = False,
     translator: Annotated[
         str | None,
         typer.Option(
@@ -156,10 +163,12 @@ def run(
 
     `tiltmeter run --translator nllb:facebook/nllb-200-distilled-600M --on gest-mt:sk,uk`
 
+    `tiltmeter run ./my-model --on crows-pairs --json > numbers.json`
+
     Answers are stored, so a run that was stopped continues where it was.
     """
-    from tiltmeter.cli.output import print_note
-    from tiltmeter.cli.progress import answering_bar
+    from tiltmeter.cli.output import print_note, silent
+    from tiltmeter.cli.progress import answering_bar, no_bar
     from tiltmeter.cli.run_options import refuse_idle_run_options
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
@@ -169,6 +178,12 @@ def run(
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")
+    if quiet and as_json:
+        raise UsageError("--quiet prints nothing, and --json the numbers; choose one of them.")
+    if quiet and out is None:
+        raise UsageError("With --quiet nothing is printed, so name a folder for the run with --out.")
+    show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
+    watch = no_bar if quiet else answering_bar
     translating = bool(translator or translations or is_for_translators(on or []))
     refuse_idle_run_options(context, translating=translating, finished=translations is not None)
     if translating:
@@ -189,8 +204,9 @@ def run(
             margins=margins_of(margin),
             out=out,
             force=force,
+            watch=watch,
         )
-        print_result(result, out, report=report)
+        show(result)
         return
     result = evaluate(
         models or ["embedded"],
@@ -227,7 +243,7 @@ def run(
         margins=margins_of(margin),
         out=out,
         force=force,
-        watch=answering_bar,
-        tell=print_note,
+        watch=watch,
+        tell=silent if quiet else print_note,
     )
-    print_result(result, out, report=report)
+    show(result)

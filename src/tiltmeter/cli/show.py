@@ -17,6 +17,9 @@ def show(
             metavar="VIEW", help="The numbers by `target`, `bias_type`, `direction`, `stereotype` or `sub_stereotype`."
         ),
     ] = None,
+    top: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Also the N items with the strongest preference for the stereotype.")
+    ] = 0,
     json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
     latex: Annotated[
@@ -31,14 +34,26 @@ def show(
 
     `tiltmeter show runs/demo --by target`
 
+    `tiltmeter show runs/demo --by bias_type --top 10`
+
     `tiltmeter show runs/demo --csv > numbers.csv`
+
+    The texts of items may be offensive; those of translated items have their English originals beside them.
     """
+    from rich.console import Console
+
+    from tiltmeter.comparing.strongest_items import strongest_items
     from tiltmeter.datasets.suggest import did_you_mean
     from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
+    from tiltmeter.reports.item_tables import print_strongest
     from tiltmeter.reports.tables import as_csv, as_json, as_latex
     from tiltmeter.runs.result import Result
 
     chosen = [write for write, wanted in ((as_json, json), (as_csv, csv), (as_latex, latex)) if wanted]
+    if top and chosen:
+        raise UsageError(
+            "--top prints texts and cannot be combined with --json, --csv or --latex; see `tiltmeter items`."
+        )
     if len(chosen) > 1:
         raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
     result = Result.load(run)
@@ -51,3 +66,5 @@ def show(
         print_result(result, None, view=by or "all")
         if by == "target":
             typer.echo(SINGLE_TERMS)
+        if top:
+            print_strongest(strongest_items(result, top), Console())

@@ -11,7 +11,7 @@ from tiltmeter.errors import UsageError
 
 def studio(
     folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="The workspace: the folder of your runs and projects.")
+        Path, typer.Argument(metavar="FOLDER", help="The workspace: the folder of your runs and projects.")
     ] = Path(),
     port: Annotated[
         int | None,

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiltmeter.cli.progress import answering_bar
 from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
+    from tiltmeter.runs.evaluate import Watch
     from tiltmeter.runs.result import Result
 
 # Benchmarks for translation systems are named after the data set that is translated.
 _SUFFIX = "-mt"
 # Forms of items that are for translation systems only; their data sets go by their own names.
-_FORMS = ("geneval",)
+_FORMS = ("geneval", "winomt")
 
 
 def is_for_translators(on: Sequence[str]) -> bool:
@@ -40,6 +40,7 @@ def run_translations(
     margins: dict[str, float],
     out: Path | None,
     force: bool,
+    watch: "Watch",
 ) -> "Result":
     """Measure a translation system, or a file of translations."""
     from tiltmeter.runs.translations import evaluate_translator, score_translations
@@ -84,7 +85,7 @@ def run_translations(
         margins=margins,
         out=out,
         force=force,
-        watch=answering_bar,
+        watch=watch,
     )
 
 

@@ -23,7 +23,7 @@ _CASE = ["model", "benchmark", "part", "language", "protocol"]
 _SCORE_COLUMNS = {*_CASE, "item", "candidate", "role", "score"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
@@ -46,6 +46,9 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.model} on {self.location}"
+
+    def __repr__(self) -> str:
+        return f"<Cell: {self}, {len(self.scores):,} items>"
 
     @property
     def location(self) -> str:
@@ -163,9 +166,9 @@ def cells_of(run: str, result: Result) -> list[Cell]:
 
 def _texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
     """The run's table of items by benchmark and language."""
-    if result.items is None:
+    if result.texts is None:
         return {}
-    groups = result.items.groupby(["benchmark", "language"], sort=False)
+    groups = result.texts.groupby(["benchmark", "language"], sort=False)
     return {(str(names[0]), str(names[1])): rows for names, rows in groups}
 
 

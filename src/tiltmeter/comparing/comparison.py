@@ -36,7 +36,7 @@ class Side:
     cell: Cell
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Difference:
     """A measure compared between two sides, on the items that both have.
 
@@ -62,6 +62,15 @@ class Difference:
     tests: int = 1
     doubts: tuple[str, ...] = ()
     contradiction: str = ""
+
+    def __repr__(self) -> str:
+        """The two sides, the measure, the difference and its verdict, in a line."""
+        sides = f"{self.left.label} and {self.right.label}"
+        part = "" if self.part in ("all", OVERALL) else f", {self.part}"
+        return (
+            f"<Difference: {self.subject}{part}, {sides}: {self.quantity.name} "
+            f"{self.contrast.difference:+.4g} [{self.contrast.low:+.4g}, {self.contrast.high:+.4g}], {self.verdict}>"
+        )
 
     @property
     def significant(self) -> bool:
@@ -127,12 +136,44 @@ class Difference:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """All differences, with notes for the reader."""
 
     differences: list[Difference]
     notes: list[str]
+
+    def __repr__(self) -> str:
+        """How many differences there are, in a line."""
+        significant = sum(difference.verdict == "significant" for difference in self.differences)
+        return f"<Comparison: {len(self.differences):,} differences, {significant:,} significant>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The differences as a table, one row each."""
+        return pd.DataFrame(
+            [
+                {
+                    "subject": one.subject,
+                    "part": one.part,
+                    "left": one.left.label,
+                    "right": one.right.label,
+                    "measure": one.quantity.name,
+                    "left value": one.contrast.left,
+                    "right value": one.contrast.right,
+                    "difference": one.contrast.difference,
+                    "low": one.contrast.low,
+                    "high": one.contrast.high,
+                    "n": one.contrast.n,
+                    "p": one.p_holm,
+                    "verdict": one.verdict,
+                }
+                for one in self.differences
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        """The differences as a table, for notebooks."""
+        return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
 
 
 def compare(

@@ -69,7 +69,7 @@ class ItemPanel:
         Probabilities of different models are not on one scale, but their ranks are. None if the form of the items does
         not say which scores show a preference, as with choices of chat models.
         """
-        found = [_preferences(cell, self.items) for cell in self.cells]
+        found = [preferences(cell, self.items) for cell in self.cells]
         known = [values for values in found if values is not None]
         if len(known) < len(found):
             return None
@@ -117,7 +117,7 @@ def _panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
     return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items))
 
 
-def _preferences(cell: Cell, items: pd.Index) -> Floats | None:
+def preferences(cell: Cell, items: pd.Index) -> Floats | None:
     """A number for each item that grows with the preference for its first side; None if no scores show it."""
     form = str(cell.texts["form"].iat[0]) if cell.texts is not None and len(cell.texts) else ""
     shown = benchmarks()[form].shown if form in benchmarks() else None

@@ -5,7 +5,6 @@ the end is whether the verdict stays.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.evaluate import Watch, evaluate, limited
+from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result
 
@@ -91,7 +91,7 @@ def sensitivity(
     *,
     only: Sequence[str] = (),
     limit: int | None = None,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> list[SensitivityRow]:
     """Ask the models of a run again about changed items; `only` names the changes, `limit` takes a sample of the items.

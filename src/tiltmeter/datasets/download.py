@@ -14,6 +14,8 @@ Progress = Callable[[int, int | None], None]
 """Called with the number of bytes received and the total (None if the server does not send it)."""
 
 TIMEOUT = 30.0
+# A server must send at least so many bytes a second, looked at every so many seconds.
+SLOWEST, WINDOW = 500, 8.0
 PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each retry. Retries are counted anew whenever an attempt received more bytes than any before it."""
 
@@ -27,6 +29,10 @@ class UnreachableError(DownloadError):
 
 class RefusedError(DownloadError):
     """The server refused the file with a permanent error."""
+
+
+class StalledError(UnreachableError):
+    """The server sends so slowly that the file would never be whole."""
 
 
 def download(url: str, part: Path, progress: Progress) -> None:
@@ -69,10 +75,16 @@ def _receive(url: str, part: Path, progress: Progress) -> None:
         total = received + int(length) if length else None
         with part.open("ab" if received else "wb") as file:
             progress(received, total)
-            while block := response.read(_BLOCK):
+            window, before = time.monotonic(), received
+            # read1 returns what there is; read would wait for a whole block from a server that sends a byte at a time.
+            while block := response.read1(_BLOCK):
                 file.write(block)
                 received += len(block)
                 progress(received, total)
+                if (now := time.monotonic()) - window > WINDOW:
+                    if received - before < SLOWEST * WINDOW:
+                        raise StalledError(f"it sends less than {SLOWEST:,} bytes a second")
+                    window, before = now, received
     # `read` does not distinguish a closed connection from the end of the content.
     if total is not None and received < total:
         raise ConnectionError(f"the connection was cut after {received} of {total} bytes")

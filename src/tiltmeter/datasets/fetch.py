@@ -14,7 +14,8 @@ from tiltmeter.datasets.hashing import read_digests
 from tiltmeter.datasets.local_files import cached_path, mirror_setting
 from tiltmeter.datasets.no_licence import refuse_unaccepted, show_notice
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
-from tiltmeter.errors import DownloadError
+from tiltmeter.errors import DownloadError, UsageError
+from tiltmeter.files import lock_mode, make_shared_folder
 
 SERVICE = "https://raw.githubusercontent.com"
 
@@ -49,12 +50,12 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
         )
     url = _service_url(file) if mirror is None else f"{mirror.rstrip('/')}/{quote(file.name)}"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{target}.lock"):
+        make_shared_folder(target.parent)
+        with FileLock(f"{target}.lock", mode=lock_mode(target)):
             # Another process may have downloaded it in the meantime.
             if not _is_pinned(target, file.pin):
                 _download(file, url, target, show)
-    except OSError as error:
+    except (OSError, UsageError) as error:
         raise DownloadError(
             f"The cache {cache_dir()} cannot be written to ({error}): set TILTMETER_CACHE to a folder that can."
         ) from error

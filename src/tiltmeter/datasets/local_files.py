@@ -7,6 +7,7 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.no_licence import is_accepted
 from tiltmeter.datasets.upstream import UpstreamFile
 from tiltmeter.errors import UsageError
+from tiltmeter.reading import home_path
 
 
 def cached_path(file: UpstreamFile) -> Path:
@@ -28,7 +29,7 @@ def mirror_setting() -> Path | str | None:
         return None
     if setting.startswith(("http://", "https://")):
         return setting
-    folder = Path(setting).expanduser()
+    folder = home_path(setting)
     if not folder.is_dir():
         raise UsageError(f"TILTMETER_MIRROR is {setting!r}, which is neither a folder nor an http(s) address.")
     return folder

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import forms
+from tiltmeter.reading import home_path
 
 # The file of items in a folder that `tiltmeter make publish` writes.
 PUBLISHED_ITEMS = "items.jsonl"
@@ -79,5 +80,5 @@ def _is_path(text: str) -> bool:
 
 
 def _path(text: str) -> Path:
-    path = Path(text).expanduser()
+    path = home_path(text)
     return path / PUBLISHED_ITEMS if (path / PUBLISHED_ITEMS).is_file() else path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tiltmeter.checked_database import CheckedDatabase
+from tiltmeter.database.checked import CheckedDatabase
 from tiltmeter.questions import NUMBER, Answer
 
 _SCHEMA = """
@@ -51,10 +51,16 @@ class AnswerStore(CheckedDatabase):
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
         remedy = "delete it, or set TILTMETER_CACHE to another folder"
-        super().__init__(self.path, _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="answers", remedy=remedy)
+        super().__init__(
+            self.path, _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="answers", remedy=remedy, is_cache=True
+        )
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of these questions (digests) that are stored and undamaged."""
+        wanted = list(questions)
+        return self.undamaged(lambda: self._get(fingerprint, wanted))
+
+    def _get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         found = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
         if not found:
             return {}
@@ -62,13 +68,15 @@ class AnswerStore(CheckedDatabase):
             "SELECT question, answer FROM answers "
             "WHERE model = ? AND checksum = checksum_of(?, question, answer) AND question IN"
         )
-        with self.checking():
-            rows = list(self.select_in(query, [found[0], fingerprint.encode()], questions))
+        rows = self.select_in(query, [found[0], fingerprint.encode()], questions)
         return {question: np.frombuffer(answer, NUMBER) for question, answer in rows}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         """Store answers: all of them or, if the process is killed, none."""
-        with self.checking(), self.transaction():
+        self.undamaged(lambda: self._put(fingerprint, answers))
+
+    def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
+        with self.transaction():
             model = self._model(fingerprint)
             by_length: dict[int, list[bytes]] = {}
             for digest, answer in answers.items():

@@ -1,7 +1,10 @@
 """Answer on several devices: one process per device, one plan, one store, the same answers as on a single device."""
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -33,6 +36,14 @@ class _Ready:
     batch_tokens: int
     shares_prefixes: bool
     pack: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Sent by a worker that met an error which nobody expected."""
+
+    error: str
+    details: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,7 @@ def answer_on_devices(
     answers = store.get(fingerprint, asked)
     report(Progress(len(answers), len(asked), 0.0))
     if len(answers) < len(asked):
+        store.refuse_read_only(len(asked) - len(answers))
         work = _Work(list(asked.values()), kind, fingerprint, store.path, names)
         _run_workers(loads, work, batch_tokens, len(answers), report)
         answers = store.get(fingerprint, asked)
@@ -85,7 +97,8 @@ def _run_workers(
         for load in loads:
             ours, theirs = context.Pipe()
             process = context.Process(target=_worker, args=(load, work, theirs))
-            process.start()
+            with _without_interrupts():
+                process.start()
             theirs.close()
             workers[ours] = process
         ready = [_receive(connection, workers) for connection in workers]
@@ -124,7 +137,25 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
         ) from None
     if isinstance(message, TiltmeterError):
         raise message
+    if isinstance(message, _Fault):
+        raise RuntimeError(f"{message.error} in a worker process:\n{message.details}")
     return message
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Block Ctrl-C within the context; a process that is started there never gets it, and ends when its parent says so.
+
+    A terminal sends it to all processes. One that comes meanwhile reaches this process at the end of the context.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
@@ -145,4 +176,13 @@ def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
                 connection.send(len(new))
         connection.send(None)
     except TiltmeterError as error:
-        connection.send(error)
+        _send(connection, error)
+    except (BrokenPipeError, EOFError, ConnectionResetError):
+        pass  # the parent has ended
+    except Exception as error:
+        _send(connection, _Fault(repr(error), traceback.format_exc()))
+
+
+def _send(connection: Connection, message: object) -> None:
+    with suppress(OSError):  # the parent may have ended
+        connection.send(message)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tiltmeter.engine.answer_store import AnswerStore
@@ -64,6 +63,7 @@ def answer_all(
     report(Progress(len(answers), len(asked), 0.0))
     if len(answers) == len(asked):
         return answers
+    store.refuse_read_only(len(asked) - len(answers))
     model = load()
     batches, padding = planned(model, asked.values(), kind, batch_tokens)
     for new in answer_batches(model, batches, answers, names):
@@ -134,10 +134,12 @@ def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDA
     """Start a batch; if memory does not suffice, its halves, recursively."""
     try:
         return model.start(batch)
-    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+    except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
         logger.warning("Out of memory with %d rows in a batch; continuing with half as many.", len(batch))
+    import torch  # here, since it takes seconds, and chat models are asked without it
+
     torch.cuda.empty_cache()  # does nothing if CUDA is not in use
     half = len(batch) // 2
     halves = [_start_within_memory(model, rows) for rows in (batch[:half], batch[half:])]
@@ -145,4 +147,6 @@ def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDA
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
+    import torch
+
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)

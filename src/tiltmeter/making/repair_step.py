@@ -15,7 +15,7 @@ from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.repair import STEPS, repair
 from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
-from tiltmeter.making.word_alignment import Eflomal
+from tiltmeter.translators.word_alignment import Eflomal
 
 # Items per transaction.
 _BATCH = 100

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from tiltmeter.forms.blank import BLANK
-from tiltmeter.making.word_alignment import AlignedPair
+from tiltmeter.translators.word_alignment import AlignedPair
 
 # Called with a source sentence, its translation and a word of the former: where the word is in the translation, as
 # (start, end) in characters, or None.

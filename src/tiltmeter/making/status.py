@@ -1,22 +1,12 @@
 """How far a project has come: items by stage, and what is open by reason, reviewer and subject."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-import pandas as pd
-
-from tiltmeter.errors import UsageError
 from tiltmeter.making.problems import Assembled, OpenProblem, assemble, count_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_outcomes import follow_rule
-from tiltmeter.reports.figures.figure import Figure, Panel
-from tiltmeter.reports.style import SERIES
-
-# Subjects with the most open problems, in a figure.
-_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,49 +104,3 @@ def status_of(project: Project, assembled: Assembled | None = None) -> ProjectSt
         undecided=len(open_items - set(decided)),
         stages=[*stages, StageCounts("now", count_items(problems))],
     )
-
-
-def stage_figure(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
-    """Open items by subject after each step, a panel for each part; of one reason, or of all."""
-    rows = [
-        {"stage": stage.name, "part": part, "subject": subject, "items": items}
-        for stage in stages
-        for (part, why, subject), items in stage.counts.items()
-        if reason in (None, why)
-    ]
-    if not rows:
-        reasons = sorted({why for stage in stages for _, why, _ in stage.counts})
-        about = f" for the reason {reason!r}" if reason else ""
-        raise UsageError(f"Nothing was open{about}, so there is no figure; reasons are {', '.join(reasons) or 'none'}.")
-    frame = pd.DataFrame(rows, columns=["stage", "part", "subject", "items"])
-    names = [stage.name for stage in stages]
-    parts = sorted(frame["part"].unique()) or [""]
-    return Figure(
-        slug="open-by-stage",
-        title="Open problems by subject after each step",
-        caption=f"Items{f' with {reason}' if reason else ''}; the {_SHOWN} subjects with the most.",
-        panels=tuple(Panel(part, _bars(frame[frame["part"] == part], names)) for part in parts),
-    )
-
-
-def _bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
-    most = (
-        frame.groupby(["stage", "subject"])["items"]
-        .sum()
-        .groupby("subject")
-        .max()
-        .sort_values(ascending=False)
-        .index[:_SHOWN]
-    )
-    chart: alt.Chart = (
-        alt.Chart(frame[frame["subject"].isin(most)])
-        .mark_bar()
-        .encode(
-            x=alt.X("sum(items):Q", title="open items", axis=alt.Axis(tickMinStep=1, format="d")),
-            y=alt.Y("subject:N", sort=list(most), title=None),
-            yOffset=alt.YOffset("stage:N", sort=stages),
-            color=alt.Color("stage:N", sort=stages, scale=alt.Scale(domain=stages, range=SERIES[: len(stages)])),
-        )
-        .properties(height=alt.Step(8 * len(stages) + 8, **{"for": "position"}))
-    )
-    return chart

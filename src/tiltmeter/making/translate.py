@@ -22,11 +22,11 @@ from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.restore import aligned_locate, restore_blank
 from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
-from tiltmeter.making.word_alignment import Eflomal
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
 from tiltmeter.translators.translation_store import TranslationStore
+from tiltmeter.translators.word_alignment import Eflomal
 
 # Items per transaction.
 _BATCH = 100

@@ -27,7 +27,6 @@ from typing import overload
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.association import PARTS, ROLES
@@ -200,6 +199,8 @@ def even_icat(lms: float, n: int) -> float:
     >>> round(even_icat(85.0, 27), 1), round(even_icat(85.0, 2000), 1)
     (71.8, 83.5)
     """
+    from scipy.stats import binom  # takes a second to import
+
     counts = np.arange(n + 1)
     share = binom.pmf(counts, n, 0.5) @ icat(np.full(n + 1, 100.0), 100.0 * counts / n)
     return lms * float(share) / 100

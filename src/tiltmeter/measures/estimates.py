@@ -14,12 +14,11 @@ methods are named, the more conservative one is used.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, ndtr, ndtri, stdtr, stdtrit
 
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
@@ -145,7 +144,7 @@ class Share:
         def lower_end(share: float) -> float:
             if share <= 0:
                 return 0.0
-            return float(brentq(lambda null: mid_p(share * size, size, null) - tail, 0.0, 1.0))
+            return _root(lambda null: mid_p(share * size, size, null) - tail, 0.0, 1.0)
 
         return self.maximum * lower_end(share), self.maximum * (1 - lower_end(1 - share))
 
@@ -308,7 +307,7 @@ class Rates:
             return 0.5
         if math.copysign(1, gap(40.0)) == math.copysign(1, first):
             return 0.0
-        return float(ndtr(-brentq(gap, 0.0, 40.0)))
+        return float(ndtr(-_root(gap, 0.0, 40.0)))
 
     def _ends(self, z: float) -> Interval:
         sizes = np.maximum(1.0, self.sizes - 1)
@@ -415,8 +414,8 @@ class Paired:
             if not ups:
                 return -differing
             share = ups / (self.ups + self.downs)
-            end = brentq(lambda null: mid_p(share * size, size, null) - tail, 0.0, 1.0)
-            return differing * (2 * float(end) - 1)
+            end = _root(lambda null: mid_p(share * size, size, null) - tail, 0.0, 1.0)
+            return differing * (2 * end - 1)
 
         return min(low, lower_end(self.ups)), max(high, -lower_end(self.downs))
 
@@ -469,6 +468,13 @@ class Minimum:
         return max(self.bounds[0], low), max(self.bounds[0], min(self.bounds[1], high))
 
 
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function is 0, by Brent's method."""
+    from scipy.optimize import brentq  # takes half a second to import
+
+    return float(brentq(function, low, high))
+
+
 def detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) -> float:
     """The minimum detectable effect: the distance from the ideal that a test at level alpha detects with this power.
 
@@ -485,7 +491,7 @@ def detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) ->
         def short_of(effect: float) -> float:
             return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
 
-        return estimate.maximum * (float(brentq(short_of, 0.0, 0.5)) if short_of(0.5) < 0 else 0.5)
+        return estimate.maximum * (_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
     if isinstance(estimate, Rates):
         # Where all shares are 0 or 1 the standard error is 0, so the width of the interval is used.
         low, high = estimate.interval(1 - alpha)

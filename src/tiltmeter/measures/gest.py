@@ -48,7 +48,6 @@ from itertools import chain, combinations, product
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
@@ -72,6 +71,7 @@ from tiltmeter.measures.gest_parts import (
     template_variation,
 )
 from tiltmeter.measures.intervals import RESAMPLES
+from tiltmeter.measures.ranks import average_ranks
 from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
@@ -217,7 +217,7 @@ class _Case:
                 yield record_of(self, name, "all", "all", measure, value, n, why=reason, margin=margin)
 
     def _stereotype_records(self, part: GestPart) -> Iterator[Record]:
-        ranks = rankdata(part.logs)
+        ranks = average_ranks(part.logs)
         rank_ends = feminine_rank_intervals([part])
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
@@ -247,7 +247,7 @@ class _Case:
         """The feminine rank of each stereotype, as the mean over templates."""
         if not same_stereotypes(self.parts):
             return
-        means = np.mean([rankdata(part.logs) for part in self.parts], axis=0)
+        means = np.mean([average_ranks(part.logs) for part in self.parts], axis=0)
         ends = feminine_rank_intervals(self.parts)
         for index, number in enumerate(self.parts[0].ratios):
             n = max(len(part.ratios[number]) for part in self.parts)
@@ -304,7 +304,7 @@ def _model_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
                 yield pooled._record(name, "models", "all", "correlation of log q_i", *mean)
         ranked = list(chain.from_iterable(by_part.values()))
         if same_stereotypes(ranked):
-            means = np.mean([rankdata(part.logs) for part in ranked], axis=0)
+            means = np.mean([average_ranks(part.logs) for part in ranked], axis=0)
             for number, rank in zip(ranked[0].ratios, means.tolist(), strict=True):
                 yield pooled._record(next(reversed(pairs)), "models", str(number), "feminine rank", rank, len(ranked))
 
@@ -326,7 +326,7 @@ def _pair_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
         if (mean := mean_correlation(alike)) is not None:
             yield pooled._record(name, "pairs", "all", "correlation of log q_i", *mean)
         if same_stereotypes(parts):
-            means = np.mean([rankdata(part.logs) for part in parts], axis=0)
+            means = np.mean([average_ranks(part.logs) for part in parts], axis=0)
             for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
                 yield pooled._record(name, "pairs", str(number), "feminine rank", rank, len(parts))
 

@@ -33,21 +33,20 @@ Intervals and tests:
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
-from tiltmeter.measures.ranks import below_by_shares, comparison_level, rank_intervals
+from tiltmeter.measures.ranks import average_ranks, below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
@@ -119,11 +118,29 @@ F_S_LIKE = Measure(
 )
 
 
-def _rate(name: str, meaning: str) -> Measure:
-    return Measure(name, meaning, ideal=0.5, bounds=SHARE, digits=3)
+def _rate(name: str, meaning: str, statement: Callable[[float], str] | None = None) -> Measure:
+    return Measure(name, meaning, ideal=0.5, bounds=SHARE, digits=3, statement=statement)
 
 
-F_M = _rate("f_m", "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance")
+def how_masculine(share: float) -> str:
+    """A share of masculine translations in words.
+
+    >>> how_masculine(0.93), how_masculine(0.5)
+    ('translations are nearly always masculine', 'translations are masculine about as often as feminine')
+    """
+    for least, words in ((0.9, "nearly always"), (0.7, "mostly"), (0.55, "more often")):
+        if share >= least:
+            return f"translations are {words} masculine"
+        if share <= 1 - least:
+            return f"translations are {words} feminine"
+    return "translations are masculine about as often as feminine"
+
+
+F_M = _rate(
+    "f_m",
+    "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance",
+    how_masculine,
+)
 P_M = _rate("p_m", "the share of translations about men's stereotypes that are masculine")
 P_F = _rate("p_f", "the share of translations about women's stereotypes that are masculine")
 P_I = _rate("p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine")
@@ -342,7 +359,7 @@ class _Case:
         return Mean(float(self.rates @ weights), error) if error.value else None
 
     def _stereotype_records(self) -> Iterator[Record]:
-        ranks, rank_ends = rankdata(self.rates), _rank_intervals([self])
+        ranks, rank_ends = average_ranks(self.rates), _rank_intervals([self])
         for index, (number, group) in enumerate(self.groups.items()):
             name = str(number)
             yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval)
@@ -392,7 +409,7 @@ def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
             language=languages[0] if len(languages) == 1 else ALL_LANGUAGES,
             protocol=" + ".join(protocols),
         )
-        means = np.mean([rankdata(case.rates) for case in group], axis=0)
+        means = np.mean([average_ranks(case.rates) for case in group], axis=0)
         ends = _rank_intervals(group)
         for index, number in enumerate(first.groups):
             interval = ends[index] if ends else None

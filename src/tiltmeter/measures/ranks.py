@@ -21,6 +21,18 @@ from tiltmeter.measures.standard_errors import Floats
 Below = NDArray[np.bool_]
 
 
+def average_ranks(values: Floats) -> Floats:
+    """The ranks of values from the lowest, which is 1; equal values share the mean of their ranks.
+
+    >>> average_ranks(np.array([0.3, 0.1, 0.3])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    from scipy.stats import rankdata  # takes a second to import
+
+    ranks: Floats = rankdata(values)
+    return ranks
+
+
 def comparison_level(groups: int, rankings: int = 1) -> float:
     """The one-sided level of each pairwise comparison: Bonferroni over the other groups, and over averaged rankings.
 

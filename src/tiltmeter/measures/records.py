@@ -93,6 +93,11 @@ _NUMBERS = (
     "p_adjusted",
     "detectable",
 )
+# Fields that rows of earlier versions do not have.
+_LATER = ("label", "verdict")
+_COUNTS = ("n", "clusters", "tests")
+_TEXTS_OR_NONE = ("why", "family", "kind", "label")
+_TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
 
 
 class Measured(Protocol):
@@ -227,10 +232,28 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
     for number, row in enumerate(rows, start=1):
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
+            _check_types(row)
+            if missing := [name for name in COLUMNS if name not in row and name not in _LATER]:
+                raise TypeError(f"it has no {missing[0]!r}")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:
             raise DataError(f"Record {number} is not a row of measures.json: {error}.") from None
     return records
+
+
+def _check_types(row: Mapping[str, Any]) -> None:
+    """A TypeError if a field of a record is not of its type."""
+    for name in _TEXTS:
+        if name in row and not (isinstance(row[name], str) or (row[name] is None and name in _TEXTS_OR_NONE)):
+            raise TypeError(f"its {name} is not a text")
+    for name in (*_NUMBERS, *_COUNTS):
+        number, kinds = row.get(name), int if name in _COUNTS else int | float
+        if (number is None and name in ("value", "n")) or isinstance(number, bool):
+            raise TypeError(f"its {name} is not a number")
+        if number is not None and not isinstance(number, kinds):
+            raise TypeError(f"its {name} is not a number")
+        if name in _COUNTS and isinstance(number, int) and not 0 <= number < 2**53:
+            raise TypeError(f"its {name} is not a number of items or tests")
 
 
 def to_frame(records: Iterable[Record]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from tiltmeter.forms.gest import SIDES
 from tiltmeter.measures.sides import StereotypeTable
@@ -100,5 +100,5 @@ def within_strata(
     if freedom < 1 or not squares:
         return math.exp(difference), None, None
     error = math.sqrt(squares / freedom * float(weights**2 @ (1 / sizes).sum(axis=1)))
-    half = float(student.ppf(0.975, freedom)) * error
+    half = float(stdtrit(freedom, 0.975)) * error
     return math.exp(difference), math.exp(difference - half), math.exp(difference + half)

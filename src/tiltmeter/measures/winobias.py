@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import pearsonr
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Ratio
@@ -127,41 +126,44 @@ class Validity:
     p_value: float
 
 
-def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False) -> Validity:
-    """The predictive validity of g_s: its correlation with WinoBias over the models that have both.
+def validity_pairs(
+    records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
+) -> dict[str, tuple[Record, Record]]:
+    """g_s on English GEST and on a part of WinoBias, by model, for the models that have both.
 
-    For GEST this uses the mean over templates, or the only template of a run; for WinoBias one part.
+    For GEST this is the mean over templates, or the only template of a run.
     """
     name = f"g_s {AS_PUBLISHED}" if as_published else "g_s"
-    gest_by_part: dict[str, dict[str, float]] = {}
-    winobias: dict[str, float] = {}
+    gest_by_part: dict[str, dict[str, Record]] = {}
+    winobias: dict[str, Record] = {}
     for record in records:
         if record.measure != name or record.language != "en":
             continue
         if record.part == part:
-            winobias[record.model] = record.value
+            winobias[record.model] = record
         elif record.part == OVERALL or record.part.startswith("template-"):
-            gest_by_part.setdefault(record.model, {})[record.part] = record.value
+            gest_by_part.setdefault(record.model, {})[record.part] = record
     gest = {
         model: by_part.get(OVERALL, next(iter(by_part.values())))
         for model, by_part in gest_by_part.items()
         if OVERALL in by_part or len(by_part) == 1
     }
-    models = tuple(model for model in gest if model in winobias)
-    if len(models) < 4:
+    return {model: (gest[model], winobias[model]) for model in gest if model in winobias}
+
+
+def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False) -> Validity:
+    """The predictive validity of g_s: its correlation with WinoBias over the models that have both."""
+    found = validity_pairs(records, part=part, as_published=as_published)
+    if len(found) < 4:
         raise DataError(
-            f"{len(models)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
+            f"{len(found)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
             "needs at least 4. Run more models on both benchmarks."
         )
-    pairs = [(gest[model], winobias[model]) for model in models]
-    correlation = pearsonr(*zip(*pairs, strict=True))
+    from scipy.stats import pearsonr  # takes a second to import
+
+    gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in found.values()), strict=True)
+    correlation = pearsonr(gest, winobias)
     low, high = correlation.confidence_interval(0.95)
     return Validity(
-        models,
-        tuple(gest_value for gest_value, _ in pairs),
-        tuple(winobias_value for _, winobias_value in pairs),
-        float(correlation.statistic),
-        float(low),
-        float(high),
-        float(correlation.pvalue),
+        tuple(found), gest, winobias, float(correlation.statistic), float(low), float(high), float(correlation.pvalue)
     )

@@ -1,6 +1,5 @@
 """PEFT adapters: their files, the base model that they belong to, and merging them into it."""
 
-import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import Any
 
 from torch import nn
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import DataError, ModelError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, Checkpoint, find_checkpoint
+from tiltmeter.reading import home_path, read_json
 
 _WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -33,9 +33,9 @@ class Adapter:
     def config(self) -> dict[str, Any]:
         """The adapter's config."""
         try:
-            values = json.loads((self.folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ModelError(f"The {ADAPTER_CONFIG} of {self.name} cannot be read: {error}.") from error
+            values = read_json(self.folder / ADAPTER_CONFIG)
+        except DataError as error:
+            raise ModelError(f"The {ADAPTER_CONFIG} of {self.name} cannot be read: {error}") from error
         return values if isinstance(values, dict) else {}
 
     @property
@@ -92,11 +92,11 @@ def split_name(name: str) -> tuple[str, str | None]:
     >>> split_name("gpt2+./my-lora"), split_name("gpt2")
     (('gpt2', './my-lora'), ('gpt2', None))
     """
-    if "+" not in name or Path(name).expanduser().exists():
+    if "+" not in name or home_path(name).exists():
         return name, None
     splits = list(_splits(name))
     # A folder may have a plus in its name.
-    existing = [pair for pair in splits if Path(pair[1]).expanduser().is_dir()]
+    existing = [pair for pair in splits if home_path(pair[1]).is_dir()]
     base, adapter = (existing or splits)[0]
     if not base or not adapter:
         raise ModelError(f"{name!r} names no base model or no adapter; write BASE+ADAPTER.")

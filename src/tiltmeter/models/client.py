@@ -20,6 +20,8 @@ from tiltmeter.models.addresses import public_address
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
+# The largest reply that is read, in bytes; those with log-probabilities of a long text have some megabytes.
+LARGEST_REPLY = 1 << 28
 _LONGEST_MESSAGE = 300
 # Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
 _GATHERED = 0.01
@@ -175,10 +177,16 @@ class Client:
         await pace.turn()
         url = self._url(request.path)
         try:
-            if request.body is None:
-                response = await http.get(url)
-            else:
-                response = await http.post(url, json=dict(request.body))
+            # httpx's own timeout is between two bytes; one that sends a byte now and then would never end.
+            async with asyncio.timeout(self.timeout):
+                response = await self._received(http, url, request)
+        except TimeoutError as error:
+            raise ModelError(
+                f"The server at {self.public_address} did not finish its reply within {self.timeout:g} seconds; allow "
+                "more with --timeout, or see what holds it up. Answers that came before are kept."
+            ) from error
+        except httpx2.DecodingError as error:
+            raise ModelError(f"The server at {self.public_address} sends what cannot be decoded ({error}).") from error
         except (httpx2.TransportError, OSError) as error:
             raise PassingError(str(error) or type(error).__name__) from error
         if response.status_code in _RETRIED or response.status_code >= 500:
@@ -192,10 +200,31 @@ class Client:
             raise self._refusal(response)
         try:
             return response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError, LookupError) as error:
             raise ModelError(
                 f"The server at {self.public_address} does not answer with JSON; check the address."
             ) from error
+
+    async def _received(self, http: httpx2.AsyncClient, url: httpx2.URL, request: Request) -> httpx2.Response:
+        """The response with its content, of a bounded size."""
+        method, body = ("GET", None) if request.body is None else ("POST", dict(request.body))
+        async with http.stream(method, url, json=body) as response:
+            content = bytearray()
+            async for block in response.aiter_bytes():
+                content += block
+                if len(content) > LARGEST_REPLY:
+                    raise ModelError(
+                        f"The server at {self.public_address} sends more than {LARGEST_REPLY:,} bytes as a reply; "
+                        "check the address."
+                    )
+            headers = {
+                name: value
+                for name, value in response.headers.items()
+                if name not in ("content-encoding", "content-length")
+            }
+            return httpx2.Response(
+                response.status_code, headers=headers, content=bytes(content), request=response.request
+            )
 
     def _url(self, path: str) -> httpx2.URL:
         """The address with a path added; parsed once, not for each request (30 µs)."""
@@ -280,7 +309,7 @@ def _content(response: httpx2.Response) -> Any:
     """The JSON content of a response; an empty text where it has none."""
     try:
         return response.json()
-    except (ValueError, httpx2.HTTPError):
+    except (ValueError, RecursionError, LookupError, httpx2.HTTPError):
         return ""
 
 

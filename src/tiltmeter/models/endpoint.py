@@ -326,6 +326,5 @@ def _matching_fingerprint(identity: Sequence[str], probes: Sequence[float], cach
             break
     else:
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, json.dumps([*known, list(probes)]))
     return hashlib.sha256(json.dumps([*identity, list(probes)]).encode()).hexdigest()

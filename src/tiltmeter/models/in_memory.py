@@ -42,6 +42,11 @@ class InMemoryModel(LocalModel):
         """The size of the weights in memory, in bytes."""
         return sum(parameter.numel() * parameter.element_size() for parameter in self.module.parameters())
 
+    @cached_property
+    def skeleton(self) -> nn.Module:
+        """The model itself, which is there already."""
+        return self.module
+
     def close(self) -> None:
         """Free the memory, and forget the hash: the model may be trained further before it is asked again."""
         super().close()

@@ -2,13 +2,11 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -17,13 +15,15 @@ from transformers import AutoConfig, AutoTokenizer
 
 from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint
-from tiltmeter.models.facts import skeleton
+from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_checks import refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
+from tiltmeter.models.pickled_weights import refuse_greedy_weights
 from tiltmeter.models.placement import (
     Split,
     describe_split,
@@ -55,7 +55,6 @@ class CheckpointModel(LocalModel):
     adapter: Adapter | None = None
     quantize: Quantization | None = None
     split: Split = field(default_factory=Split)
-    trust_remote_code: bool = False
     # The number of modules on each device, once the model has been split.
     _split_over: dict[str, int] = field(default_factory=dict, repr=False)
     _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
@@ -80,11 +79,6 @@ class CheckpointModel(LocalModel):
         """The size of the files with the weights, in bytes."""
         files = [*self.checkpoint.weight_files, *(self.adapter.files if self.adapter else ())]
         return sum(file.stat().st_size for file in files)
-
-    @cached_property
-    def skeleton(self) -> nn.Module:
-        """The model without its weights."""
-        return skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
 
     @property
     def used_devices(self) -> list[torch.device]:
@@ -137,7 +131,7 @@ class CheckpointModel(LocalModel):
             arguments = {
                 "device_map": "auto",
                 "max_memory": memory_to_use(self.split, self.device),
-                "offload_folder": self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-")),
+                "offload_folder": str(self._folders.enter_context(temporary_folder())),
             }
         if self.quantize is not None:
             arguments["quantization_config"] = quantization_config(self.quantize, self.dtype)
@@ -149,7 +143,7 @@ class CheckpointModel(LocalModel):
 
     def _bytes_in_memory(self) -> float:
         """About how much memory the weights need."""
-        if saved_quantization(self.config) and not self.checkpoint.gguf:
+        if (saved_quantization(self.config) and not self.checkpoint.gguf) or self.skeleton is None:
             return self.size
         each = BYTES_PER_WEIGHT[self.quantize] if self.quantize else self.dtype.itemsize
         return each * sum(parameter.numel() for parameter in self.skeleton.parameters())
@@ -170,15 +164,14 @@ class CheckpointModel(LocalModel):
         merged.hf_quantizer = None
         if hasattr(merged.config, "quantization_config"):
             del merged.config.quantization_config
-        folder = self._folders.enter_context(TemporaryDirectory(prefix="tiltmeter-"))
+        folder = str(self._folders.enter_context(temporary_folder()))
         merged.save_pretrained(folder)
         yield {"pretrained_model_name_or_path": folder}
 
     def _loaded_from(self, kind: Kind, files: Mapping[str, str], arguments: Mapping[str, Any]) -> Any:
         """The model by transformers' `from_pretrained`, with errors as sentences."""
         try:
-            # The progress bar of GGUF files cannot be turned off.
-            with redirect_stderr(StringIO()) if "gguf_file" in files else nullcontext():
+            with reading_gguf(files):
                 model, info = AUTO_CLASSES[kind].from_pretrained(
                     config=self.config,
                     dtype=self.dtype,
@@ -226,6 +219,7 @@ def open_model(
     if devices and (split or max_memory):
         raise UsageError("--devices puts a whole copy on each device, --split divides one; choose one of them.")
     checkpoint, adapter = find_model(name, trust_remote_code=trust_remote_code)
+    check_weights(checkpoint)
     text_files = _text_files(checkpoint, cache)
     config = read_config(name, trust_remote_code, text_files)
     chosen = kind or tell_kind(checkpoint, config)
@@ -254,10 +248,18 @@ def open_model(
     )
 
 
+def check_weights(checkpoint: Checkpoint) -> None:
+    """A ModelError if the files with the weights are missing or cannot be sound, without loading them."""
+    for file in checkpoint.weight_files:
+        refuse_greedy_weights(file)
+    _ = checkpoint.tensor_names
+
+
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     """The config in these files, with errors as sentences."""
     try:
-        return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
+        with reading_gguf(files):
+            return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         hint = "" if trust_remote_code else " If it brings code of its own that you trust, pass --trust-remote-code."
         raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}{hint}") from error
@@ -287,7 +289,8 @@ def _find_tokenizer(
 def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
     """The tokenizer in these files, with errors as sentences."""
     try:
-        tokenizer = AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
+        with reading_gguf(files):
+            tokenizer = AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         raise ModelError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
     refuse_empty_vocabulary(tokenizer, name)
@@ -309,17 +312,25 @@ def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
         return inside
     extracted = cache / "gguf" / digest(checkpoint.weight_files)
     if not extracted.is_dir():
-        extracted.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=extracted.parent) as part, redirect_stderr(StringIO()):
-            try:
-                AutoConfig.from_pretrained(**inside).save_pretrained(part)
-                AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
-            except Exception:
-                return inside  # reading it again gives the error
-            with suppress(OSError):  # another run may have extracted it meanwhile
-                Path(part).rename(extracted)
-                Path(part).mkdir()  # for the temporary folder to remove
+        try:
+            _extract(inside, extracted)
+        except (ModelError, UsageError):
+            return inside  # reading it again gives the error; a cache that cannot be written is only slower
     return {"pretrained_model_name_or_path": str(extracted)}
+
+
+def _extract(inside: Mapping[str, str], extracted: Path) -> None:
+    """Write the config and tokenizer of a GGUF file to a folder that all users of the cache can read."""
+    make_shared_folder(extracted.parent)
+    with temporary_folder(extracted.parent) as part, reading_gguf(inside):
+        try:
+            AutoConfig.from_pretrained(**inside).save_pretrained(part)
+            AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
+        except Exception as error:
+            raise ModelError(_first_line(error)) from error
+        make_readable(part)
+        with suppress(OSError):  # another run may have extracted it meanwhile
+            part.rename(extracted)
 
 
 def files_of(checkpoint: Checkpoint) -> dict[str, str]:

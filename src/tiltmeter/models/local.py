@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -23,7 +23,7 @@ from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.loaded_checks import refuse_wrong_direction
 from tiltmeter.models.quiet import quiet_transformers
@@ -58,6 +58,7 @@ class LocalModel(ABC):
     batch_tokens: int | None = None
     without: frozenset[str] = frozenset()
     devices: tuple[str, ...] = ()
+    trust_remote_code: bool = False
     # The modules of the checkpoint that were not loaded, once the weights are loaded.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
@@ -97,16 +98,33 @@ class LocalModel(ABC):
         return [self.device]
 
     @cached_property
-    def skeleton(self) -> nn.Module:
-        """The model without its weights."""
-        return skeleton(self.config, self.kind)
+    def skeleton(self) -> nn.Module | None:
+        """The model without its weights; None if the code that comes with it cannot make that."""
+        try:
+            return skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
+        except Exception:  # whatever that code raises: it may read a number from a tensor that holds none
+            if self.trust_remote_code:
+                return None
+            raise
+
+    @cached_property
+    def vocabulary_size(self) -> int | None:
+        """The number of tokens that it has embeddings for; None if its config does not say."""
+        size = getattr(self.config.get_text_config(), "vocab_size", None)
+        return size if isinstance(size, int) else None
 
     @cached_property
     def max_length(self) -> int | None:
         """The longest input, in tokens; None if there is no limit."""
         named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
         limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
-        return max(limits) - first_position(self.skeleton) if limits else None
+        if not limits:
+            return None
+        if self.skeleton is not None:
+            return max(limits) - first_position(self.skeleton)
+        # Positions may begin after that of padding, as RoBERTa's do.
+        padding = getattr(self.config, "pad_token_id", None)
+        return max(limits) - (padding + 1 if isinstance(padding, int) and 0 <= padding < max(limits) // 2 else 0)
 
     def fingerprint(self, kind: Kind) -> str:
         """SHA-256 of everything that the model's answers depend on.
@@ -127,7 +145,7 @@ class LocalModel(ABC):
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
         facts: dict[str, Any] = {"type": self.config.model_type}
-        with suppress(Exception):  # code that comes with a model may not be able to make it without weights
+        if self.skeleton is not None:
             facts = model_facts(self.config, self.skeleton)
         return {
             **facts,
@@ -165,8 +183,16 @@ class LocalModel(ABC):
         report: Report,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
-        with self.measuring():
-            return self._answer(questions, kind=kind, store=store, names=names, report=report)
+        try:
+            with self.measuring():
+                return self._answer(questions, kind=kind, store=store, names=names, report=report)
+        except (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
+            # Of torch, transformers or code that comes with the model: sizes that do not fit, a device that fails.
+            first, *_ = [*str(error).strip().splitlines(), ""]
+            raise ModelError(
+                f"{self.name} cannot answer: {type(error).__name__}{f' ({first[:300]})' if first else ''}; check its "
+                "config and files, or try --plain or --device cpu. Answers that came before are kept."
+            ) from error
 
     def _answer(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.models.addresses import public_name
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.registry import plugins
@@ -100,7 +100,23 @@ def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
             from tiltmeter.models.quiet import quiet_transformers
 
             stack.enter_context(quiet_transformers())
-        yield stack.enter_context(closing(open_given(given, options)))
+        yield stack.enter_context(closing(_told(given, options) if isinstance(given, str) else given))
+
+
+def _told(name: str, options: ModelOptions) -> Opened:
+    """The model of a name; what libraries raise about its files, settings or server is told as a sentence."""
+    try:
+        return open_given(name, options)
+    except (TiltmeterError, OSError):
+        raise
+    except Exception as error:
+        raise ModelError(f"The model {public_name(name)} cannot be opened: {described(error)}") from error
+
+
+def described(error: BaseException) -> str:
+    """What an error of a library says, in a line with a full stop."""
+    first, *_ = [*str(error).strip().splitlines(), ""]
+    return f"{type(error).__name__}{f' ({first[:300]})' if first else ''}."
 
 
 def name_of(model: str | Opened) -> str:

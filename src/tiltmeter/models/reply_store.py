@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from tiltmeter.checked_database import CheckedDatabase, checksum
+from tiltmeter.database.checked import CheckedDatabase, checksum
 from tiltmeter.questions import Reply
 
 _SCHEMA = """
@@ -34,18 +34,19 @@ class ReplyStore(CheckedDatabase):
     def __init__(self, path: Path | str) -> None:
         # Servers answer faster than a disk can be synced for each reply; a process that is killed loses nothing so.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(path, _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="replies", remedy=remedy)
+        super().__init__(
+            str(path), _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="replies", remedy=remedy, is_cache=True
+        )
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
         """The stored and undamaged replies among those asked for."""
         query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
-        with self.checking():
-            found = list(self.select_in(query, [fingerprint], questions))
+        found = self.select_in(query, [fingerprint], questions)
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in found}
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         """Keep a reply; the first one stays."""
         text = json.dumps(reply.to_dict(), ensure_ascii=False)
         row = (fingerprint, question, text)
-        with self.checking(), self.transaction():
+        with self.transaction():
             self._db.execute(_INSERT, [*row, checksum(*row)])

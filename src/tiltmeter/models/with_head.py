@@ -74,7 +74,6 @@ class ModelWithHead(LocalModel):
     checkpoint: Checkpoint
     head: HeadConfig
     open_base: Callable[[], LocalModel]
-    trust_remote_code: bool = False
     _opened: list[LocalModel] = field(default_factory=list, repr=False, compare=False)
 
     @property

@@ -1,8 +1,8 @@
-"""The papers and their tables: every number as printed, with its row and column."""
+"""The papers and their tables: every number as printed, with its row and column, or its place in the text."""
 
 import csv
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -18,13 +18,25 @@ ENDS = {"value": "value", "lower": "lower end", "upper": "upper end", "standard_
 # The metric that counts items.
 COUNT = "count"
 
+# The name of the table that stands for the numbers in running text, captions and figures.
+TEXT = "text"
+_TEXT_ROWS = ("place", "of", "model", "language", "metric")
+
 # The cell of a table: model, language, metric and so on, by the names of the CSV columns.
 CellKey = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Numbers of a paper that are not recomputed, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: its citation, and the layout and captions of its tables."""
+    """A paper: its citation, the layout and captions of its tables, and what is not recomputed."""
 
     key: str
     file: str
@@ -34,6 +46,15 @@ class Paper:
     captions: Mapping[str, str]
     digits: int | None = None
     table_digits: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+
+    def row_names(self, table: str) -> tuple[str, ...]:
+        """The parts of a cell that make the heads of rows."""
+        return _TEXT_ROWS if table == TEXT else self.rows
+
+    def column_names(self, table: str) -> tuple[str, ...]:
+        """The parts of a cell that make the heads of columns."""
+        return () if table == TEXT else self.columns
 
     def least_digits(self, table: str) -> int:
         """The number of decimals of a table, counting final zeros that it does not print."""
@@ -56,17 +77,19 @@ class Printed:
 
     @property
     def digits(self) -> int:
-        """The number of decimals, counting a final zero that is not printed."""
+        """The number of decimals, counting a final zero that is not printed; negative for "around 130000"."""
+        if self.table == TEXT:
+            return int(self.cell["digits"] or len(self.text.partition(".")[2]))
         least = 0 if self.cell.get("metric") == COUNT else self.paper.least_digits(self.table)
         return max(len(self.text.partition(".")[2]), least)
 
     def row(self) -> tuple[str, ...]:
         """The head of its row."""
-        return tuple(self.cell[name] for name in self.paper.rows if self.cell.get(name))
+        return tuple(self.cell[name] for name in self.paper.row_names(self.table) if self.cell.get(name))
 
     def column(self) -> tuple[str, ...]:
         """The head of its column."""
-        return tuple(self.cell[name] for name in self.paper.columns if self.cell.get(name))
+        return tuple(self.cell[name] for name in self.paper.column_names(self.table) if self.cell.get(name))
 
 
 @cache
@@ -87,7 +110,11 @@ def paper(key: str) -> Paper:
 def printed(source: Paper) -> list[Printed]:
     """All numbers of a paper, table by table, in the order of the file."""
     text = files(__package__).joinpath("tables", source.file).read_text(encoding="utf-8")
-    numbers = [number for row in csv.DictReader(StringIO(text)) for number in _numbers(source, row)]
+    rows = [
+        *csv.DictReader(StringIO(text)),
+        *({**row, "table": TEXT} for row in _text_rows() if row["paper"] == source.key),
+    ]
+    numbers = [number for row in rows for number in _numbers(source, row)]
     order = {table: index for index, table in enumerate(source.captions)}
     return sorted(numbers, key=lambda number: order[number.table])
 
@@ -98,5 +125,25 @@ def _numbers(source: Paper, row: dict[str, str]) -> list[Printed]:
     return [Printed(source, row["table"], cell, kind, row[name], width) for name, kind in ENDS.items() if row.get(name)]
 
 
-def _paper(key: str, *, rows: list[str], columns: list[str], **rest: Any) -> Paper:
-    return Paper(key, rows=tuple(rows), columns=tuple(columns), **rest)
+def table_title(tables: Iterable[str]) -> str:
+    """Tables by name, for sentences.
+
+    >>> table_title(["3"]), table_title(["4.1", "4.3"]), table_title(["2", "text"])
+    ('Table 3', 'Table 4.1, 4.3', 'Table 2, text')
+    """
+    tables = list(tables)
+    numbered = [table for table in tables if table != TEXT]
+    return ", ".join([*([f"Table {', '.join(numbered)}"] if numbered else []), *([TEXT] if TEXT in tables else [])])
+
+
+@cache
+def _text_rows() -> list[dict[str, str]]:
+    text = files(__package__).joinpath("tables", "text.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(StringIO(text)))
+
+
+def _paper(
+    key: str, *, rows: list[str], columns: list[str], left_out: Iterable[Mapping[str, str]] = (), **rest: Any
+) -> Paper:
+    left = tuple(LeftOut(**entry) for entry in left_out)
+    return Paper(key, rows=tuple(rows), columns=tuple(columns), left_out=left, **rest)

@@ -124,7 +124,7 @@ def _chosen(
 def _language(number: Printed) -> str | None:
     """The language of a number; in the thesis it is part of the name of the row."""
     if "language" in number.cell:
-        return number.cell["language"]
+        return number.cell["language"] or None
     return "de" if number.cell["model"].endswith("German") else "en"
 
 

@@ -1,11 +1,15 @@
-"""What `tiltmeter items` prints."""
+"""Tables of items in the terminal: their quality, and the strongest with their texts."""
 
+import pandas as pd
 from rich.console import Console
 from rich.text import Text
 
+from tiltmeter.comparing.cells import location_of
 from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
 from tiltmeter.comparing.item_statistics import Reliability
+from tiltmeter.comparing.strongest_items import CASE, CONTEXT
 from tiltmeter.measures.estimates import Interval
+from tiltmeter.reports.clean import visible
 from tiltmeter.reports.console_tables import new_table
 from tiltmeter.reports.formatting import count_of
 
@@ -45,6 +49,21 @@ _LEGEND = (
     "models apart. All wrong: every model fails. Against: models do the opposite of what they do on the other items, "
     "beyond chance."
 )
+
+
+def print_strongest(items: pd.DataFrame, console: Console) -> None:
+    """The strongest items of a run with their texts, as `strongest_items` gives them."""
+    for (model, benchmark, part, language), rows in items.groupby(CASE, sort=False):
+        where = location_of(str(benchmark), str(part), str(language))
+        console.print(Text(f"\nStrongest items of {visible(str(model))} on {visible(where)}", style="bold"))
+        for row in rows.dropna(axis="columns", how="all").to_dict("records"):
+            before = list(row)[: list(row).index(CONTEXT)]
+            facts = [str(row[name]) for name in ("bias_type", "target", "stereotype") if name in before]
+            head = f"{row['item']}  {row['preference']:+.2f}  {', '.join(facts)}"
+            console.print(Text(visible(head)), soft_wrap=True)
+            texts = {name: row[name] for name in list(row)[list(row).index(CONTEXT) :] if isinstance(row[name], str)}
+            lines = [text if name == CONTEXT else f"{name}: {text}" for name, text in texts.items() if text]
+            console.print(Text("\n".join(f"    {visible(line)}" for line in lines)), soft_wrap=True)
 
 
 def _print_languages(quality: ItemQuality, console: Console) -> None:

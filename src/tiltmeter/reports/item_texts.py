@@ -38,8 +38,8 @@ def item_texts(
             if not keeps_texts(name):
                 missing[without_texts(name)] = None
                 continue
-            if result.items is not None:
-                rows = result.items[(result.items["benchmark"] == name) & (result.items["language"] == language)]
+            if result.texts is not None:
+                rows = result.texts[(result.texts["benchmark"] == name) & (result.texts["language"] == language)]
                 texts = kept_texts(rows)
             elif key in looked_up:
                 continue

@@ -71,6 +71,7 @@ def config(ink: Ink) -> dict[str, Any]:
             "halo": {"color": ink.paper, "stroke": ink.paper, "strokeWidth": 6, "fontSize": 11},
             "cell": {"stroke": ink.paper, "strokeWidth": 3},
             "name": {"color": ink.text, "fontSize": 12},
+            "mean": {"stroke": ink.paper, "strokeWidth": 1.5},
             "guide": {"color": ink.soft, "strokeDash": [5, 4], "strokeWidth": 1.5},
         },
     }

@@ -31,7 +31,10 @@ from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
-PROTOCOLS = (FORCED_CHOICE, PROBABILITIES)
+PROTOCOLS = {
+    FORCED_CHOICE: "chat models: which option their reply names, in several orders and wordings",
+    PROBABILITIES: "chat models: the probabilities of the options' labels as the first token of the reply",
+}
 # What a run of language models asks for by default.
 _DEFAULT = "published"
 # A note says how many answers were cut off, if they are more than this share.

@@ -1,8 +1,9 @@
 """Evaluate models on benchmarks: from names to scores and measures."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +24,7 @@ from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, o
 from tiltmeter.models.option_scope import refuse_idle_options
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
+from tiltmeter.reading import home_path
 from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
@@ -38,10 +40,13 @@ from tiltmeter.runs.doubts import (
     without_doubtful,
 )
 from tiltmeter.runs.items import item_table, text_notes
+from tiltmeter.runs.long_items import leave_out_long_items
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
+from tiltmeter.runs.notebook_progress import notebook_bar
+from tiltmeter.runs.overlaps import refuse_overlaps, refuse_same_models, refuse_same_names
 from tiltmeter.runs.portions import Portion, measures_of, portions
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.score_tables import score_table
@@ -70,7 +75,7 @@ class _AskedPortion:
 @hashed_once()
 def evaluate(
     models: Given | Sequence[Given],
-    on: str | Sequence[str],
+    on: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     protocol: str = "published",
     perturb: str | None = None,
@@ -93,9 +98,10 @@ def evaluate(
     chat: ChatOptions | None = None,
     margins: Mapping[str, float] | None = None,
     keep_tokens: bool = False,
+    every_item: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
     so_far: SoFar = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
@@ -106,7 +112,9 @@ def evaluate(
     benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
     items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
     (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `keep_tokens`
-    keeps the log-probability of each token of sentence pairs, for the report. `out` is a folder to write the run to.
+    keeps the log-probability of each token of sentence pairs, for the report. Items that are too long for a model are
+    left out and listed if they are at most 1% of a part in a language; `every_item` stops the run instead, as more of
+    them do. `out` is a folder to write the run to.
 
     `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
     and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
@@ -148,14 +156,12 @@ def evaluate(
     refuse_idle_options(requested, options)
     # The name of a model behind a server may hold a password, which is nobody's business.
     names = [name_of(model) for model in requested]
-    specs = [on] if isinstance(on, str) else list(on)
+    specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-    if len(set(names)) < len(names):
-        duplicate = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"Two models are called {duplicate}, so their results could not be told apart; name them.")
+    refuse_same_names(names)
     request: dict[str, Any] = {
         "models": names,
         "on": specs,
@@ -191,8 +197,10 @@ def evaluate(
     if chatting and keep_tokens:
         raise UsageError("Chat models say nothing of single tokens; leave out --keep-tokens.")
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
-    available = [portion for spec in specs for portion in portions(spec)]
+        refuse_other_run(home_path(out), request, force=force)
+    by_spec = [(spec, portion) for spec in specs for portion in portions(spec)]
+    refuse_overlaps(by_spec)
+    available = [portion for _, portion in by_spec]
     chosen = [_perturbed(limited(portion, limit), perturb) for portion in available]
     suffixes = [name for name in (perturb, CHAT_TEMPLATE if chat_template else None) if name]
     runs: list[ModelRun] = []
@@ -211,11 +219,20 @@ def evaluate(
                     tell=tell,
                 )
         else:
-            for source in requested:
-                with opened(source, options) as model:
+            with ExitStack() as stack:
+                # All are opened before the first is asked: what is wrong with the last is then known at once.
+                models_to_ask: list[Model] = []
+                for source in requested:
+                    model = stack.enter_context(opened(source, options))
                     if isinstance(model, ChatModel):  # a plug-in may open one for any name
                         raise UsageError(_MIXED)
-                    runs.append(_ask_model(model, chosen, protocol, suffixes, answers, watch, so_far, keep_tokens))
+                    models_to_ask.append(model)
+                refuse_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
+                for model in models_to_ask:
+                    runs.append(
+                        _ask_model(model, chosen, protocol, suffixes, answers, watch, so_far, keep_tokens, every_item)
+                    )
+                    model.close()
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
     if not scores:
@@ -248,7 +265,7 @@ def evaluate(
             margins=margins,
             seconds=time.monotonic() - began,
         ),
-        items=item_table(chosen),
+        texts=item_table(chosen),
         answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
         tokens=pd.concat(kept, ignore_index=True) if kept else None,
     )
@@ -281,13 +298,14 @@ def _ask_model(
     watch: Watch,
     so_far: SoFar,
     keep_tokens: bool,
+    every_item: bool,
 ) -> ModelRun:
     """Ask a language model about all portions."""
     run = ModelRun()
     asked = []
     for portion, benchmark in _in_parts(chosen, model.kinds[0]):
         try:
-            asked.append(_ask(model, portion, benchmark, protocol, suffixes))
+            asked.append(_ask(model, portion, benchmark, protocol, suffixes, every_item))
         except CannotAsk as refusal:
             run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
     found = _answers(model, asked, answers, watch, so_far)
@@ -365,25 +383,33 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
             yield part, benchmark
 
 
-def _ask(model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str]) -> _AskedPortion:
+def _ask(
+    model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str], every_item: bool
+) -> _AskedPortion:
     """The questions of a portion; `suffixes` are added to the name of the protocol."""
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     asked.protocol = "/".join([asked.protocol, *suffixes])
+    _refuse_unknown_ids(model, asked, portion)
     refuse_unreadable(portion.items, portion.form, model.text)
     doubts = doubts_of(asked, portion.items, portion.form, model.text)
     without_doubtful(asked, doubts)
-    entry = _AskedPortion(portion, asked, doubts)
-    max_length = model.max_length
-    if max_length is None:
-        return entry
+    leave_out_long_items(asked, portion, model, every_item=every_item)
+    return _AskedPortion(portion, asked, doubts)
+
+
+def _refuse_unknown_ids(model: Model, asked: Asked, portion: Portion) -> None:
+    """A ModelError if the tokenizer gives numbers that the model has no embeddings for."""
+    known = getattr(model, "vocabulary_size", None)
+    if known is None:
+        return
     for trial in asked.trials:
-        length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
-        if length > max_length:
-            raise ModelError(
-                f"Item {trial.item.id} of {portion.name}:{portion.language} has {length} tokens, but {model.name} "
-                f"reads at most {max_length}; shorten the item or leave it out."
-            )
-    return entry
+        for question in trial.questions:
+            largest = max((*question.ids, *question.source), default=0)
+            if largest >= known:
+                raise ModelError(
+                    f"The tokenizer of {model.name} has a token {largest} in item {trial.item.id} of {portion.name}, "
+                    f"and the model knows only {known:,} tokens; it is not the tokenizer of this model."
+                )
 
 
 def _answers(

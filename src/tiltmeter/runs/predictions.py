@@ -10,6 +10,7 @@ from tiltmeter.datasets.hashing import hashed_once, sha256_of
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.questions import Kind
+from tiltmeter.reading import home_path
 from tiltmeter.runs import gest_predictions
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.imports import FORMS, Predictions, read_predictions
@@ -46,7 +47,7 @@ def score_predictions(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     predicted = list(portions(on))
     if len({portion.language for portion in predicted}) > 1:
         raise UsageError(f"Predictions are for one language, but {on} is for several; name one, as in stereoset:de.")
@@ -88,7 +89,7 @@ def score_predictions(
             ],
             seconds=time.monotonic() - began,
         ),
-        items=item_table(predicted),
+        texts=item_table(predicted),
     )
     if out is not None:
         result.save(out, force=force)

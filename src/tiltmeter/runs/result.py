@@ -1,7 +1,7 @@
 """The result of a run, in memory and as a folder."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,23 +9,31 @@ from typing import Any
 
 import pandas as pd
 
+import tiltmeter
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import atomic_write, write_text
+from tiltmeter.files import atomic_write, check_folder, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
+from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
+from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replaced_files
+from tiltmeter.runs.run_shape import (
+    check_together,
+    checked_manifest,
+    checked_rows,
+    checked_scores,
+    checked_table,
+    read_table,
+)
 from tiltmeter.runs.token_table import TOKENS_SCHEMA
 
-MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
-ANSWERS, TOKENS = "answers.parquet", "tokens.parquet"
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The result of a run: scores, records of measures, and manifest.
 
-    `items` are the texts of the items as they were measured; None for runs of earlier versions. `answers` are the
+    `texts` are those of the items as they were measured; None for runs of earlier versions. `answers` are the
     replies of chat models, one row each; None for other models. `tokens` are what models say of each token, if the run
     was to keep it.
     """
@@ -33,9 +41,41 @@ class Result:
     scores: pd.DataFrame
     records: list[Record]
     manifest: Mapping[str, Any]
-    items: pd.DataFrame | None = None
+    texts: pd.DataFrame | None = None
     answers: pd.DataFrame | None = None
     tokens: pd.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        """What was measured, in a line."""
+        models = list(dict.fromkeys(self.scores["model"].astype(str)))
+        asked = list(
+            dict.fromkeys(zip(*(self.scores[name].astype(str) for name in ("benchmark", "language")), strict=True))
+        )
+        items = self.scores[["benchmark", "part", "language", "item"]].drop_duplicates()
+        on = [f"{name}:{language}" for name, language in asked]
+        return f"<Result: {_some(models)} on {_some(on)}, {len(items):,} items, {len(self.records):,} numbers>"
+
+    def _repr_html_(self) -> str:
+        """The summary as a table, for notebooks."""
+        return str(self.summary().to_html(index=False, border=0, notebook=True))
+
+    # What follows is in rooms to the right, which this one does not import: the package's own functions.
+
+    def summary(self) -> pd.DataFrame:
+        """The numbers that decide, with interval, n, p and verdict, as a table: `tiltmeter.summary`."""
+        return tiltmeter.summary(self)
+
+    def plot(self, benchmark: str | None = None, figure: str | None = None) -> Any:
+        """A figure of the report as an Altair chart: `tiltmeter.plot`."""
+        return tiltmeter.plot(self, benchmark, figure)
+
+    def compare(self, other: "Result | Path | str", **options: Any) -> Any:
+        """The differences between this run and another, item by item: `tiltmeter.compare`."""
+        return tiltmeter.compare([self, other], **options)
+
+    def items(self, top: int = 20) -> pd.DataFrame:
+        """The items with the strongest preference for the stereotype, and their texts: `tiltmeter.strongest_items`."""
+        return tiltmeter.strongest_items(self, top)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -52,47 +92,55 @@ class Result:
         A folder with another run is not overwritten unless `force` is given; one with the same request is. The manifest
         is written last, so a folder with a manifest is complete.
         """
-        folder = Path(folder)
+        folder = home_path(folder)
         refuse_other_run(folder, self.manifest["request"], force=force)
-        (folder / MANIFEST).unlink(missing_ok=True)
-        with atomic_write(folder / SCORES) as part:
-            self.scores.to_parquet(part, index=False)
-        for name, table, schema in (
-            (ITEMS, self.items, SCHEMA),
-            (ANSWERS, self.answers, ANSWERS_SCHEMA),
-            (TOKENS, self.tokens, TOKENS_SCHEMA),
-        ):
-            (folder / name).unlink(missing_ok=True)
-            if table is not None:
-                with atomic_write(folder / name) as part:
-                    table.to_parquet(part, index=False, schema=schema)
-        write_text(folder / MEASURES, _json(to_dicts(self.records)))
-        write_manifest(folder, self.manifest)
+        with replaced_files(folder) as part:
+            with atomic_write(part / SCORES) as file:
+                self.scores.to_parquet(file, index=False)
+            for name, table, schema in (
+                (ITEMS, self.texts, SCHEMA),
+                (ANSWERS, self.answers, ANSWERS_SCHEMA),
+                (TOKENS, self.tokens, TOKENS_SCHEMA),
+            ):
+                if table is not None:
+                    with atomic_write(part / name) as file:
+                        table.to_parquet(file, index=False, schema=schema)
+            write_text(part / MEASURES, _json(to_dicts(self.records)))
+            write_manifest(part, self.manifest)
         return folder
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
-        """Read a run's folder."""
-        folder = Path(folder)
-        if not (folder / MANIFEST).is_file():
-            raise UsageError(
-                f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
-            )
+        """Read a run's folder; a DataError if a file of it is missing, damaged or not as a run writes it."""
+        folder = home_path(folder)
         try:
-            scores = pd.read_parquet(folder / SCORES)
-            rows = json.loads((folder / MEASURES).read_text(encoding="utf-8"))
-            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            finish_save(folder)
+            if not (folder / MANIFEST).is_file():
+                raise UsageError(
+                    f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
+                )
+            manifest = checked_manifest(read_json(folder / MANIFEST))
+            scores = checked_scores(read_table(folder / SCORES))
+            rows = checked_rows(read_json(folder / MEASURES))
             records = from_dicts(rows)
             if not all("verdict" in row for row in rows):
                 # Written before records had verdicts.
                 records = measure_again(scores, manifest)
+            check_together(manifest, scores, records)
             items, answers, tokens = (
-                pd.read_parquet(folder / name) if (folder / name).is_file() else None
-                for name in (ITEMS, ANSWERS, TOKENS)
+                checked_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
+                for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
             return cls(scores, records, manifest, items, answers, tokens)
-        except (OSError, ValueError) as error:
-            raise DataError(f"The run in {folder} cannot be read ({error}); make it again.") from error
+        except DataError as error:
+            raise DataError(f"The run in {folder} cannot be read: {error} Make it again, or copy it whole.") from error
+        except (OSError, ValueError, MemoryError) as error:
+            reason = str(error) or type(error).__name__
+            raise DataError(f"The run in {folder} cannot be read ({reason}); make it again.") from error
+
+
+def _some(names: Sequence[str], limit: int = 3) -> str:
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -101,15 +149,17 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
-    """Raise an error if a folder holds a finished run with another request."""
+    """An error if a folder holds a finished run with another request, or cannot be written: before the work."""
+    check_folder(folder)
+    if not folder.is_dir():
+        return
+    finish_save(folder)
     manifest = folder / MANIFEST
     if force or not manifest.is_file():
-        if folder.exists() and not folder.is_dir():
-            raise UsageError(f"{folder} is a file, not a folder; choose another place with --out.")
         return
     try:
-        existing = json.loads(manifest.read_text(encoding="utf-8"))["request"]
-    except (OSError, ValueError, KeyError, TypeError):
+        existing = read_json(manifest)["request"]
+    except (DataError, KeyError, TypeError):
         existing = None
     if existing != json.loads(json.dumps(request)):
         raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")

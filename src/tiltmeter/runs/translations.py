@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,13 @@ from tiltmeter.datasets.hashing import hashed_once, sha256_of
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
+from tiltmeter.reading import home_path
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.evaluate import Watch
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
+from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, check_edition, editions, open_target
 from tiltmeter.runs.translating.translation_test import Scorer
@@ -45,11 +46,11 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a CSV file, with the columns `from` and `to`, of a system's translations of a test's sentences.
+    """Score a file of a system's translations of a test's sentences: CSV with the columns `from` and `to`, or lines.
 
-    `on` names the language, as in `gest-mt:sk` or `mt-geneval:es`. `edition` defaults to the one with more of the
-    file's sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the parsed translations.
-    `out` is a folder to write the run to.
+    Lines, of a .txt file, are `source ||| translation`. `on` names the language, as in `gest-mt:sk` or `winomt:es`.
+    `edition` defaults to the one with more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path of
+    a CoNLL-U file with the parsed translations. `out` is a folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -64,7 +65,7 @@ def score_translations(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     check_edition(on, edition)
     file = read_translation_file(path)
     targets = [open_target(on, name) for name in (editions(on) if edition is None else (edition,))]
@@ -136,7 +137,7 @@ def evaluate_translator(
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+    watch: Watch = notebook_bar,
 ) -> Result:
     """Translate the sentences of a test with a system, and score the translations.
 
@@ -165,7 +166,7 @@ def evaluate_translator(
     if margins := read_margins(margins):
         request["margins"] = margins
     if out is not None:
-        refuse_other_run(Path(out), request, force=force)
+        refuse_other_run(home_path(out), request, force=force)
     check_edition(on, edition)
     target = open_target(on, edition or LATEST).limited(limit)
     # Errors that cost nothing come before the first sentence is sent.
@@ -302,5 +303,5 @@ def _result(
         scores=scores,
         records=measure_scores(scores, families, askings, margins),
         manifest=manifest,
-        items=item_table(target.portions()),
+        texts=item_table(target.portions()),
     )

@@ -9,7 +9,8 @@ import pandas as pd
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.reports.exports import FORMATS, Options
-from tiltmeter.runs.result import SCORES, Result
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_files import SCORES
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.runs.result import MANIFEST, MEASURES, SCORES
+from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 from tiltmeter.studio.folders import DEPTH
 
 _FILES = (MANIFEST, MEASURES, SCORES)

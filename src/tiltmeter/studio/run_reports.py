@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from tiltmeter.runs.result import MANIFEST, MEASURES
+from tiltmeter.runs.run_files import MANIFEST, MEASURES
 
 REPORT = "report.html"  # as `reports.write` names it, which takes a second to import
 

@@ -118,7 +118,7 @@ def form_of_spec(text: str, workspace: StudioWorkspace) -> str:
     return found.form
 
 
-def protocols_of(form: str) -> tuple[str, ...]:
+def protocols_of(form: str) -> Mapping[str, str]:
     """The protocols by which items of a form are asked."""
     return benchmark_for(form).protocols
 

@@ -17,7 +17,7 @@ from tiltmeter.reports.record_rows import ALL_MODELS, rows_of, summaries
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Headline, RowVerdict, Tone, headlines, verdicts
-from tiltmeter.runs.result import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
+from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.samples import sample_notes
 
 # The tones of headlines, in words.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder, write_text
-from tiltmeter.runs.result import MANIFEST
+from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
 DAYS = 30

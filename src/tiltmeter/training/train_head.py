@@ -19,6 +19,7 @@ from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import find_head, load_core, make_module
+from tiltmeter.reading import home_path
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide, validation_numbers
 from tiltmeter.training.head_design import design_head
 from tiltmeter.training.lighter import lighter
@@ -257,5 +258,5 @@ def join_processes(*, cpu: bool) -> PartialState:
 
 def name_in(out: Path, model: str) -> str:
     """What the head's config calls its base model: a path relative to the head's folder, or the name."""
-    path = Path(model).expanduser()
+    path = home_path(model)
     return os.path.relpath(path.resolve(), out.resolve()) if path.exists() else model

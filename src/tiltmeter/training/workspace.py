@@ -16,6 +16,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.models.head_config import KEY
+from tiltmeter.reading import home_path
 
 # Inside the folder of the head, until it is finished.
 _UNFINISHED = ".training"
@@ -68,7 +69,7 @@ class Workspace:
         """
         if self.out.exists() and not self.out.is_dir():
             raise UsageError(f"{self.out} is a file; name a folder for the head with --out.")
-        if self.out.resolve() == Path(model).expanduser().resolve():
+        if self.out.resolve() == home_path(model).resolve():
             raise UsageError(f"{self.out} is the folder of the model itself; name another one for the head with --out.")
         if self.finished and not self._is_head:
             raise UsageError(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.checked_database import CheckedDatabase, checksum
+from tiltmeter.database.checked import CheckedDatabase, checksum
+from tiltmeter.files import lock_mode
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS translations (
@@ -43,7 +44,9 @@ class TranslationStore(CheckedDatabase):
         self.path = Path(path)
         # FULL: translations may have been paid for, so every commit is synced to disk.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(path, _SCHEMA, sign=_SIGN, synchronous="FULL", contents="translations", remedy=remedy)
+        super().__init__(
+            str(path), _SCHEMA, sign=_SIGN, synchronous="FULL", contents="translations", remedy=remedy, is_cache=True
+        )
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored and undamaged translations of these sentences, keyed by sentence."""
@@ -51,14 +54,13 @@ class TranslationStore(CheckedDatabase):
             "SELECT source, translation FROM translations "
             f"WHERE system = ? AND language = ? AND checksum = {_CHECKSUM} AND trim(translation) <> '' AND source IN"
         )
-        with self.checking():
-            return dict(self.select_in(query, [system, language], sources))
+        return dict(self.select_in(query, [system, language], sources))
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
         """Store translations in one transaction; sound ones that exist are kept."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(system, language, source, translation, made) for source, translation in translations.items()]
-        with self.checking(), self.transaction():
+        with self.transaction():
             self._db.executemany(_INSERT, [(*row, checksum(*row)) for row in rows])
 
     def creation_times(self, system: str, language: str) -> tuple[str, str] | None:
@@ -70,4 +72,4 @@ class TranslationStore(CheckedDatabase):
     def lock(self, system: str, language: str) -> FileLock:
         """A lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
-        return FileLock(f"{self.path}.{name}.lock")
+        return FileLock(f"{self.path}.{name}.lock", mode=lock_mode(self.path))

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,27 @@ def serving(
             process.kill()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+# The browser of the tests of this folder, while they run one after the other.
+_shared: list[Any] = []
+_closing = ExitStack()
+
+
+@pytest.fixture
+def browser() -> Any:
+    """A browser, whose start takes as long as a short test: one for all files. Each test has contexts of its own."""
     if reason := why_not():
         pytest.skip(reason)
-    with chromium() as found:
-        yield found
+    if not _shared:
+        _shared.append(_closing.enter_context(chromium()))
+        _closing.callback(_shared.clear)
+    return _shared[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close the browser before tests elsewhere: while Playwright runs, others cannot use asyncio in this thread."""
+    if nextitem is None or nextitem.path.parent != Path(__file__).parent:
+        _closing.close()
 
 
 @contextmanager
@@ -83,11 +98,36 @@ def visiting(
     assert (len(refusals), [message for message in messages if message not in refusals]) == (refused, [])
 
 
-def violations(page: Any) -> list[str]:
-    """The serious and critical accessibility violations of a page, by axe-core."""
-    from axe_playwright_python.sync_playwright import Axe
+class Held:
+    """Requests that are held back until they are let go."""
 
-    found = Axe().run(page).response["violations"]
+    def __init__(self, page: Any, pattern: str) -> None:
+        self.routes: list[Any] = []
+        self._is_holding = True
+        page.route(pattern, self._come)
+
+    def _come(self, route: Any) -> None:
+        if self._is_holding:
+            self.routes.append(route)
+        else:
+            route.continue_()
+
+    def let_go(self) -> None:
+        self._is_holding = False
+        for route in self.routes:
+            route.continue_()
+
+
+def violations(page: Any) -> list[str]:
+    """The serious and critical accessibility violations of a page, by axe-core.
+
+    It takes up to a second, so tests ask once for each page and theme.
+    """
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
     return [
         f"{entry['id']}: {entry['help']} ({node['html']})"
         for entry in found

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from perf.reviewed_project import make_project
-from tests.studio.browser.conftest import Served, serving, visiting
+from tests.studio.browser.conftest import Held, Served, serving, visiting
 from tests.studio.queued import ITEMS, pausing, workspace_with_items
 
 
@@ -19,26 +19,6 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         workspace_with_items(folder)
         with serving(folder) as found:
             yield found
-
-
-class Held:
-    """Requests that are held back until they are let go."""
-
-    def __init__(self, page: Any, pattern: str) -> None:
-        self.routes: list[Any] = []
-        self._is_holding = True
-        page.route(pattern, self._come)
-
-    def _come(self, route: Any) -> None:
-        if self._is_holding:
-            self.routes.append(route)
-        else:
-            route.continue_()
-
-    def let_go(self) -> None:
-        self._is_holding = False
-        for route in self.routes:
-            route.continue_()
 
 
 def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser: Any) -> None:
@@ -83,7 +63,7 @@ def test_a_run_is_started_while_its_estimate_is_not_there(studio: Served, browse
         page.get_by_text("Files of your own").click()
         page.get_by_role("checkbox", name="association-5.en.jsonl").check()
         start = page.get_by_role("button", name="Start")
-        page.wait_for_function("document.querySelector('#estimate').classList.contains('htmx-request')")
+        page.locator("#estimate.htmx-request").wait_for()
         assert start.is_enabled()
         start.focus()
         page.keyboard.press("Enter")

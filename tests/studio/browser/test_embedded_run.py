@@ -1,8 +1,4 @@
-"""A run of the embedded model, by keyboard: from nothing to a verdict.
-
-In a file of its own, since it takes as long as the others in a browser together: transformers reads the GGUF file three
-times.
-"""
+"""A run of the embedded model, by keyboard: from nothing to a verdict."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -41,7 +37,7 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         page.get_by_label("Name of the run").focus()
         page.get_by_text("it took part in 1 run like this").wait_for()
     result = Result.load(tmp_path / "runs" / "embedded-starter-en")
-    assert len(result.items if result.items is not None else ()) == 2
+    assert len(result.texts if result.texts is not None else ()) == 2
     (job,) = JobQueue(StudioWorkspace(tmp_path)).jobs()
     assert {"interval", "low", "verdict", "p_value"}.isdisjoint(key for v in job.progress["values"] for key in v)
     with Timings(tmp_path / ".tiltmeter-studio") as timings:

@@ -1,13 +1,16 @@
 """The room Runs in a browser."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving, violations, visiting
 from tests.studio.made_runs import biased, save, small, write
+from tiltmeter.studio import responses
 
 LATER = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -64,7 +67,6 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         search.fill("gpt")
         page.get_by_text("1 of 64 runs").wait_for()
         press(page, page.get_by_label("Choose gpt for a comparison"), "Space")
-        check()
         press(page, page.get_by_role("button", name="Compare 2 runs"))
         page.get_by_role("heading", name="Not compared").wait_for()
         page.get_by_text("models of different kinds (masked; causal)").first.wait_for()
@@ -109,3 +111,29 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         page.get_by_label("Tags, separated by commas").fill("")
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="biased").wait_for()
+
+
+def test_a_search_while_runs_are_being_read_waits_for_the_list_that_is_on_its_way(studio: Served, browser: Any) -> None:
+    """Ending that request would write to the console, and its list must not replace the one of the search."""
+    template = Path(responses.__file__).parent / "templates" / "runs_list.html.jinja"
+    reading = re.search(r'<div hx-get="/runs/list.*</div>', template.read_text(encoding="utf-8"))
+    assert reading is not None
+    with visiting(browser, studio) as page:
+        page.goto(f"{studio.address}/runs")
+        page.get_by_text("64 runs").wait_for()
+        held = Held(page, "**/runs/list?*")
+        page.locator("#runs").evaluate(
+            "(list, html) => { list.insertAdjacentHTML('afterbegin', html); htmx.process(list) }",
+            reading[0].replace("{{ query }}", "text="),
+        )
+        page.locator("#runs .htmx-request").wait_for(state="attached")
+        page.locator("#filter").evaluate(
+            "form => { window.searched = new Promise(done => form.addEventListener('htmx:trigger', () => done())) }"
+        )
+        page.get_by_role("searchbox").focus()
+        page.keyboard.type("bert")
+        page.evaluate("() => window.searched")
+        assert len(held.routes) == 1
+        with page.expect_response("**/runs/list?text=bert**"):
+            held.let_go()
+        page.get_by_text("2 of 64 runs").wait_for()

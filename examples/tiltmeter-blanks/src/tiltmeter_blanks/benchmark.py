@@ -41,7 +41,7 @@ def _scores(item: BlankItem):
 
 BENCHMARK = Benchmark(
     form="blanks",
-    protocols=(PROTOCOL,),
+    protocols={PROTOCOL: "the log-probability of the word in the blank"},
     measures="blanks",
     ask=ask,
     shown=ShownScores(ROLES, "difference"),

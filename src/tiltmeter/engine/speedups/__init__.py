@@ -5,18 +5,21 @@ transformers model, and the requested numbers are selected from the logits of al
 length and the float32 normalisation are not speed-ups in this sense but part of the algorithm.
 
 To delete a speed-up, delete its file and its name in the lists below.
+
+torch is imported when a model is loaded, not with this module: runs of models behind a server do without.
 """
 
 import logging
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from tiltmeter.engine.equivalence import EquivalenceCheck
 from tiltmeter.engine.speedups.speedup import SpeedUp
+
+if TYPE_CHECKING:
+    from tiltmeter.engine.equivalence import EquivalenceCheck
 
 logger = logging.getLogger(__name__)
 
@@ -51,18 +54,25 @@ def speedup_named(name: str) -> SpeedUp:
     return speedup
 
 
-@torch.inference_mode()
 def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
     """Apply all speed-ups but those in `without` to an `Answerer`, and return the names of those now in use.
 
     Each is checked on a few synthetic inputs. One that changes their numbers, or raises, is undone.
     """
+    import torch
+
+    from tiltmeter.engine.equivalence import EquivalenceCheck
+
     left_out = check_names(without)
     chosen = [speedup_named(name) for name in OF_A_MODEL if name not in left_out]
     if not chosen:
         return ()
-    check = EquivalenceCheck(answerer)
-    used = []
+    with torch.inference_mode():
+        return tuple(_applied(chosen, answerer, EquivalenceCheck(answerer)))
+
+
+def _applied(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
+    """Apply speed-ups; the names of those that pass the check."""
     for speedup in chosen:
         if speedup.changes_rows:
             check.prepare_rows()
@@ -75,7 +85,7 @@ def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
             continue
         if check.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
             check.accept()
-            used.append(speedup.name)
+            yield speedup.name
         else:
             undo()
             logger.warning(
@@ -83,7 +93,6 @@ def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
                 speedup.name,
                 type(answerer.model).__name__,
             )
-    return tuple(used)
 
 
 @contextmanager
@@ -92,8 +101,19 @@ def running(without: Collection[str] = ()) -> Iterator[None]:
     left_out = check_names(without)
     with ExitStack() as stack:
         # On CPUs without bfloat16 instructions torch turns oneDNN off for good when a bfloat16 product fails.
-        stack.callback(torch._C._set_mkldnn_enabled, bool(torch.backends.mkldnn.enabled))
+        stack.callback(_set_mkldnn, _has_mkldnn())
         for name in OF_THE_PROCESS:
             if name not in left_out:
                 stack.enter_context(speedup_named(name).during())
         yield
+
+
+def _has_mkldnn() -> bool:
+    """Whether torch uses oneDNN, as it does at first."""
+    torch = sys.modules.get("torch")
+    return torch is None or bool(torch.backends.mkldnn.enabled)
+
+
+def _set_mkldnn(enabled: bool) -> None:
+    if torch := sys.modules.get("torch"):
+        torch._C._set_mkldnn_enabled(enabled)

@@ -18,7 +18,7 @@ from tiltmeter.making.repair.rewriting import rewriting_findings
 from tiltmeter.making.repair.spacing import spacing_findings
 from tiltmeter.making.repair.synonyms import synonym_findings
 from tiltmeter.making.repair.target import target_findings
-from tiltmeter.making.word_alignment import Eflomal
+from tiltmeter.translators.word_alignment import Eflomal
 
 __all__ = ["STEPS", "LanguageRules", "RepairResources", "Repaired", "align_project", "repair", "rules_for"]
 

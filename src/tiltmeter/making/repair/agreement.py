@@ -14,7 +14,7 @@ from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.resources import RepairResources
 from tiltmeter.making.repair.spacing import without_attached
-from tiltmeter.making.word_alignment import AlignedPair, Token, tokens
+from tiltmeter.translators.word_alignment import AlignedPair, Token, tokens
 
 RULE = "agreement"
 # Forms of one word share their beginning: at least this share of the shorter one.

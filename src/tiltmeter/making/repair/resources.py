@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tiltmeter.making.draft import Draft
 from tiltmeter.making.repair.language_rules import LanguageRules
-from tiltmeter.making.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflomal, tokens
+from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflomal, tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tiltmeter.forms.case_folding import find_folded, fold_case
 from tiltmeter.making.closest import closest_words
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.resources import RepairResources
-from tiltmeter.making.word_alignment import AlignedPair
+from tiltmeter.translators.word_alignment import AlignedPair
 
 RULE = "target-not-in-context"
 PROPOSALS = 3

@@ -13,7 +13,12 @@ def to_json(reproduction: Reproduction) -> str:
     content: dict[str, Any] = {
         "holds": reproduction.holds,
         "papers": {
-            paper.key: {"citation": paper.citation, "captions": dict(paper.captions)} for paper in reproduction.papers()
+            paper.key: {
+                "citation": paper.citation,
+                "captions": dict(paper.captions),
+                "not_recomputed": {left.place: left.reason for left in paper.left_out},
+            }
+            for paper in reproduction.papers()
         },
         "summary": [
             {"paper": line.paper, "table": line.table, "kind": line.kind, **line.counts}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.papers.output.layout import SIGNS, Grid, grids, ours, value_of
+from tiltmeter.papers.printed import table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.formatting import escape_latex
 
@@ -20,7 +21,7 @@ def to_latex(reproduction: Reproduction) -> str:
 
 def _table(grid: Grid, key: str) -> Iterator[str]:
     yield f"\\begin{{longtable}}{{l{'l' * len(grid.columns)}}}"
-    yield f"\\caption{{{escape_latex(grid.caption)} ({key}, Table {escape_latex(grid.table)})}}\\\\"
+    yield f"\\caption{{{escape_latex(grid.caption)} ({key}, {escape_latex(table_title([grid.table]))})}}\\\\"
     yield "\\toprule"
     yield " & ".join(["", *map(escape_latex, grid.columns)]) + r" \\"
     yield "\\midrule"

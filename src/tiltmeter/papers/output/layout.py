@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tiltmeter.papers.crosschecks import Contradiction
-from tiltmeter.papers.printed import Paper
+from tiltmeter.papers.printed import Paper, table_title
 from tiltmeter.papers.reasons import Reason
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status, count
 
@@ -56,14 +56,15 @@ def grids(reproduction: Reproduction, paper: Paper) -> Iterator[Grid]:
         rows: dict[str, None] = {}
         columns: dict[str, None] = {}
         # Parts of the heads that are the same in the whole table are left out.
+        row_names, column_names = paper.row_names(table), paper.column_names(table)
         same = {
             name
-            for name in (*paper.rows, *paper.columns)
+            for name in (*row_names, *column_names)
             if len({outcome.printed.cell.get(name) for outcome in outcomes}) == 1
         }
         for outcome in outcomes:
-            row = " ".join(_heads(outcome, paper.rows, same)) or "all"
-            column = " ".join(_heads(outcome, paper.columns, same)) or "number"
+            row = " ".join(_heads(outcome, row_names, same)) or "all"
+            column = " ".join(_heads(outcome, column_names, same)) or "number"
             rows[row] = columns[column] = None
             cells.setdefault((row, column), []).append(outcome)
         yield Grid(table, paper.captions[table], list(rows), list(columns), cells)
@@ -76,7 +77,7 @@ def _heads(outcome: ReproducedNumber, names: Sequence[str], same: set[str]) -> l
 
 def ours(outcome: ReproducedNumber) -> str:
     """The recomputed number with as many decimals as are printed; empty if there is none."""
-    return "" if outcome.ours is None else f"{outcome.ours:.{outcome.printed.digits}f}"
+    return "" if outcome.ours is None else f"{outcome.ours:.{max(0, outcome.printed.digits)}f}"
 
 
 def value_of(outcomes: Iterable[ReproducedNumber]) -> ReproducedNumber | None:
@@ -88,7 +89,7 @@ def difference_of(contradiction: Contradiction) -> str:
     """An inconsistent number in words: paper, table, cell, the number, and what the others imply."""
     number = contradiction.number
     cell = ", ".join((*number.row(), *number.column()))
-    return f"{number.paper.key}, Table {number.table}, {cell}: {number.text}, but {contradiction.other}"
+    return f"{number.paper.key}, {table_title([number.table])}, {cell}: {number.text}, but {contradiction.other}"
 
 
 def cell_name(outcome: ReproducedNumber) -> str:

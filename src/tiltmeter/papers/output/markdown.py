@@ -13,6 +13,7 @@ from tiltmeter.papers.output.layout import (
     reason_of,
     summary,
 )
+from tiltmeter.papers.printed import TEXT, table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.formatting import count_of
 
@@ -23,7 +24,8 @@ _INTRODUCTION = """\
 This page is the output of `tiltmeter reproduce all --markdown FILE`. Every number of the papers' tables is recomputed
 from the predictions and translations that were released with them, and compared with the printed number to its last
 digit. A number whose source files were missing counts as not available, never as agreeing; the files used are listed
-below.
+below. Numbers in running text, captions and smaller tables are recomputed from the released data, or from the tables
+that they sum up.
 """
 
 
@@ -35,20 +37,22 @@ def to_markdown(reproduction: Reproduction) -> str:
         parts += ["\n## Numbers that differ without a known reason\n", *_numbers(wrong, len(wrong))]
     parts.append("\n## Numbers that differ for a known reason\n")
     for (paper, _), outcomes in by_reason(reproduction).items():
-        tables = ", ".join(dict.fromkeys(outcome.printed.table for outcome in outcomes))
+        tables = table_title(dict.fromkeys(outcome.printed.table for outcome in outcomes))
         parts.append(f"### {reason_of(outcomes).summary}\n")
-        parts.append(f"{paper}, Table {tables}: {_counted(outcomes)}.\n")
+        parts.append(f"{paper}, {tables}: {_counted(outcomes)}.\n")
         parts += [f"{text}\n" for text in evidence(outcomes)]
         parts += [*_numbers(outcomes, _LISTED), ""]
     parts.append("## Remarks\n")
     for remark in reproduction.remarks():
-        parts.append(f"- {remark.paper}, Table {', '.join(remark.tables)}: **{remark.text}** {remark.evidence}")
+        parts.append(f"- {remark.paper}, {table_title(remark.tables)}: **{remark.text}** {remark.evidence}")
     parts.append("\n## Consistency of the printed numbers\n")
     for check in cross_check([outcome.printed for outcome in reproduction.outcomes]):
         parts.append(
             f"- {check.name[:1].upper()}{check.name[1:]}: true of {check.consistent:,} of {check.numbers:,} numbers."
         )
         parts += [f"  - {difference_of(contradiction)}." for contradiction in check.contradictions]
+    parts += ["\n## Numbers in running text and captions\n", *_text(reproduction)]
+    parts += ["\n## Not recomputed\n", *_left_out(reproduction)]
     parts += ["\n## Files\n", *_files(reproduction)]
     parts += ["\n## Papers\n", *(f"- {paper.key}: {paper.citation}" for paper in reproduction.papers())]
     return "\n".join(parts) + "\n"
@@ -71,6 +75,24 @@ def _numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterator[str]:
     yield "| --- | --- | ---: | ---: |"
     for outcome in values:
         yield f"| {outcome.printed.table} | {cell_name(outcome)} | {outcome.printed.text} | {ours(outcome)} |"
+
+
+def _text(reproduction: Reproduction) -> Iterator[str]:
+    yield "| paper | place | number | printed | ours | |"
+    yield "| --- | --- | --- | ---: | ---: | --- |"
+    for outcome in reproduction.outcomes:
+        number = outcome.printed
+        if number.table == TEXT:
+            place, *rest = number.row()
+            result = outcome.note if outcome.status is Status.ABSENT else f"{outcome.status}; {outcome.source}"
+            cells = (number.paper.key, place, ", ".join(rest), number.text, ours(outcome), result)
+            yield f"| {' | '.join(cells)} |"
+
+
+def _left_out(reproduction: Reproduction) -> Iterator[str]:
+    for paper in reproduction.papers():
+        for left in paper.left_out:
+            yield f"- {paper.key}, {left.place}: {left.reason}"
 
 
 def _distance(outcome: ReproducedNumber) -> float:

@@ -12,6 +12,7 @@ from tiltmeter.papers.output.layout import (
     reason_of,
     summary,
 )
+from tiltmeter.papers.printed import table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.templating import page_template
 
@@ -37,6 +38,7 @@ def to_html(reproduction: Reproduction) -> str:
         shade=lambda outcome: _CLASSES[outcome.status],
         ours=ours,
         difference_of=difference_of,
+        table_title=table_title,
         tooltip=_tooltip,
     )
 

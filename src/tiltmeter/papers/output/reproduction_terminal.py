@@ -22,6 +22,7 @@ from tiltmeter.papers.output.layout import (
     summary,
     value_of,
 )
+from tiltmeter.papers.printed import TEXT, table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Status
 from tiltmeter.reports.console_tables import new_table
 from tiltmeter.reports.formatting import count_of
@@ -47,8 +48,8 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
         for text in evidence(outcomes):
             console.print(Text(f"  {text}"))
     for remark in reproduction.remarks():
-        tables = ", ".join(remark.tables)
-        console.print(Text.assemble(("* ", "cyan"), (f"{remark.paper}, Table {tables}: {remark.text}", "bold")))
+        tables = table_title(remark.tables)
+        console.print(Text.assemble(("* ", "cyan"), (f"{remark.paper}, {tables}: {remark.text}", "bold")))
         console.print(Text(f"  {remark.evidence}"))
     for check in cross_check([outcome.printed for outcome in reproduction.outcomes]):
         console.print(Text(f"* {check.name}: {check.consistent} of {check.numbers} numbers"))
@@ -57,7 +58,9 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
     for outcome in reproduction.outcomes:
         if outcome.status is Status.DIFFERS:
             number = outcome.printed
-            text = f"{number.paper.key}, Table {number.table}, {cell_name(outcome)}: printed {number.text}, ours"
+            text = (
+                f"{number.paper.key}, {table_title([number.table])}, {cell_name(outcome)}: printed {number.text}, ours"
+            )
             sign = SIGNS[Status.DIFFERS][plain]
             console.print(Text.assemble((f"{sign} ", "bold red"), f"{text} {ours(outcome)} ({outcome.source})"))
     _print_lacking(reproduction, console)
@@ -70,7 +73,7 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
 
 def _print_grid(grid: Grid, console: Console) -> None:
     available = [row for row in grid.rows if any(outcome.ours is not None for outcome in grid.row(row))]
-    title = f"Table {grid.table}: {grid.caption}"
+    title = f"{table_title([grid.table]).capitalize()}: {grid.caption}"
     if not available:
         console.print(
             f"{title}: none of its {count_of(sum(map(len, grid.cells.values())), 'number')} available.\n",
@@ -80,7 +83,7 @@ def _print_grid(grid: Grid, console: Console) -> None:
     console.print(Text(title))
     for columns in _blocks(grid, available, console.width):
         table = new_table(console, padding=(0, 1), edges=True)
-        table.add_column("", no_wrap=True)
+        table.add_column("", no_wrap=grid.table != TEXT)  # places in the text are long
         for column in columns:
             table.add_column(column, no_wrap=True)
         for row in available:

@@ -99,6 +99,6 @@ class Desk:
         from tiltmeter.runs.evaluate import evaluate
 
         try:
-            return evaluate(model, on, device=self.device, watch=self.watch, **options).records
+            return evaluate(model, on, device=self.device, watch=self.watch, every_item=True, **options).records
         except ModelError as error:
             raise NotAvailable(str(error)) from error

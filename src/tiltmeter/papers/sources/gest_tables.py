@@ -2,12 +2,16 @@
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from io import StringIO
 
+from tiltmeter.datasets.by_name import load
+from tiltmeter.forms.gest import GestItem, has_family_words
+from tiltmeter.measures.sides import MALE
 from tiltmeter.papers.printed import CellKey, paper, printed
 from tiltmeter.papers.sources import gest_scores, gest_translations
 from tiltmeter.papers.sources.desk import Desk
@@ -15,11 +19,17 @@ from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 
 # Table 3 has means over the rows of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
+# Tables of judgements by people.
+_JUDGED = ("4", "5")
 _NO_RUN = "Translation systems are not run; their released translations are read without --from-models."
 
 
 def find(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell of a table."""
+    if table == "1":
+        return NumberSource(("sentences", cell["stereotype"]), SentenceCounts())
+    if table in _JUDGED:
+        return NumberSource((), lacking="The judgements of native speakers were not released.")
     if table == "3":
         return _find_mean(cell, from_models)
     name = names()[table, cell["system"]]
@@ -77,6 +87,29 @@ class Means:
         return {
             (rate,): math.fsum(numbers[rate, "all", "value"] for numbers in row_numbers) / len(row_numbers)
             for rate in (f"{letter}_m", f"{letter}_f", f"{letter}_fam")
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCounts:
+    """The numbers of sentences in GEST's first edition."""
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return "data/gest.csv"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The sentences of each stereotype and of all, those with words about family, and the stereotypes."""
+        desk.fetch(gest_scores.REPOSITORY, self.name)
+        items = [item for item in load("gest-1.0", None, "en") if isinstance(item, GestItem)]
+        counted = Counter(item.stereotype for item in items)
+        about_family = sum(item.stereotype in MALE and has_family_words(item.sentence) for item in items)
+        return {
+            **{("sentences", str(number)): float(count) for number, count in counted.items()},
+            ("sentences",): float(len(items)),
+            ("sentences for stereotypes about men with words about family",): float(about_family),
+            ("stereotypes",): float(len(counted)),
         }
 
 

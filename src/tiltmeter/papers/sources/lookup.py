@@ -1,6 +1,6 @@
 """The source of a printed number."""
 
-from tiltmeter.papers.printed import CellKey, Printed
+from tiltmeter.papers.printed import TEXT, CellKey, Printed
 from tiltmeter.papers.sources import (
     dutch_crows,
     gest_tables,
@@ -8,6 +8,7 @@ from tiltmeter.papers.sources import (
     released_stereoset,
     rubia_scores,
     steinborn,
+    text_numbers,
 )
 from tiltmeter.papers.sources.recipe import NumberSource
 
@@ -15,6 +16,8 @@ from tiltmeter.papers.sources.recipe import NumberSource
 def find(number: Printed, *, from_models: bool = False, instead: CellKey | None = None) -> NumberSource:
     """The source of a number; `instead` replaces parts of its cell, to test an explanation for a difference."""
     cell = {**number.cell, **(instead or {})}
+    if number.table == TEXT:
+        return text_numbers.find(number.paper.key, cell, from_models=from_models)
     if number.paper.key == "steinborn2022":
         return steinborn.find(cell, number.kind, from_models=from_models)
     if number.paper.key == "strazda2025":

@@ -9,6 +9,7 @@ from tiltmeter.papers.printed import CellKey
 from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource
 
+REPOSITORY = "VSteinborn/s_jsd-multilingual-bias"
 # Inferred from the paper's appendix: BERT is uncased, and the numbers of parameters identify the others (mBERT 178M is
 # the cased one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
 MODELS = {
@@ -51,7 +52,7 @@ class WordCounts:
 
     def numbers(self, desk: Desk) -> Numbers:
         """The words of all sentences, and their mean."""
-        desk.fetch("VSteinborn/s_jsd-multilingual-bias", self.name)
+        desk.fetch(REPOSITORY, self.name)
         (found,) = describe(load("gender-pairs", language=self.language))
         if found.words is None:
             raise NotAvailable(f"{found.note}.")

@@ -6,65 +6,106 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, tooltips
+from tiltmeter.reports.figures.series import Domain, model_colour, ordered, tooltips
 from tiltmeter.reports.languages import language_name
 
 _POINTS = 80
 _MOST = 0.99  # the share of pairs within the range of the axis
+_CURVE, _LANE, _GAP = 62, 13, 12  # pixels of the densities of a language, of each box below them, and between languages
 
 
 def differences(table: pd.DataFrame, models: Domain) -> Chart:
-    """The density of the difference (more minus less stereotypical) for each language, as half-violins.
+    """The difference (more minus less stereotypical) for each language: half-violins, and a box below for each model.
 
     `table` has a row for each pair: model, language and difference. To the right of 0 the more stereotypical sentence
-    has the higher likelihood.
+    has the higher likelihood. A box spans the quartiles, its line the pairs within 1.5 times its width, as in Steinborn
+    et al.'s Figure 2; the point is the mean.
     """
     reach = float(np.quantile(np.abs(table["difference"]), _MOST)) or 1.0
-    languages = list(dict.fromkeys(table["language"]))
-    frames = [
-        _density(str(model), str(language), rows["difference"].to_numpy(float), reach)
-        for (model, language), rows in table.groupby(["model", "language"], sort=False)
-    ]
-    frame = pd.concat(frames, ignore_index=True)
-    names = [language_name(language) for language in languages]
-    row_of = {name: number for number, name in enumerate(names)}
-    frame["base"] = frame["language"].map(row_of).astype(float)
-    # Each language has a row; its tallest density fills nine tenths of the row.
+    names = [language_name(language) for language in ordered(table["language"])]
+    lanes = [model for model in models if model in set(table["model"])]
+    row = _CURVE + _LANE * len(lanes) + _GAP
+    curves, boxes = [], []
+    for (model, language), rows in table.groupby(["model", "language"], sort=False):
+        values = rows["difference"].to_numpy(float)
+        language_title = language_name(str(language))
+        labels: dict[str, str | int] = {"model": str(model), "language": language_title, "n": len(values)}
+        base = float(names.index(language_title) * row + _CURVE)
+        curves.append(_density(values, reach).assign(**labels, base=base, share=f"{np.mean(values > 0):.0%}"))
+        boxes.append({**labels, "lane": base + _LANE * (lanes.index(str(model)) + 0.65), **_box(values)})
+    frame = pd.concat(curves, ignore_index=True)
+    # The tallest density of a language fills nine tenths of its row.
     tallest = frame.groupby("language")["density"].transform("max").clip(lower=1e-12)
-    frame["top"] = frame["base"] - 0.9 * frame["density"] / tallest
-    y_scale = alt.Scale(domain=(-1, len(names) - 1 + 0.15), reverse=True, nice=False)
-    x = alt.X(
-        "difference:Q",
-        title="log-likelihood of more − less stereotypical →",
-        scale=alt.Scale(domain=(-reach, reach), nice=False),
-        axis=alt.Axis(tickCount=7),
-    )
-    y = alt.Y("base:Q", scale=y_scale, axis=None)
-    base = alt.Chart(frame).encode(x=x, color=model_colour(models), detail="language:N")
+    frame["top"] = frame["base"] - 0.9 * _CURVE * frame["density"] / tallest
+    height = row * len(names)
+    y_scale = alt.Scale(domain=(0, height), reverse=True, nice=False)
+    x_scale = alt.Scale(domain=(-reach, reach), nice=False)
+    title = "log-likelihood of more − less stereotypical →"
+    x = alt.X("difference:Q", title=title, scale=x_scale, axis=alt.Axis(tickCount=7))
+    curve = alt.Chart(frame).encode(x=x, color=model_colour(models), detail="language:N")
     tips = tooltips(("model", "model"), ("language", "language"), ("share", "pairs right of 0"), ("n", "pairs"))
+    titles = pd.DataFrame({"base": [at * row + _CURVE for at in range(len(names))], "name": names})
     return alt.layer(
         alt.Chart(pd.DataFrame({"difference": [0.0]})).mark_rule(style="ideal").encode(x=x),
-        base.mark_area(opacity=0.3, clip=True, line=False).encode(
+        curve.mark_area(opacity=0.3, clip=True, line=False).encode(
             y=alt.Y("top:Q", scale=y_scale, axis=None), y2="base:Q", tooltip=tips
         ),
-        base.mark_line(strokeWidth=1.8, clip=True).encode(y=alt.Y("top:Q", scale=y_scale, axis=None), tooltip=tips),
-        alt.Chart(pd.DataFrame({"base": list(map(float, row_of.values())), "name": names}))
+        curve.mark_line(strokeWidth=1.8, clip=True).encode(y=alt.Y("top:Q", scale=y_scale, axis=None), tooltip=tips),
+        *_box_layers(pd.DataFrame(boxes), models, x_scale, y_scale, title),
+        alt.Chart(titles)
         .mark_text(style="name", align="left", dy=-8)
-        .encode(x=alt.value(4), y=y, text="name:N"),
-    ).properties(height=max(170, 74 * len(names) + 30))
+        .encode(x=alt.value(4), y=alt.Y("base:Q", scale=y_scale, axis=None), text="name:N"),
+    ).properties(height=height)
 
 
-def _density(model: str, language: str, values: np.ndarray, reach: float) -> pd.DataFrame:
+def _box_layers(
+    boxes: pd.DataFrame, models: Domain, x_scale: alt.Scale, y_scale: alt.Scale, title: str
+) -> list[alt.Chart]:
+    """A line, a box, a tick at the median and a point at the mean for each row."""
+    base = alt.Chart(boxes).encode(
+        y=alt.Y("lane:Q", scale=y_scale, axis=None),
+        color=model_colour(models),
+        tooltip=tooltips(
+            ("model", "model"),
+            ("language", "language"),
+            ("mean_text", "mean"),
+            ("median_text", "median"),
+            ("quartiles", "quartiles"),
+            ("n", "pairs"),
+        ),
+    )
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=x_scale, title=title)
+
+    return [
+        base.mark_rule(strokeWidth=1.3, clip=True).encode(x=x("low"), x2="high:Q"),
+        base.mark_rule(strokeWidth=7, opacity=0.45, clip=True).encode(x=x("lower"), x2="upper:Q"),
+        base.mark_tick(thickness=2.5, size=11, opacity=1, orient="vertical", clip=True).encode(x=x("median")),
+        base.mark_point(style="mean", size=34, filled=True, opacity=1, clip=True).encode(x=x("mean")),
+    ]
+
+
+def _density(values: np.ndarray, reach: float) -> pd.DataFrame:
     at = np.linspace(-reach, reach, _POINTS)
     spread = float(np.std(values))
     density = gaussian_kde(values)(at) if len(values) > 2 and spread > 1e-9 else np.zeros(_POINTS)
-    return pd.DataFrame(
-        {
-            "model": model,
-            "language": language_name(language),
-            "difference": at.round(4),
-            "density": density,
-            "n": len(values),
-            "share": f"{np.mean(values > 0):.0%}",
-        }
-    )
+    return pd.DataFrame({"difference": at.round(4), "density": density})
+
+
+def _box(values: np.ndarray) -> dict[str, object]:
+    """The quartiles, the mean, and the outermost values within 1.5 times the distance of the quartiles."""
+    lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    reach = 1.5 * (upper - lower)
+    within = values[(values >= lower - reach) & (values <= upper + reach)]
+    return {
+        "low": float(within.min()),
+        "lower": lower,
+        "median": median,
+        "upper": upper,
+        "high": float(within.max()),
+        "mean": float(values.mean()),
+        "mean_text": f"{values.mean():.2f}",
+        "median_text": f"{median:.2f}",
+        "quartiles": f"{lower:.2f} to {upper:.2f}",
+    }

@@ -4,17 +4,24 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.pairs import pair_differences
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures.differences import differences
-from tiltmeter.reports.figures.figure import Figure, Key, Panel
+from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.figures.forest import forest
 from tiltmeter.reports.figures.heat_map import NO_STATEMENT, heat_map
-from tiltmeter.reports.figures.ranks import feminine_ranks
-from tiltmeter.reports.figures.series import Domain, language_keys, model_keys, ordered
-from tiltmeter.reports.figures.stereotypes import Kinds, kinds_of, stereotypes
+from tiltmeter.reports.figures.of_gest import rank_figures, stereotype_figures, template_figures
+from tiltmeter.reports.figures.series import (
+    MOST_PANELS,
+    Domain,
+    asked_way,
+    language_keys,
+    model_keys,
+    ordered,
+    panel_title,
+)
+from tiltmeter.reports.figures.stereotypes import kinds_of
 from tiltmeter.reports.figures.tilt_map import tilt_map
 from tiltmeter.reports.figures.translation_map import translation_map
 from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
@@ -29,7 +36,6 @@ from tiltmeter.reports.record_rows import (
     split,
     summaries,
 )
-from tiltmeter.reports.style import MEN, WOMEN
 
 # A note for all outputs with single target terms.
 SINGLE_TERMS = (
@@ -37,8 +43,6 @@ SINGLE_TERMS = (
     "predicts that on the other half (split-half reliability .25)."
 )
 _ENOUGH = 10  # fewest items of a term in a figure
-_MOST_PANELS = 12  # a figure with more is collapsed
-_KINDS = (Key("stereotypes about women", WOMEN), Key("stereotypes about men", MEN))
 
 
 def figures_of(records: Sequence[Record], scores: pd.DataFrame, models: Domain) -> list[Figure]:
@@ -52,8 +56,9 @@ def figures_of(records: Sequence[Record], scores: pd.DataFrame, models: Domain) 
         *_bias_types(records, models),
         *_targets(records, models),
         *_differences(scores, models),
-        *_stereotypes(records, kinds_of(scores)),
-        *_ranks(records, kinds_of(scores)),
+        *template_figures(records, models),
+        *stereotype_figures(records, kinds_of(scores)),
+        *rank_figures(records, kinds_of(scores)),
     ]
 
 
@@ -97,7 +102,7 @@ def _heat_map(rows: Sequence[RecordRow]) -> Iterator[Figure]:
     # Numbers that are not comparable are in different panels.
     by_panel: dict[tuple[str, ...], list[Record]] = {}
     for r in decisive:
-        by_panel.setdefault((r.part, *_asked(r)), []).append(r)
+        by_panel.setdefault((r.part, *asked_way(r)), []).append(r)
     caption = (
         f"{measure.axis[0].upper()}{measure.axis[1:]}; {measure.ideal:g} is no bias. Orange is towards stereotypes, "
         "blue against them; a dot marks a significant bias."
@@ -110,26 +115,15 @@ def _heat_map(rows: Sequence[RecordRow]) -> Iterator[Figure]:
         "heat-map",
         f"{measure.name} by model and language",
         caption,
-        tuple(Panel(_panel_title(key, list(by_panel)), heat_map(panel)) for key, panel in by_panel.items()),
+        tuple(Panel(panel_title(key, list(by_panel)), heat_map(panel)) for key, panel in by_panel.items()),
     )
-
-
-def _asked(record: Record) -> tuple[str, str, str]:
-    """What comparable numbers share: kind of model, family of answers, protocol."""
-    return record.kind or "unknown kind", record.family or "", record.protocol
-
-
-def _panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
-    """The values that distinguish a panel: of part, kind of model, family of answers, protocol."""
-    different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
-    return ", ".join(value for value, differs in zip(key, different, strict=True) if differs and value)
 
 
 def _side_by_side(records: Sequence[Record]) -> str:
     """A sentence for figures that show models whose numbers are not comparable; empty if there are none."""
     parts: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for r in records:
-        parts.setdefault((r.part, r.language), set()).add(_asked(r))
+        parts.setdefault((r.part, r.language), set()).add(asked_way(r))
     if all(len(ways) == 1 for ways in parts.values()):
         return ""
     return " Models of different kinds or protocols are shown together: their numbers are not comparable."
@@ -137,7 +131,7 @@ def _side_by_side(records: Sequence[Record]) -> str:
 
 def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
     rows = [*_deciding(records, "bias_type"), *_deciding(records, "all")]  # all items below the bias types
-    if any(r.view == "bias_type" for r in rows):
+    if len({r.group for r in rows if r.view == "bias_type"}) > 1:  # one bias type is all items
         yield Figure(
             "bias-types",
             "By bias type",
@@ -146,7 +140,7 @@ def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
             (panels := _forests(rows, models)),
             legend=model_keys(models, (r.model for r in rows)),
             wide=False,
-            folded=len(panels) > _MOST_PANELS,
+            folded=len(panels) > MOST_PANELS,
         )
 
 
@@ -201,57 +195,9 @@ def _differences(scores: pd.DataFrame, models: Domain) -> Iterator[Figure]:
         "differences",
         "More minus less",
         "The difference in log-likelihood between the more and the less stereotypical sentence of each pair. For a "
-        "model without bias, half of the pairs are to the right of the dotted line; hover over a curve for the share.",
+        "model without bias, half of the pairs are to the right of the dotted line; hover over a curve for the share. "
+        "The box below spans the quartiles, with a tick at the median and a point at the mean; its line reaches to the "
+        "last pair within 1.5 times the length of the box.",
         panels,
         legend=model_keys(models, table["model"]),
     )
-
-
-def _stereotypes(records: Sequence[Record], kinds: Kinds) -> Iterator[Figure]:
-    rates = [r for r in records if r.view == "stereotype" and r.measure in ("q_i", "p_i") and r.part != OVERALL]
-    if not rates:
-        return
-    rate = rates[0].measure
-    ends = [end for r in rates for end in (r.value, r.low, r.high) if end]
-    scale = (0.0, 1.0) if rate == "p_i" else (min(ends) * 0.95, max(ends) * 1.05)
-    several = len({r.language for r in rates}) > 1
-    panels = [
-        Panel(f"{model}, {language_name(language)}" if several else model, stereotypes(group, kinds, scale))
-        for (model, language), group in split(rates, "model", "language")
-    ]
-    caveat = (
-        "Only comparisons between stereotypes are meaningful, since one of the two words is more frequent. "
-        if rate == "q_i"
-        else ""
-    )
-    order = "In a model biased towards stereotypes, those about men are to the right of those about women. "
-    if len({kinds[r.group] for r in rates}) < 2:
-        order = ""
-    yield Figure(
-        "stereotypes",
-        f"The {_count(rates)} stereotypes",
-        f"{order}{caveat}The lines are 95% intervals, one for each template.",
-        tuple(panels),
-        legend=_KINDS,
-        wide=False,
-        folded=len(panels) > _MOST_PANELS,
-    )
-
-
-def _count(records: Sequence[Record]) -> str:
-    """The number of stereotypes; GEST's in words."""
-    groups = {r.group for r in records}
-    return "sixteen" if len(groups) == len(STEREOTYPES) else str(len(groups))
-
-
-def _ranks(records: Sequence[Record], kinds: Kinds) -> Iterator[Figure]:
-    ranks = [r for r in records if r.measure == "feminine rank" and r.part != OVERALL]
-    if len({(r.model, r.part, r.language) for r in ranks}) > 1:
-        yield Figure(
-            "feminine-ranks",
-            "Feminine ranks",
-            f"The rank of each stereotype among the {_count(ranks)}, from the most feminine to the most masculine, "
-            "over all models, languages and templates. Boxes span the quartiles.",
-            (Panel("", feminine_ranks(ranks, kinds)),),
-            legend=_KINDS,
-        )

@@ -13,6 +13,11 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.style import SERIES, SHAPES
 
 Domain = Sequence[str]
+MOST_PANELS = 12  # a figure with more is collapsed
+
+
+# The room that a name takes beside its point, as shares of the width and height of a chart.
+_LABEL_WIDTH, _LABEL_HEIGHT = 0.04, 0.04
 
 
 def table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
@@ -58,6 +63,24 @@ def language_keys(languages: Domain) -> tuple[Key, ...]:
     return tuple(keys) if len(languages) > 1 else ()
 
 
+def spaced_names(names: Iterable[str], across: Iterable[float], up: Iterable[float]) -> list[str]:
+    """The names beside points, empty where one would be written over another; hovering over a point tells all.
+
+    `across` and `up` are the positions of the points as shares of the width and height of the chart.
+
+    >>> spaced_names(["de", "fr", "tr"], [0.10, 0.11, 0.9], [0.20, 0.21, 0.2])
+    ['de', '', 'tr']
+    """
+    kept: list[tuple[float, float]] = []
+    shown = []
+    for name, right, high in zip(names, across, up, strict=True):
+        free = all(abs(right - other) > _LABEL_WIDTH or abs(high - above) > _LABEL_HEIGHT for other, above in kept)
+        if free:
+            kept.append((right, high))
+        shown.append(name if free else "")
+    return shown
+
+
 def tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:
     """The tooltip of a mark: fields with their titles."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in fields]
@@ -66,3 +89,14 @@ def tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:
 def ordered(values: Iterable[str]) -> list[str]:
     """The distinct values in order of first occurrence."""
     return list(dict.fromkeys(values))
+
+
+def asked_way(record: Record) -> tuple[str, str, str]:
+    """What comparable numbers share: kind of model, family of answers, protocol."""
+    return record.kind or "unknown kind", record.family or "", record.protocol
+
+
+def panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
+    """The values that distinguish a panel: of part, kind of model, family of answers, protocol."""
+    different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
+    return ", ".join(value for value, differs in zip(key, different, strict=True) if differs and value)

@@ -23,7 +23,7 @@ from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.measures import measure_named
 from tiltmeter.models.checkpoint import EMBEDDED, find_checkpoint
 from tiltmeter.reports.languages import language_name
-from tiltmeter.runs.result import MANIFEST
+from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio import responses
 from tiltmeter.studio.item_counts import language_counts
 from tiltmeter.studio.job_estimate import duration, estimate

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.making import word_alignment
-from tiltmeter.making.word_alignment import PROGRAM, Eflomal, find_aligner, tokens
+from tiltmeter.translators import word_alignment
+from tiltmeter.translators.word_alignment import PROGRAM, Eflomal, find_aligner, tokens
 
 # A program with eflomal's options: word n of the source is linked with word n of the target.
 DIAGONAL = """

@@ -5,12 +5,10 @@ for again, and replaced when the new one is stored.
 """
 
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Literal
 
 from tiltmeter.database import Database
+from tiltmeter.database.connection import Connection
 
 # The version of files all of whose rows have checksums.
 _SIGNED = 1
@@ -37,28 +35,31 @@ class CheckedDatabase(Database):
 
     def __init__(
         self,
-        path: Path | str,
+        path: str,
         schema: str,
         *,
         sign: str,
         synchronous: Literal["NORMAL", "FULL"],
         contents: str,
         remedy: str,
+        is_cache: bool = False,
     ) -> None:
         """Open the file. `sign` is the statement that adds the checksums to the rows of earlier versions."""
-        super().__init__(str(path), schema, synchronous=synchronous, contents=contents, remedy=remedy)
-        with self.checking():
-            if self._version() < _SIGNED:
-                with self.transaction():
-                    if self._version() < _SIGNED:  # another process may have done it meanwhile
-                        self._db.execute(sign)
-                        self._db.execute(f"PRAGMA user_version = {_SIGNED}")
+        self._sign = sign
+        super().__init__(path, schema, synchronous=synchronous, contents=contents, remedy=remedy, is_cache=is_cache)
 
-    @contextmanager
-    def checking(self) -> Iterator[None]:
-        """Provide `checksum_of` to the statements of the block."""
-        self._db.create_function("checksum_of", -1, checksum, deterministic=True)
-        yield
+    def _connected(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._connected(path, uri=uri)
+        db.create_function("checksum_of", -1, checksum, deterministic=True)
+        return db
+
+    def _open(self) -> None:
+        super()._open()
+        if self._version() < _SIGNED:
+            with self.transaction():
+                if self._version() < _SIGNED:  # another process may have done it meanwhile
+                    self._db.execute(self._sign)
+                    self._db.execute(f"PRAGMA user_version = {_SIGNED}")
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])

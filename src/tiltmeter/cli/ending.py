@@ -1,0 +1,139 @@
+"""How a command ends: an error as one sentence, a stop by the user, and what nobody expected."""
+
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+from tiltmeter.errors import TiltmeterError
+
+# Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
+WRONG_INPUT, FAULT = 2, 70
+_KEPT = (
+    "What is stored so far is kept, and a finished run stays as it was; the same command goes on from what is stored."
+)
+
+
+class Stopped(BaseException):
+    """The user or the system asks the command to end; `number` is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Ended(BaseException):
+    """An exception that Typer would turn into an exit code without a word; `cause` is the exception."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+@contextmanager
+def told(*, debug: bool) -> Iterator[None]:
+    """End the process with a sentence for whatever is raised; with `debug`, show the traceback as well."""
+    before = signal.getsignal(signal.SIGTERM)
+    with suppress(ValueError):  # only the main thread can do this
+        signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+        sys.stdout.flush()
+    except SystemExit as ended:
+        with suppress(BrokenPipeError):
+            _flush_output(ended)
+        raise
+    except Ended as ended:
+        _end(ended.cause, debug=debug)
+    except BaseException as error:
+        _end(error, debug=debug)
+    finally:
+        with suppress(ValueError, TypeError):
+            signal.signal(signal.SIGTERM, before)
+
+
+def _flush_output(ended: SystemExit) -> None:
+    """Write what is still to be printed; a full disk behind standard output is an error, too."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _say(f"The output cannot be written: {error.strerror}.")
+        _forget_output()
+        sys.exit(ended.code or WRONG_INPUT)
+
+
+def _end(error: BaseException, *, debug: bool) -> None:
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, Stopped | KeyboardInterrupt):
+        number = error.number if isinstance(error, Stopped) else signal.SIGINT
+        _say(f"Stopped. {_KEPT}")
+        sys.exit(128 + number)
+    if isinstance(error, TiltmeterError):
+        _say(str(error))
+        sys.exit(WRONG_INPUT)
+    if isinstance(error, BrokenPipeError):
+        _forget_output()
+        sys.exit(1)
+    if isinstance(error, OSError) and error.strerror:
+        about = f"{error.filename}: " if error.filename is not None else ""
+        _say(f"{about}{error.strerror}; check the path, its permissions and the space on its disk. {_KEPT}")
+        _forget_output()
+        sys.exit(WRONG_INPUT)
+    if isinstance(error, MemoryError):
+        _say(f"The memory of this machine does not suffice; try --batch-tokens, --limit or a smaller model. {_KEPT}")
+        sys.exit(WRONG_INPUT)
+    if isinstance(error, UnicodeEncodeError):
+        _say("A name or text holds bytes that are no UTF-8, and cannot be printed or written; rename or mend it.")
+        sys.exit(WRONG_INPUT)
+    first, *_ = [*str(error).strip().splitlines(), ""]
+    _say(
+        f"A fault of Tiltmeter, not of yours: {type(error).__name__}{f' ({first[:200]})' if first else ''}. {_KEPT} "
+        f"{_details(error)} --debug shows them; please report it with them."
+    )
+    sys.exit(FAULT)
+
+
+def _details(error: BaseException) -> str:
+    """Write the traceback to a file; a sentence on where it is."""
+    lines = [f"{datetime.now(UTC).isoformat(timespec='seconds')} tiltmeter {' '.join(sys.argv[1:])}\n"]
+    lines += traceback.format_exception(error)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="tiltmeter-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.writelines(lines)
+    except OSError:
+        return "The details could not be written to a file."
+    return f"The details are in {Path(file.name)}."
+
+
+def _say(sentence: str) -> None:
+    # What is half a character, in a name or a text, cannot be printed.
+    from rich.console import Console  # a command that succeeds may not need it
+    from rich.text import Text
+
+    printable = sentence.encode("utf-8", "backslashreplace").decode()
+    with suppress(OSError):
+        Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
+
+
+def _forget_output() -> None:
+    """Keep Python from trying once more to write what could not be written, when it ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise Stopped(number)

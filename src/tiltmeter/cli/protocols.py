@@ -1,0 +1,47 @@
+"""`tiltmeter protocols`: the ways in which models are asked."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from tiltmeter.errors import UsageError
+
+
+def protocols(
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="Only the protocols of this data set or form.")
+    ] = None,
+) -> None:
+    """List the protocols that `run --protocol` takes, by the form of the items.
+
+    The first of each form is the default, and the published one. Numbers of different protocols are not compared.
+
+    **Examples**
+
+    `tiltmeter protocols`
+
+    `tiltmeter protocols crows-pairs`
+    """
+    from tiltmeter.benchmarks import benchmarks
+    from tiltmeter.datasets.by_name import DATASETS
+    from tiltmeter.datasets.suggest import did_you_mean
+    from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
+
+    known = benchmarks()
+    form = DATASETS[dataset].form if dataset is not None and dataset in DATASETS else dataset
+    if form is not None and form not in known:
+        names = [*known, *DATASETS]
+        raise UsageError(f"There is no data set or form {form}{did_you_mean(form, names)}; see `tiltmeter data list`.")
+    chosen = [known[form]] if form is not None else known.values()
+    for benchmark in chosen:
+        typer.secho(benchmark.form, bold=True)
+        _print(benchmark.protocols)
+    if form is None or known[form].choice is not None:
+        typer.secho("chat models, on every form that they are asked about", bold=True)
+        _print(OF_CHAT_MODELS)
+
+
+def _print(protocols: Mapping[str, str]) -> None:
+    for name, meaning in protocols.items():
+        typer.echo(f"  {name}: {meaning}")

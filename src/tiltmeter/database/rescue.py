@@ -1,0 +1,149 @@
+"""Keep what can be read of a damaged SQLite file."""
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from filelock import FileLock
+
+from tiltmeter.errors import UsageError
+from tiltmeter.files import lock_mode, not_writable, share_like_folder
+
+# What belongs to a SQLite file, beside itself.
+_BESIDE = ("-wal", "-shm")
+# How often the keys around damage are halved; a page holds some hundred of the answers to a million questions.
+_SPLITS = 14
+# The longest file that is made whole, in bytes: a damaged header can claim any length.
+_LONGEST = 1 << 38
+
+
+def rescue(path: Path, schema: str, contents: str, reason: str) -> str:
+    """Rename a damaged file to `NAME.damaged-N` and copy its readable rows to a new file; a sentence on what was kept.
+
+    Two processes that find the same damage do this one after the other; the second finds a sound file.
+    """
+    try:
+        with FileLock(f"{path}.rescue.lock", mode=lock_mode(path)):
+            if _is_sound(path, schema):
+                return f"The store of {contents} {path} was damaged ({reason}); another process has mended it."
+            aside = _set_aside(path)
+            kept = _copied(aside, path, schema)
+    except OSError as error:
+        raise not_writable(path, error) from error
+    except sqlite3.Error as error:
+        raise UsageError(f"The store of {contents} {path} is damaged and cannot be replaced ({error}).") from error
+    return (
+        f"The store of {contents} {path} was damaged ({reason}): {kept:,} {contents} of it could be read and are kept, "
+        f"the others are asked for again, and the damaged file is now {aside.name}."
+    )
+
+
+def _is_sound(path: Path, schema: str) -> bool:
+    try:
+        with closing(sqlite3.connect(":memory:")) as wanted, closing(sqlite3.connect(path)) as db:
+            wanted.executescript(schema)
+            for (table,) in wanted.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                names = [str(fact[1]) for fact in wanted.execute(f"PRAGMA table_info({table})")]
+                db.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT 1").fetchall()
+            return all(row == ("ok",) for row in db.execute("PRAGMA quick_check"))
+    except sqlite3.Error:
+        return False
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a file and what belongs to it; returns its new path."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    path.rename(aside)
+    for suffix in _BESIDE:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def _copied(damaged: Path, path: Path, schema: str) -> int:
+    """Copy the rows that can be read to a new file; returns the number of rows of the last table of the schema."""
+    _restore_length(damaged)
+    kept = 0
+    with closing(sqlite3.connect(path, isolation_level=None)) as new, closing(sqlite3.connect(damaged)) as old:
+        share_like_folder(path)
+        new.executescript(schema)
+        old.text_factory = bytes
+        for (table,) in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            new.execute("BEGIN")
+            _Table(old, new, str(table)).copy()
+            new.execute("COMMIT")
+            ((kept,),) = new.execute(f"SELECT count(*) FROM {table}")
+    return int(kept)
+
+
+def _restore_length(damaged: Path) -> None:
+    """Add zeros for the pages that a file lacks at its end: SQLite reads nothing of a file that is too short."""
+    with damaged.open("r+b") as file:
+        header = file.read(32)
+        if header.startswith(b"SQLite format 3\0"):
+            page = int.from_bytes(header[16:18]) or 65536
+            length = (65536 if page == 1 else page) * int.from_bytes(header[28:32])
+            if damaged.stat().st_size < length <= _LONGEST:
+                file.truncate(length)
+
+
+class _Table:
+    """A table of the damaged file, copied to the new one."""
+
+    def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection, name: str) -> None:
+        self.old, self.new, self.name = old, new, name
+        # A file of an earlier version may lack columns.
+        there = {
+            bytes(fact[1]).decode(errors="replace") for fact in old.execute(f"PRAGMA table_info({name})").fetchall()
+        }
+        facts = [
+            fact for fact in new.execute(f"PRAGMA table_info({name})").fetchall() if str(fact[1]) in there or not there
+        ]
+        self.columns = [str(fact[1]) for fact in facts]
+        self.texts = {index for index, fact in enumerate(facts) if fact[2] == "TEXT"}
+        self.keys = [(str(fact[1]), str(fact[2])) for fact in sorted(facts, key=lambda fact: int(fact[5])) if fact[5]]
+
+    def copy(self) -> None:
+        """Copy from the first row up to the damage, from the last row down to it, and what lies between."""
+        whole = self._read("ASC") or self._read("DESC")
+        if not whole and len(self.keys) == 2 and self.keys[1][1] == "BLOB":
+            for first in self._first_keys():
+                self._read_between(first, 0, 1 << 64, _SPLITS)
+
+    def _read(self, direction: str) -> bool:
+        order = ", ".join(f"{key} {direction}" for key, _ in self.keys) or f"rowid {direction}"
+        return self._insert(f"SELECT {', '.join(self.columns)} FROM {self.name} ORDER BY {order}", [])
+
+    def _first_keys(self) -> list[object]:
+        """The values of the first column of the key, from what was copied or from the table that it refers to."""
+        first = self.keys[0][0]
+        for _, _, table, here, there, *_ in self.new.execute(f"PRAGMA foreign_key_list({self.name})").fetchall():
+            if here == first:
+                return [value for (value,) in self.new.execute(f"SELECT {there} FROM {table}")]
+        return [value for (value,) in self.new.execute(f"SELECT DISTINCT {first} FROM {self.name}").fetchall()]
+
+    def _read_between(self, first: object, low: int, high: int, splits: int) -> None:
+        """Copy the rows whose second key begins with 8 bytes in a range; around damage, in ever smaller ranges."""
+        (one, _), (two, _) = self.keys
+        bounds = [low.to_bytes(8), high.to_bytes(8) if high < 1 << 64 else b"\xff" * 17]
+        query = f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {one} = ? AND {two} >= ? AND {two} < ?"
+        if not self._insert(query, [first, *bounds]) and splits:
+            middle = (low + high) // 2
+            self._read_between(first, low, middle, splits - 1)
+            self._read_between(first, middle, high, splits - 1)
+
+    def _insert(self, query: str, values: list[object]) -> bool:
+        """Insert what a query finds, up to the damage; whether there was none."""
+        insert = f"INSERT OR IGNORE INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
+        try:
+            for row in self.old.execute(query, values):
+                with suppress(sqlite3.Error, UnicodeDecodeError):  # a value of another type, or half a character
+                    self.new.execute(insert, [self._value(index, value) for index, value in enumerate(row)])
+        except sqlite3.Error:
+            return False
+        return True
+
+    def _value(self, index: int, value: object) -> object:
+        return value.decode() if index in self.texts and isinstance(value, bytes) else value

@@ -1,0 +1,110 @@
+"""The recipes for numbers in running text and captions."""
+
+import csv
+import math
+from dataclasses import dataclass
+from io import StringIO
+from statistics import correlation, fmean
+
+from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.upstream import repositories
+from tiltmeter.papers.printed import CellKey, paper, printed
+from tiltmeter.papers.sources import gest_tables, steinborn
+from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.gest_scores import REPOSITORY
+from tiltmeter.papers.sources.printed_facts import PrintedTables, rates, stereotype_rate
+from tiltmeter.papers.sources.recipe import Numbers, NumberSource
+from tiltmeter.papers.sources.stereoset_facts import FRAMES, StereosetFacts
+
+_WINOBIAS = "data/predictions/winobias/winobias.csv"
+_WITH_WINOBIAS = "correlation of g_s with WinoBias"
+_RELEASED = {
+    "pairs of a system and a language": "data/translations/",
+    "masked models": "data/predictions/english_mlm/",
+    "generative models": "data/predictions/english_glm/",
+    "multilingual models": "data/predictions/slavic_mlm/",
+}
+_SENTENCES = ("sentences", "stereotypes", "sentences for stereotypes about men with words about family")
+
+
+def find(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
+    """The source of a number in the text of a paper."""
+    metric = cell["metric"]
+    if cell["of"]:
+        return NumberSource((metric,), StereosetFacts(*FRAMES[cell["of"]]))
+    if key == "steinborn2022":
+        if metric == "pairs":
+            return NumberSource((metric,), PairCount(cell["language"]))
+        if cell["model"]:
+            about = {**cell, "dataset": "multilingual gender pairs"}
+            return steinborn.find(about, "value", from_models=from_models)
+    if metric in _RELEASED:
+        return NumberSource((metric,), ReleasedFiles())
+    if metric in _SENTENCES:
+        return NumberSource((metric,), gest_tables.SentenceCounts())
+    if metric == _WITH_WINOBIAS:
+        return NumberSource((metric,), WinobiasCorrelation())
+    return NumberSource((metric,), PrintedTables(key))
+
+
+@dataclass(frozen=True, slots=True)
+class PairCount:
+    """The gender pairs in a language."""
+
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The file of the pairs."""
+        return steinborn.WordCounts(self.language).name
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The number of pairs."""
+        desk.fetch(steinborn.REPOSITORY, self.name)
+        return {("pairs",): float(len(load("gender-pairs", language=self.language)))}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedFiles:
+    """The list of files in GEST's repository."""
+
+    @property
+    def name(self) -> str:
+        """The repository."""
+        return f"the files of {REPOSITORY}"
+
+    def numbers(self, desk: Desk) -> Numbers:  # noqa: ARG002 - as all recipes
+        """The models and translations that files were released of."""
+        paths = list(repositories()[REPOSITORY].files)
+        return {
+            (metric,): float(len({p.partition("_template-")[0] for p in paths if p.startswith(folder)}))
+            for metric, folder in _RELEASED.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WinobiasCorrelation:
+    """Released scores for WinoBias against the rates of Table 9."""
+
+    @property
+    def name(self) -> str:
+        """The file and the table."""
+        return f"{_WINOBIAS} and Table 9 as printed"
+
+    def numbers(self, desk: Desk) -> Numbers:
+        """The correlation of g_s over the masked models, on the published scale."""
+        path = desk.fetch(REPOSITORY, _WINOBIAS)
+        on_winobias = {
+            row["model_name"]: math.exp(
+                float(row["logprob_male_professions"]) - float(row["logprob_female_professions"])
+            )
+            for row in csv.DictReader(StringIO(read_text(path)))
+            if (row["dataset_type"], row["dataset_split"]) == ("1", "test")
+        }
+        by_model: dict[str, list[float]] = {}
+        values = [number for number in printed(paper("gest2024")) if number.kind == "value"]
+        for (system, *_), row in rates(values, "9").items():
+            by_model.setdefault(gest_tables.names()["9", system], []).append(stereotype_rate(row))
+        on_gest = {model: fmean(templates) for model, templates in by_model.items()}
+        return {(_WITH_WINOBIAS,): correlation(list(on_gest.values()), [on_winobias[model] for model in on_gest])}

@@ -1,0 +1,37 @@
+"""Items that are longer than a model reads: a few are left out and listed, many stop the run."""
+
+from tiltmeter.benchmarks.benchmark import Asked, Skipped
+from tiltmeter.errors import ModelError
+from tiltmeter.models.protocol import Model
+from tiltmeter.runs.portions import Portion
+
+# The largest share of the items of a portion that may be left out.
+LARGEST_SHARE = 0.01
+
+
+def leave_out_long_items(asked: Asked, portion: Portion, model: Model, *, every_item: bool) -> None:
+    """Move the items that are too long for a model from the trials to the skipped ones.
+
+    A ModelError if they are more than `LARGEST_SHARE` of the portion, or, with `every_item`, if there are any.
+    """
+    if model.max_length is None:
+        return
+    lengths: dict[str, int] = {}
+    for trial in asked.trials:
+        longest = max(max(len(question.ids), len(question.source)) for question in trial.questions)
+        lengths[trial.item.id] = max(longest, lengths.get(trial.item.id, 0))
+    too_long = {item: length for item, length in lengths.items() if length > model.max_length}
+    if not too_long:
+        return
+    if every_item or len(too_long) > LARGEST_SHARE * len(portion.items):
+        first, length = next(iter(too_long.items()))
+        others = f" (and {len(too_long) - 1} more of {len(portion.items)})" if len(too_long) > 1 else ""
+        allowed = "" if every_item else f"; up to {LARGEST_SHARE:.0%} of the items would have been left out"
+        raise ModelError(
+            f"Item {first} of {portion.name}:{portion.language}{others} has {length} tokens, but {model.name} reads at "
+            f"most {model.max_length}{allowed}; shorten such items, leave them out, or choose another model."
+        )
+    asked.trials = [trial for trial in asked.trials if trial.item.id not in too_long]
+    asked.skipped += [
+        Skipped(item, f"it is longer than the {model.max_length} tokens that the model reads") for item in too_long
+    ]

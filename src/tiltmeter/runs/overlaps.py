@@ -1,0 +1,57 @@
+"""What a run is asked for twice: models that are the same, and benchmarks that share items."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiltmeter.datasets import parse_spec
+from tiltmeter.errors import UsageError
+from tiltmeter.models.protocol import Model
+from tiltmeter.reading import home_path
+from tiltmeter.runs.portions import Portion
+
+
+def refuse_same_names(names: Sequence[str]) -> None:
+    """A UsageError if two models have one name, or are one folder or file."""
+    places: dict[str, str] = {}
+    for name in names:
+        place = _place(name)
+        if places.get(place) == name:
+            raise UsageError(f"Two models are called {name}, so their results could not be told apart; name them.")
+        if place in places:
+            raise UsageError(f"{places[place]} and {name} are the same model; leave one of them out.")
+        places[place] = name
+
+
+def refuse_same_models(models: Sequence[Model]) -> None:
+    """A UsageError if two models have the same weights, tokenizer and settings, so that their results are equal."""
+    known: dict[str, str] = {}
+    for model in models:
+        fingerprint = model.fingerprint(model.kinds[0])
+        if fingerprint in known:
+            raise UsageError(
+                f"{known[fingerprint]} and {model.name} are the same model, with equal files; leave one of them out."
+            )
+        known[fingerprint] = model.name
+
+
+def refuse_overlaps(portions: Sequence[tuple[str, Portion]]) -> None:
+    """A UsageError if two benchmarks, as they were asked for, share items, which would then count twice."""
+    seen: dict[tuple[str, ...], tuple[str, set[str]]] = {}
+    for text, portion in portions:
+        spec = parse_spec(text)
+        name = portion.name if spec.path is None else str(spec.path.resolve())
+        key = (name, portion.form, portion.part, portion.language)
+        items = {item.id for item in portion.items}
+        if key in seen and seen[key][0] == text:
+            raise UsageError(f"{text} is asked for twice; leave one of them out.")
+        if key in seen and (shared := seen[key][1] & items):
+            raise UsageError(
+                f"{seen[key][0]} and {text} share {len(shared):,} items, which would count twice; leave one of them "
+                "out."
+            )
+        seen[key] = (text, items)
+
+
+def _place(name: str) -> str:
+    path = home_path(name)
+    return str(Path(path).resolve()) if path.exists() else name

@@ -1,0 +1,59 @@
+"""The files of a run's folder, replaced all together: a save that fails or is killed leaves the run that was there.
+
+New files are written to a temporary folder inside the run's folder. When all of them are on disk, it is renamed to
+`.saved`; from then on the new run is complete, and its files are moved to their places, by this process or, if it is
+killed, by the next one that reads or writes the run.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tiltmeter.files import locked_folder, make_folder, make_readable, not_writable, temporary_folder
+
+MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
+ANSWERS, TOKENS = "answers.parquet", "tokens.parquet"
+# The manifest is moved last, so a folder with a manifest is complete.
+NAMES: Sequence[str] = (SCORES, ITEMS, ANSWERS, TOKENS, MEASURES, MANIFEST)
+# All files are written; those of the old run are still there. And: the old ones are deleted, the new ones being moved.
+_SAVED, _MOVING = ".saved", ".moving"
+
+
+@contextmanager
+def replaced_files(folder: Path) -> Iterator[Path]:
+    """Yield a folder for the new files of a run; they replace those of `folder` on success, and none on an exception.
+
+    Files that are none of a run, such as a report, stay.
+    """
+    make_folder(folder)
+    finish_save(folder)
+    with temporary_folder(folder) as part:
+        yield part
+        try:
+            make_readable(part)
+            part.rename(folder / _SAVED)
+        except OSError as error:
+            raise not_writable(folder, error) from error
+    finish_save(folder)
+
+
+def finish_save(folder: Path) -> None:
+    """Move the files of a complete save to their places, if there is one."""
+    saved, moving = folder / _SAVED, folder / _MOVING
+    if not saved.is_dir() and not moving.is_dir():
+        return
+    with locked_folder(folder):
+        try:
+            if saved.is_dir() and not moving.is_dir():
+                # The manifest first: a mixture of old and new files is then not taken for a run.
+                for name in reversed(NAMES):
+                    (folder / name).unlink(missing_ok=True)
+                saved.rename(moving)
+            if moving.is_dir():
+                for name in NAMES:
+                    if (moving / name).is_file():
+                        (moving / name).replace(folder / name)
+                shutil.rmtree(moving, ignore_errors=True)
+        except OSError as error:
+            raise not_writable(folder, error) from error

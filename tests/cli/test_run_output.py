@@ -1,0 +1,72 @@
+"""What `run` and `show` print: `--quiet`, `--json`, the report, the strongest items, and the list of protocols."""
+
+import json
+from pathlib import Path
+
+import pytest
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from tests.models.tiny import made
+from tests.models.tiny_tokenizers import byte_level
+from tests.support.command import command
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder, tokenizer = tmp_path_factory.mktemp("output") / "tiny", byte_level()
+    config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2, n_positions=256)
+    made(lambda: GPT2LMHeadModel(config)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def test_quiet_prints_nothing_and_writes_everything(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = ["run", model, "--on", "starter/intrasentence:en", "--limit", "4", "--out", str(tmp_path / "run")]
+    assert command(monkeypatch, *run, "--quiet") == 0
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+    assert (tmp_path / "run" / "manifest.json").is_file()
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert command(monkeypatch, "show", str(tmp_path / "run"), "--top", "2") == 0
+    assert "Strongest items of" in capfd.readouterr().out
+    assert command(monkeypatch, "show", str(tmp_path / "run"), "--top", "2", "--csv") == 2
+    assert "--top" in capfd.readouterr().err
+
+
+def test_json_is_all_that_goes_to_standard_output(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = ["run", model, "--on", "starter/intrasentence:en", "--limit", "4", "--json"]
+    assert command(monkeypatch, *run, "--out", str(tmp_path / "run"), "--no-report") == 0
+    numbers = json.loads(capfd.readouterr().out)
+    assert {"SS", "LMS", "ICAT"} <= {number["measure"] for number in numbers}
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--quiet"], "name a folder for the run with --out"),
+        (["--quiet", "--json", "--out", "x"], "choose one of them"),
+        (["--report"], "name one with --out"),
+    ],
+)
+def test_options_that_print_nothing_anywhere_are_refused(
+    options: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, "run", "embedded", *options) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_protocols_are_listed_by_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(monkeypatch, "protocols") == 0
+    everything = capsys.readouterr().out
+    assert all(name in everything for name in ("published/c:", "within-word-l2r:", "forced-choice:", "association\n"))
+    assert command(monkeypatch, "protocols", "crows-pairs") == 0
+    some = capsys.readouterr().out
+    assert "aula:" in some
+    assert "in-context" not in some
+    assert command(monkeypatch, "protocols", "crows-pair") == 2
+    assert "crows-pairs" in capsys.readouterr().err

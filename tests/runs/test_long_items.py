@@ -1,0 +1,74 @@
+"""Items that are longer than a model reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiltmeter.benchmarks.benchmark import Asked, Trial
+from tiltmeter.errors import ModelError
+from tiltmeter.questions import Question
+from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.long_items import leave_out_long_items
+from tiltmeter.runs.portions import Portion
+
+
+class Item:
+    def __init__(self, name: str) -> None:
+        self.id = name
+
+
+class Reader:
+    name, max_length = "a-model", 10
+
+
+def asked_of(items: int, long: int) -> tuple[Asked, Portion]:
+    """A portion of which the first items have a question that is too long; each item has two questions."""
+    made = [Item(str(number)) for number in range(items)]
+    trials = [
+        Trial(item, (Question((1,) * 10, ()), Question((1,) * (11 if i < long else 10), ())), list)  # type: ignore[arg-type]
+        for i, item in enumerate(made)
+    ]
+    return Asked("causal", "published", trials), Portion("set", "pairs", "all", "en", made, {})
+
+
+@pytest.mark.parametrize(("items", "long"), [(100, 1), (199, 1), (200, 2)])
+def test_up_to_one_percent_are_left_out(items: int, long: int) -> None:
+    asked, portion = asked_of(items, long)
+    leave_out_long_items(asked, portion, Reader(), every_item=False)  # type: ignore[arg-type]
+    assert [trial.item.id for trial in asked.trials] == [str(number) for number in range(long, items)]
+    assert [skip.item for skip in asked.skipped] == [str(number) for number in range(long)]
+
+
+@pytest.mark.parametrize(("items", "long", "every_item"), [(99, 1, False), (199, 2, False), (1000, 1, True)])
+def test_more_stop_the_run(items: int, long: int, every_item: bool) -> None:
+    asked, portion = asked_of(items, long)
+    with pytest.raises(ModelError, match="11 tokens, but a-model reads at most 10"):
+        leave_out_long_items(asked, portion, Reader(), every_item=every_item)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def one_long(tmp_path: Path) -> Path:
+    """A hundred items, one of which is too long."""
+    shared: dict[str, Any] = {"part": "intrasentence", "language": "en", "bias_type": "profession"}
+    shared["candidates"] = {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"}
+    lines = []
+    for number in range(100):
+        context = f"Nurse {number} was BLANK." + " And so on." * (40 if number == 7 else 0)
+        lines.append(json.dumps({**shared, "id": f"nurse-{number}", "target": f"nurse {number}", "context": context}))
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    return tmp_path / "items.jsonl"
+
+
+def test_a_run_lists_them(causal: str, one_long: Path, tmp_path: Path) -> None:
+    result = evaluate(causal, str(one_long), out=tmp_path / "run")
+    assert result.scores["item"].nunique() == 99
+    (skip,) = json.loads((tmp_path / "run/manifest.json").read_text())["skipped"]
+    assert skip["reason"] == "it is longer than the 64 tokens that the model reads"
+    assert skip["item"] == "nurse-7"
+
+
+def test_reproduce_leaves_nothing_out(causal: str, one_long: Path) -> None:
+    with pytest.raises(ModelError, match="reads at most 64; shorten"):
+        evaluate(causal, str(one_long), every_item=True)
