@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import queue
 import threading
 import time
@@ -68,6 +69,8 @@ class Client:
             raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
         if self.concurrency < 1:
             raise UsageError(f"A concurrency of {self.concurrency} asks nothing; give at least 1.")
+        if not 0 < self.timeout < math.inf:
+            raise UsageError(f"A timeout of {self.timeout:g} seconds is none; give a number above 0.")
         if self.per_minute is not None and self.per_minute < 1:
             raise UsageError(f"{self.per_minute} requests a minute ask nothing; give at least 1.")
         self.address = self.address.rstrip("/")

@@ -134,6 +134,11 @@ def _is_loaded(given: object) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
+def own_scheme(name: str) -> str | None:
+    """The scheme of a name, such as `openai`; None if it is opened as files or a hub id."""
+    return name.partition(":")[0] if _opener_of(name) is not None else None
+
+
 def _opener_of(name: str) -> Callable[[str, ModelOptions], Opened] | None:
     """The function that opens names with this name's scheme, if it has one."""
     scheme, colon, _ = name.partition(":")

@@ -60,6 +60,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
                 "facts": provenance.facts(manifest),
                 "files": provenance.data_files(manifest),
                 "omissions": provenance.omissions(manifest),
+                "flags": provenance.flags(manifest),
                 "notes": provenance.notes(manifest),
                 "models": provenance.model_table(manifest),
             }

@@ -107,6 +107,12 @@ def editions(on: str) -> tuple[str, ...]:
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
+def check_edition(on: str, edition: str | None) -> None:
+    """A UsageError for an edition of anything but GEST."""
+    if edition is not None and parse_spec(on).name != GEST_MT:
+        raise UsageError(f"An edition is one of GEST, which {on} is not; name {GEST_MT}, or leave out --edition.")
+
+
 def open_target(on: str, edition: str) -> Target:
     """The target of a specification such as `gest-mt:sk`, `mt-geneval/context:es` or `starter-neutral-mt:tr-en`."""
     spec = parse_spec(on)
