@@ -160,7 +160,8 @@ def _judged_reading(scene: Scene, folder: Path) -> str:
     return "same scores" if _same(clean, read) and _numbers(clean) == _numbers(read) else "silent"
 
 
-def _numbers(result: Result) -> list[tuple[object, ...]]:
+def _numbers(result: Result) -> list[tuple[str, ...]]:
+    # Not the other fields of a record, which nobody prints as a number of the model.
     names = (
         "model",
         "benchmark",
@@ -173,9 +174,11 @@ def _numbers(result: Result) -> list[tuple[object, ...]]:
         "low",
         "high",
         "n",
-        "p_value",
     )
-    return [(*(getattr(record, name) for name in names), record.verdict) for record in result.records]
+    return sorted(
+        (*(str(getattr(record, name)) for name in names), record.verdict.words if record.verdict else "")
+        for record in result.records
+    )
 
 
 def _same(clean: Result, other: Result) -> bool:

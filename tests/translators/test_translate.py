@@ -5,7 +5,7 @@ import pytest
 from filelock import FileLock
 
 from tests.translators.fake import FakeTranslator
-from tiltmeter.errors import ModelError, TiltmeterError, UsageError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
@@ -115,11 +115,13 @@ def test_too_few_translations_are_refused(store: TranslationStore) -> None:
     assert len(pending(FakeTranslator(), TEXTS, "sk", store)) == 4
 
 
-def test_a_file_that_is_no_store(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     path.write_text("This is a text, and long enough not to be taken for an empty data base." * 10)
-    with pytest.raises(TiltmeterError, match=r"cannot be used .*TILTMETER_CACHE"):
-        TranslationStore(path)
+    with TranslationStore(path) as store:
+        store.put("s", "sk", {"a": "b"})
+        assert store.get("s", "sk", ["a"]) == {"a": "b"}
+    assert (tmp_path / "t.sqlite.damaged-1").read_text().startswith("This is a text")
 
 
 def test_the_cost_is_reported_before_anything_is_sent() -> None:

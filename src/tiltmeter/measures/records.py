@@ -255,6 +255,8 @@ def _check_types(row: Mapping[str, Any]) -> None:
             raise TypeError(f"its {name} is not a number")
         if number is not None and not isinstance(number, kinds):
             raise TypeError(f"its {name} is not a number")
+        if isinstance(number, int) and abs(number) > 2**63:
+            raise TypeError(f"its {name} is too large")
         if name in _COUNTS and isinstance(number, int) and not 0 <= number < 2**53:
             raise TypeError(f"its {name} is not a number of items or tests")
 

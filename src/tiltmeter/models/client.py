@@ -23,6 +23,9 @@ LONGEST_WAIT = 120.0
 # The largest reply that is read, in bytes; those with log-probabilities of a long text have some megabytes.
 LARGEST_REPLY = 1 << 28
 _LONGEST_MESSAGE = 300
+# A reply that has begun must come with so many bytes a second, after so many seconds.
+_SLOWEST, _PATIENCE = 100, 6.0
+DRIPPING = f"sends its reply with less than {_SLOWEST} bytes a second"
 # Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
 _GATHERED = 0.01
 _RETRIED = {408, 409, 425, 429}
@@ -209,9 +212,11 @@ class Client:
         """The response with its content, of a bounded size."""
         method, body = ("GET", None) if request.body is None else ("POST", dict(request.body))
         async with http.stream(method, url, json=body) as response:
-            content = bytearray()
+            content, began = bytearray(), time.monotonic()
             async for block in response.aiter_bytes():
                 content += block
+                if is_dripping(content, time.monotonic() - began):
+                    raise ModelError(f"The server at {self.public_address} {DRIPPING}; see what holds it up.")
                 if len(content) > LARGEST_REPLY:
                     raise ModelError(
                         f"The server at {self.public_address} sends more than {LARGEST_REPLY:,} bytes as a reply; "
@@ -261,6 +266,15 @@ class Client:
             if secret:
                 text = text.replace(secret, "***")
         return text
+
+
+def is_dripping(content: bytes | bytearray, seconds: float) -> bool:
+    """Whether a reply that has begun comes so slowly that it would hardly end; blanks keep a connection open.
+
+    >>> is_dripping(b"{", 1.0), is_dripping(b"{", 9.0), is_dripping(b"   ", 9.0), is_dripping(b"x" * 5000, 9.0)
+    (False, True, False, False)
+    """
+    return seconds > _PATIENCE and len(content) < _SLOWEST * seconds and bool(content.strip())
 
 
 def _all_in(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":

@@ -106,7 +106,10 @@ def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
 def _told(name: str, options: ModelOptions) -> Opened:
     """The model of a name; what libraries raise about its files, settings or server is told as a sentence."""
     try:
-        return open_given(name, options)
+        model = open_given(name, options)
+        if isinstance(model, Model):
+            _ = model.max_length  # of a local model, this makes it without its weights: sizes that fit are needed
+        return model
     except (TiltmeterError, OSError):
         raise
     except Exception as error:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.client import DRIPPING, is_dripping
 from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 TIMEOUT = 120.0
@@ -72,11 +73,13 @@ def _received(url: str, service: str, **body: Any) -> httpx2.Response:
     ends = time.monotonic() + TIMEOUT
     # Redirects are not followed: they would carry the API key elsewhere.
     with httpx2.stream("POST", url, headers={"User-Agent": "tiltmeter"}, timeout=TIMEOUT, **body) as response:
-        content = bytearray()
+        content, began = bytearray(), time.monotonic()
         for block in response.iter_bytes():
             content += block
             if len(content) > _LARGEST_REPLY:
                 raise ModelError(f"{service} sends more than {_LARGEST_REPLY:,} bytes as a reply; check the address.")
+            if is_dripping(content, time.monotonic() - began):
+                raise ModelError(f"{service} {DRIPPING}; try again later.")
             # The timeout of httpx is between two bytes; a server that sends one now and then would never end.
             if time.monotonic() > ends:
                 raise ModelError(f"{service} did not finish its reply within {TIMEOUT:g} seconds; try again later.")

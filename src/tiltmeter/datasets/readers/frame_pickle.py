@@ -18,7 +18,7 @@ from tiltmeter.reading import read_bytes
 _LARGEST, _MOST_OPERATIONS = 1 << 26, 3_000_000
 # Operations whose argument is the number of a place in the memo, for which memory is taken up to that number.
 _PLACES = ("PUT", "BINPUT", "LONG_BINPUT")
-_NOT_IN_FRAMES = ("BYTEARRAY8", "NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID")
+_NOT_IN_FRAMES = ("NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID")
 
 
 class _Placeholder:
