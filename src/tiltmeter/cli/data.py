@@ -1,6 +1,5 @@
 """`tiltmeter data`: list, download, describe, show, validate and convert data sets."""
 
-import json
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ from tiltmeter.datasets.spec import Spec, parse_spec
 from tiltmeter.datasets.validate import Examination
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_of
+from tiltmeter.printable import json_text
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -126,7 +126,7 @@ def validate(
             {"file": checked.file, "items": len(checked.items), "findings": list(map(asdict, checked.findings))}
             for checked in examinations
         ]
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=1))
+        typer.echo(json_text(content))
     else:
         for checked in examinations:
             _report(checked)
