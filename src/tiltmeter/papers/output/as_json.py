@@ -66,7 +66,10 @@ def to_json(reproduction: Reproduction) -> str:
             }
             for check in cross_check([outcome.printed for outcome in reproduction.outcomes])
         ],
-        "files": [{"file": name, "hash_checked": checked} for name, checked in sorted(reproduction.files.items())],
+        "files": [
+            {"file": name, "hash_checked": used.known, "sha256": used.sha256}
+            for name, used in sorted(reproduction.files.items())
+        ],
     }
     return json_text(content)
 
