@@ -14,6 +14,9 @@ ROOT = Path(tiltmeter.__file__).parent
 
 # Rooms from left to right, as in docs/architecture.md. A room imports those before it, never those after it.
 ROOMS = [
+    "printable",
+    "csv_text",
+    "addresses",
     "errors",
     "files",
     "reading",

@@ -7,9 +7,18 @@ TiltmeterError          an error the user can fix; the command line prints it as
 └── ModelError          a model that cannot be loaded or cannot answer a question
 """
 
+from tiltmeter.addresses import without_secrets
+from tiltmeter.printable import visible
+
 
 class TiltmeterError(Exception):
-    """Base class; the message is one sentence that names the location and the remedy."""
+    """Base class; the message is one sentence that names the location and the remedy.
+
+    What it quotes of data, names and other programs is made safe to print, and passwords in it are left out.
+    """
+
+    def __str__(self) -> str:
+        return visible(without_secrets(super().__str__()))
 
 
 class UsageError(TiltmeterError):

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 import tiltmeter
 from tiltmeter.cli.ending import Ended, told
+from tiltmeter.cli.guarded_output import guarded_output
 from tiltmeter.cli.help import with_plain_types
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
@@ -95,7 +96,7 @@ def main() -> None:
     before = words[: words.index("--")] if "--" in words else words
     debug = "--debug" in before
     sys.argv[1:] = [word for word in before if word != "--debug"] + words[len(before) :]
-    with told(debug=debug):
+    with guarded_output(), told(debug=debug):
         if tuple(sys.argv[1:3]) in _ALONE:
             app = _alone(*sys.argv[1:3])
         else:

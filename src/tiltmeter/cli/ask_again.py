@@ -1,10 +1,11 @@
 """`tiltmeter sensitivity`: how much a result moves under changes that should not matter."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +50,7 @@ def sensitivity(
         result, only=change or (), limit=limit, watch=answering_bar, tell=lambda text: typer.echo(text, err=True)
     )
     if as_json:
-        typer.echo(json.dumps([row.to_dict() for row in rows], ensure_ascii=False, indent=1))
+        typer.echo(json_text([row.to_dict() for row in rows]))
     else:
         _print(rows, Console())
     if limit is None:

@@ -1,6 +1,5 @@
 """`tiltmeter check`: check a run against rules."""
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import choice_of
+from tiltmeter.printable import json_text
 
 
 def check(
@@ -108,9 +108,7 @@ def check(
         print_plan(verdicts, Console())
         return
     if as_json:
-        typer.echo(
-            json.dumps([to_dict(verdict) for verdict in verdicts], indent=1, ensure_ascii=False, allow_nan=False)
-        )
+        typer.echo(json_text([to_dict(verdict) for verdict in verdicts]))
     else:
         print_verdicts(verdicts, Console(), lenient=lenient)
     summary = to_markdown(verdicts, lenient=lenient)

@@ -1,6 +1,5 @@
 """`tiltmeter compare`: compare runs item by item."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from tiltmeter.cli.output import choice_of
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import json_text
 
 
 def compare(
@@ -73,7 +73,7 @@ def compare(
     if as_json:
         differences = [difference.to_dict() for difference in comparison.differences]
         content = {"differences": differences, "notes": comparison.notes}
-        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+        typer.echo(json_text(content))
     else:
         print_comparison(comparison, Console())
     if html is not None:

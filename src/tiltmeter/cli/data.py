@@ -1,6 +1,5 @@
-"""`tiltmeter data`: list, download, describe, show, validate and convert data sets."""
+"""`tiltmeter data`: list, download, pin, describe, show, validate and convert data sets."""
 
-import json
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
@@ -13,14 +12,17 @@ from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import choice_of
 from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec, refuse_export
 from tiltmeter.datasets.findings import Finding, errors, warnings
+from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.datasets.no_licence import accept
 from tiltmeter.datasets.readers import FORMATS, examine_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
+from tiltmeter.datasets.recorded import files_to_pin
 from tiltmeter.datasets.spec import Spec, parse_spec
 from tiltmeter.datasets.validate import Examination
 from tiltmeter.errors import UsageError
 from tiltmeter.files import check_file
 from tiltmeter.forms import Item, form_of
+from tiltmeter.printable import json_text
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -71,6 +73,29 @@ def get(
                 accept(file)
         for path in source.paths():
             typer.echo(path)
+
+
+@app.command()
+def pin() -> None:
+    """Print the hashes of the files of which Tiltmeter knows none, as they are on this machine.
+
+    They are recorded when a file is downloaded for the first time, and checked from then on. The lines are those of the
+    tables `files` in Tiltmeter's pinned repositories: path, SHA-256 and size in bytes.
+
+    **Example**
+
+    `tiltmeter data pin`
+    """
+    found = list(files_to_pin())
+    repository = None
+    for file, path in found:
+        if path is not None:
+            if file.repository != repository:
+                repository = file.repository
+                typer.echo(f"# {repository} at {file.commit}")
+            typer.echo(f'"{file.path}" = "sha256:{sha256_of(path)} {path.stat().st_size}"')
+    here = sum(path is not None for _, path in found)
+    typer.echo(f"{here} of {len(found)} files without a known hash are here.", err=True)
 
 
 @app.command()
@@ -127,7 +152,7 @@ def validate(
             {"file": checked.file, "items": len(checked.items), "findings": list(map(asdict, checked.findings))}
             for checked in examinations
         ]
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=1))
+        typer.echo(json_text(content))
     else:
         for checked in examinations:
             _report(checked)

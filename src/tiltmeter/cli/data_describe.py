@@ -1,6 +1,5 @@
 """`tiltmeter data describe`: what is in a data set, in numbers."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from tiltmeter.datasets.by_name import load_spec
 from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +54,7 @@ def describe_data(
         with _pieces(tokenizer) as count_pieces:
             described = describe(items, count_pieces)
     if as_json:
-        typer.echo(json.dumps([one.to_dict() for one in described], ensure_ascii=False, indent=1))
+        typer.echo(json_text([one.to_dict() for one in described]))
     else:
         _print(described, Console())
     if figure is not None:

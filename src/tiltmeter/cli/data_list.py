@@ -1,6 +1,5 @@
 """`tiltmeter data list`: which data sets there are, without reading any of their files."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from tiltmeter.datasets.no_licence import notice
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import forms
+from tiltmeter.printable import json_text
 
 # Languages of a data set that are named in the list; more are counted.
 _NAMED = 12
@@ -47,7 +47,7 @@ def list_data(
     else:
         chosen = _chosen(language, form)
     if as_json:
-        typer.echo(json.dumps([_values(data, language) for data in chosen], ensure_ascii=False, indent=1))
+        typer.echo(json_text([_values(data, language) for data in chosen]))
         return
     for data in chosen:
         values = _values(data, language)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
+from tiltmeter.addresses import without_secrets
 from tiltmeter.errors import TiltmeterError
 
 # Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
@@ -110,7 +111,7 @@ def _details(error: BaseException) -> str:
         with tempfile.NamedTemporaryFile(
             "w", prefix="tiltmeter-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
         ) as file:
-            file.writelines(lines)
+            file.writelines(map(without_secrets, lines))
     except OSError:
         return "The details could not be written to a file."
     return f"The details are in {Path(file.name)}."
@@ -121,7 +122,7 @@ def _say(sentence: str) -> None:
     from rich.console import Console  # a command that succeeds may not need it
     from rich.text import Text
 
-    printable = sentence.encode("utf-8", "backslashreplace").decode()
+    printable = without_secrets(sentence).encode("utf-8", "backslashreplace").decode()
     with suppress(OSError):
         Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
 

@@ -1,6 +1,5 @@
 """`tiltmeter gender`: the grammatical gender of the speaker in every sentence of a file."""
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
+from tiltmeter.printable import json_text
 from tiltmeter.reading import read_bytes
 
 SOURCES = ("rules", "stanza", "conllu")
@@ -38,7 +38,7 @@ def gender(
             record: dict[str, object] = {"text": text, "gender": result.gender}
             if explain:
                 record |= {"cue": result.cue, "rule": result.rule}
-            print(json.dumps(record, ensure_ascii=False))
+            print(json_text(record, indent=None))
         else:
             why = (" ".join(result.cue), result.rule or "") if explain else ()
             print(result.gender or "none", *why, text, sep="\t")

@@ -1,6 +1,5 @@
 """`tiltmeter gender`: the speaker's gender in a file, `gender sample` and `gender evaluate`: how accurate that is."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from tiltmeter.cli.gender import SOURCES, gender, results
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import UsageError
 from tiltmeter.gender import LANGUAGES
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from typer._click.core import Context
@@ -106,7 +106,7 @@ def evaluate(
     if found.unrated == sum(found.counts.values()) + found.undecided + found.unrated:
         raise UsageError("Nobody has rated the sample; `tiltmeter make rate` asks for ratings.")
     if as_json:
-        typer.echo(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
+        typer.echo(json_text(found.as_json()))
         return
     width = max(map(len, found.rows)) + 2
     widths = [max(len(column), 6) + 2 for column in found.columns]

@@ -1,12 +1,12 @@
 """`tiltmeter items`: how good the items are as a test, from runs of several models."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from tiltmeter.comparing.item_quality import ItemQuality
@@ -61,7 +61,7 @@ def items(
     )
     quality = item_quality(found)
     if as_json:
-        typer.echo(json.dumps(quality.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
+        typer.echo(json_text(quality.to_dict()))
     else:
         print_item_quality(quality, Console(), top=top)
     if suspects is not None:

@@ -1,6 +1,5 @@
 """`tiltmeter make`: make a test set in another language."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from tiltmeter.cli.make_review import adjudicate, review
 from tiltmeter.cli.make_write import write
 from tiltmeter.cli.output import choice_of, print_note
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from tiltmeter.making.status import ProjectStatus
@@ -278,7 +278,7 @@ def status(
         state, reviewed = status_of(project), summarise(project)
     if as_json:
         values = {**state.as_json(), "review": reviewed.as_json() if reviewed else None}
-        typer.echo(json.dumps(values, ensure_ascii=False, indent=1))
+        typer.echo(json_text(values))
     else:
         _print_status(state)
         if reviewed:

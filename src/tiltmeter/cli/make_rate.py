@@ -1,6 +1,5 @@
 """`tiltmeter make rate`: rate texts on declared scales."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ import typer
 from tiltmeter.cli.make_review import named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from tiltmeter.making.rating.rating import Rating, RatingQuestion
@@ -87,7 +87,7 @@ def rate(
 
 def _print_question(question: "RatingQuestion | None", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(asdict(question) if question else None, ensure_ascii=False, indent=1))
+        typer.echo(json_text(asdict(question) if question else None))
         return
     if question is None:
         print_note("Nothing is left for this rater.")
@@ -108,7 +108,7 @@ def _print_results(rating: "Rating", *, as_json: bool) -> None:
     if as_json:
         agreement = {task: found.as_json() for task, found in results.agreement.items()}
         values = {"outcomes": results.outcomes, "agreement": agreement, "raters": results.raters}
-        typer.echo(json.dumps(values, ensure_ascii=False, indent=1))
+        typer.echo(json_text(values))
         return
     typer.echo(", ".join(f"{count:,} {name}" for name, count in counts.items()))
     for name, count in results.raters.items():

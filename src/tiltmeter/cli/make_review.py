@@ -1,6 +1,5 @@
 """`tiltmeter make review` and `make adjudicate`: decide on items from the command line."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from tiltmeter.cli.output import choice_of, print_note
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import json_text
 
 if TYPE_CHECKING:
     from tiltmeter.making.review.review import Review
@@ -145,7 +145,7 @@ def adjudicate(
 def _print_queue(session: "Review", *, as_json: bool) -> None:
     queue = session.queue()
     if as_json:
-        typer.echo(json.dumps([asdict(entry) for entry in queue], ensure_ascii=False, indent=1))
+        typer.echo(json_text([asdict(entry) for entry in queue]))
         return
     for entry in queue:
         why = ", ".join(entry.reasons)
@@ -158,7 +158,7 @@ def _print_queue(session: "Review", *, as_json: bool) -> None:
 
 def _print_item(shown: "ReviewItem | None", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(asdict(shown) if shown else None, ensure_ascii=False, indent=1))
+        typer.echo(json_text(asdict(shown) if shown else None))
         return
     if shown is None:
         print_note("There is no item left for this reviewer.")
@@ -179,7 +179,7 @@ def _print_item(shown: "ReviewItem | None", *, as_json: bool) -> None:
 def _print_conflicts(session: "Review", *, as_json: bool) -> None:
     conflicts = session.conflicts()
     if as_json:
-        typer.echo(json.dumps([asdict(conflict) for conflict in conflicts], ensure_ascii=False, indent=1))
+        typer.echo(json_text([asdict(conflict) for conflict in conflicts]))
         return
     for conflict in conflicts:
         _print_item(conflict.item, as_json=False)
@@ -191,7 +191,7 @@ def _print_conflicts(session: "Review", *, as_json: bool) -> None:
 
 
 def _changes(texts: object) -> str:
-    return json.dumps(texts, ensure_ascii=False) if texts else ""
+    return json_text(texts, indent=None) if texts else ""
 
 
 def _needed(item: str | None) -> str:

@@ -12,6 +12,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
 from tiltmeter.measures.records import OVERALL, Record, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.printable import visible
 from tiltmeter.runs.asking import Asking, askings_from_manifest, pooled
 from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.result import Result
@@ -48,7 +49,7 @@ class Cell:
         return f"{self.model} on {self.location}"
 
     def __repr__(self) -> str:
-        return f"<Cell: {self}, {len(self.scores):,} items>"
+        return visible(f"<Cell: {self}, {len(self.scores):,} items>")
 
     @property
     def location(self) -> str:

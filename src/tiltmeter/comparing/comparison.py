@@ -17,6 +17,7 @@ from tiltmeter.measures.measure import Quantity, abbreviated
 from tiltmeter.measures.measure import measures as all_measures
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.rule import ALPHA
+from tiltmeter.printable import visible, visible_values
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
@@ -67,7 +68,7 @@ class Difference:
         """The two sides, the measure, the difference and its verdict, in a line."""
         sides = f"{self.left.label} and {self.right.label}"
         part = "" if self.part in ("all", OVERALL) else f", {self.part}"
-        return (
+        return visible(
             f"<Difference: {self.subject}{part}, {sides}: {self.quantity.name} "
             f"{self.contrast.difference:+.4g} [{self.contrast.low:+.4g}, {self.contrast.high:+.4g}], {self.verdict}>"
         )
@@ -152,21 +153,23 @@ class Comparison:
         """The differences as a table, one row each."""
         return pd.DataFrame(
             [
-                {
-                    "subject": one.subject,
-                    "part": one.part,
-                    "left": one.left.label,
-                    "right": one.right.label,
-                    "measure": one.quantity.name,
-                    "left value": one.contrast.left,
-                    "right value": one.contrast.right,
-                    "difference": one.contrast.difference,
-                    "low": one.contrast.low,
-                    "high": one.contrast.high,
-                    "n": one.contrast.n,
-                    "p": one.p_holm,
-                    "verdict": one.verdict,
-                }
+                visible_values(
+                    {
+                        "subject": one.subject,
+                        "part": one.part,
+                        "left": one.left.label,
+                        "right": one.right.label,
+                        "measure": one.quantity.name,
+                        "left value": one.contrast.left,
+                        "right value": one.contrast.right,
+                        "difference": one.contrast.difference,
+                        "low": one.contrast.low,
+                        "high": one.contrast.high,
+                        "n": one.contrast.n,
+                        "p": one.p_holm,
+                        "verdict": one.verdict,
+                    }
+                )
                 for one in self.differences
             ]
         )

@@ -10,6 +10,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import ItemText, form_of
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.printable import visible_values
 from tiltmeter.runs.items import texts_by_id
 from tiltmeter.runs.result import Result
 
@@ -35,7 +36,7 @@ def strongest_items(result: Result, top: int = 20) -> pd.DataFrame:
         unkept = [without_texts(name) for name in names if not keeps_texts(name)]
         why = unkept[0] if unkept else "This run has no items with two sides to prefer, or its texts were not kept."
         raise UsageError(why)
-    return pd.DataFrame(rows)
+    return pd.DataFrame([visible_values(row) for row in rows])
 
 
 def _rows(cell: Cell, result: Result, top: int) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tiltmeter.csv_text import unguarded
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
@@ -145,7 +146,7 @@ def quoted_speech(translation: str, sentence: str) -> str:
 def read_translations(path: Path) -> list[tuple[str, str]]:
     """The (source, translation) rows of a CSV file with the columns `from` and `to`."""
     rows = read_csv_rows(path, ("from", "to"), "in which translations are expected")
-    return [(row["from"], row["to"]) for row in rows if row["from"] and row["to"]]
+    return [(unguarded(row["from"]), unguarded(row["to"])) for row in rows if row["from"] and row["to"]]
 
 
 def read_csv_rows(path: Path, columns: Sequence[str], meaning: str = "which is needed") -> list[dict[str, str]]:

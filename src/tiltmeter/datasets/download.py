@@ -1,12 +1,17 @@
-"""Download a file over HTTP, with resume and retries."""
+"""Download a file over HTTP, with resume and retries, within bounds of size and time."""
 
+import os
+import stat
 import time
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections.abc import Callable
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
 from ssl import SSLError
+from typing import IO, BinaryIO
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tiltmeter.errors import DownloadError
 
@@ -18,9 +23,12 @@ TIMEOUT = 30.0
 SLOWEST, WINDOW = 500, 8.0
 PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each retry. Retries are counted anew whenever an attempt received more bytes than any before it."""
+LARGEST = 1 << 26
+"""Bytes; the largest file that is downloaded, if its size is not known. The largest that are known have 13 MB."""
 
 _BLOCK = 1 << 16
 _RANGE_NOT_SATISFIABLE = 416
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class UnreachableError(DownloadError):
@@ -28,22 +36,23 @@ class UnreachableError(DownloadError):
 
 
 class RefusedError(DownloadError):
-    """The server refused the file with a permanent error."""
+    """The server refused the file with a permanent error, or sent what is not accepted."""
 
 
 class StalledError(UnreachableError):
     """The server sends so slowly that the file would never be whole."""
 
 
-def download(url: str, part: Path, progress: Progress) -> None:
+def download(url: str, part: Path, progress: Progress, largest: int = LARGEST) -> None:
     """Download `url` into `part`, resuming from the bytes it already has.
 
-    The content is not verified here. After a failure `part` is kept, so that a later call can resume.
+    A user name and a password in the address are sent to its server only. Proxies are those of the environment. The
+    content is not verified here. After a failure `part` is kept, so that a later call can resume.
     """
     most_received, pauses = _size(part), iter(PAUSES)
     while True:
         try:
-            _receive(url, part, progress)
+            _receive(url, part, progress, largest)
             return
         except urllib.error.HTTPError as error:
             error.close()
@@ -63,21 +72,23 @@ def download(url: str, part: Path, progress: Progress) -> None:
         time.sleep(pause)
 
 
-def _receive(url: str, part: Path, progress: Progress) -> None:
+def _receive(url: str, part: Path, progress: Progress, largest: int) -> None:
     received = _size(part)
-    request = urllib.request.Request(url, headers={"User-Agent": "tiltmeter"})
+    request = _request(url)
     if received:
         request.add_header("Range", f"bytes={received}-")
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-        if not _resumes_at(response, received):
-            received = 0
+    with urllib.request.build_opener(_Redirects).open(request, timeout=TIMEOUT) as response:
+        resumed = _resumes_at(response, received)
+        received = received if resumed else 0
         length = response.headers.get("Content-Length")
-        total = received + int(length) if length else None
-        with part.open("ab" if received else "wb") as file:
+        total = received + int(length) if length and length.isdecimal() else None
+        _refuse_large(total, largest)
+        with _opened(part, resumed=resumed and received > 0) as file:
             progress(received, total)
             window, before = time.monotonic(), received
             # read1 returns what there is; read would wait for a whole block from a server that sends a byte at a time.
             while block := response.read1(_BLOCK):
+                _refuse_large(received + len(block), largest)
                 file.write(block)
                 received += len(block)
                 progress(received, total)
@@ -85,13 +96,60 @@ def _receive(url: str, part: Path, progress: Progress) -> None:
                     if received - before < SLOWEST * WINDOW:
                         raise StalledError(f"it sends less than {SLOWEST:,} bytes a second")
                     window, before = now, received
-    # `read` does not distinguish a closed connection from the end of the content.
+    # `read1` does not distinguish a closed connection from the end of the content.
     if total is not None and received < total:
         raise ConnectionError(f"the connection was cut after {received} of {total} bytes")
 
 
+def _request(url: str) -> urllib.request.Request:
+    """A request without the user name and password in the address; they are a header, which redirects do not get."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers={"User-Agent": "tiltmeter"})
+    if at:
+        request.add_unredirected_header("Authorization", f"Basic {b64encode(unquote(user).encode()).decode()}")
+    return request
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to http and https, and none that gives up encryption."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        """The request that follows."""
+        before, after = urlsplit(req.full_url), urlsplit(newurl)
+        if after.scheme not in ("http", "https") or (before.scheme == "https" and after.scheme != "https"):
+            raise RefusedError(f"leads to another place by {after.scheme}, which is not followed")
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        login = req.unredirected_hdrs.get("Authorization")
+        if following is not None and login and (before.scheme, before.netloc) == (after.scheme, after.netloc):
+            following.add_unredirected_header("Authorization", login)
+        return following
+
+
+def _refuse_large(size: int | None, largest: int) -> None:
+    if size is not None and size > largest:
+        raise RefusedError(f"sends more than the {largest:,} bytes that the file has, or may have")
+
+
+def _opened(part: Path, *, resumed: bool) -> BinaryIO:
+    """The part, to write to its end, or anew; never by a link that somebody put in its place."""
+    if resumed:
+        handle = os.open(part, os.O_WRONLY | os.O_APPEND | _NO_LINK)
+    else:
+        part.unlink(missing_ok=True)
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
+    return os.fdopen(handle, "ab" if resumed else "wb")
+
+
 def _size(part: Path) -> int:
-    return part.stat().st_size if part.exists() else 0
+    """The size of the part; 0 if there is none, or something else, such as a link or a file with a second name."""
+    try:
+        found = part.lstat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 else 0
 
 
 def _resumes_at(response: HTTPResponse, start: int) -> bool:

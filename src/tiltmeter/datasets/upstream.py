@@ -2,8 +2,9 @@
 
 `repositories/` has a TOML file for each repository. In its table `files`, the value of a path is a hash and, if it was
 known when the file was pinned, the size in bytes. The hash is the SHA-256 of the content (sha256) or, where only that
-was known, the git blob id (git-blob); "commit" means that no hash was known: such a file is verified by the
-repository's commit alone. `licence_stated = false` marks a repository without a licence (see `no_licence`).
+was known, the git blob id (git-blob); "commit" means that no hash was known: that of the first download is recorded,
+and checked from then on (see `recorded`). `licence_stated = false` marks a repository without a licence (see
+`no_licence`).
 """
 
 import tomllib

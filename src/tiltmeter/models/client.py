@@ -15,8 +15,8 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import tenacity
 
+from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.addresses import public_address
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0

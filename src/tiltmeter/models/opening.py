@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.addresses import public_name
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
-from tiltmeter.models.addresses import public_name
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.registry import plugins
 

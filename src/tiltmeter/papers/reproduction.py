@@ -9,7 +9,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.papers.printed import Paper, Printed, paper, papers, printed
 from tiltmeter.papers.reasons import Reason, Remark, reason_for, remarks
 from tiltmeter.papers.rounding import agrees
-from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.sources.desk import Desk, UsedFile
 from tiltmeter.papers.sources.lookup import find
 from tiltmeter.papers.sources.recipe import NotAvailable, NumberSource
 
@@ -39,10 +39,10 @@ class ReproducedNumber:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcomes of all selected numbers. `files`: those used, and whether their hash was checked."""
+    """The outcomes of all selected numbers, and the released files used."""
 
     outcomes: Sequence[ReproducedNumber]
-    files: Mapping[str, bool]
+    files: Mapping[str, UsedFile]
 
     @property
     def holds(self) -> bool:

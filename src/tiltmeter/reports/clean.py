@@ -1,4 +1,4 @@
-"""Text from data made safe to display: bidirectional and control characters shown by code point, lengths limited.
+"""Text from data made safe to display: `visible`, and of a limited length.
 
 Escaping is left to the template and the script, which know where the text goes.
 """
@@ -7,24 +7,13 @@ import hashlib
 import re
 from collections.abc import Iterable
 
+from tiltmeter.printable import visible
+
 LABEL = 60  # longest name on an axis or in a list, in characters
 TEXT = 1_000  # longest sentence, in characters
 
-# Bidirectional embeddings, overrides and isolates reorder the text around them. Marks (LRM, RLM) and joiners do not,
-# and many scripts need them. Lone surrogates cannot be encoded as UTF-8.
-_UNSAFE = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]")
-
 # A path that is absolute, relative to here or to home, or a file of items or weights; of a chat model, too.
 _PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
-
-
-def visible(text: str) -> str:
-    """The text with characters that would reorder or break it replaced by their code points.
-
-    >>> visible("abc\\u202edef")
-    'abc⟨U+202E⟩def'
-    """
-    return _UNSAFE.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 
 
 def clip(text: str, limit: int = TEXT) -> str:

@@ -9,7 +9,7 @@ from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
 from tiltmeter.comparing.item_statistics import Reliability
 from tiltmeter.comparing.strongest_items import CASE, CONTEXT
 from tiltmeter.measures.estimates import Interval
-from tiltmeter.reports.clean import visible
+from tiltmeter.printable import visible
 from tiltmeter.reports.console_tables import new_table
 from tiltmeter.reports.formatting import count_of
 

@@ -6,6 +6,7 @@ import pandas as pd
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import measure_named
+from tiltmeter.printable import visible_values
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.of_benchmark import figures_of
 from tiltmeter.reports.formatting import format_interval, reported_p
@@ -18,23 +19,22 @@ from tiltmeter.runs.result import Result
 
 def summary_table(result: Result) -> pd.DataFrame:
     """A row for each model, benchmark, language and part: the number that decides, its interval, n, p and verdict."""
-    return pd.DataFrame(
-        [
-            {
-                "model": verdict.record.model,
-                "benchmark": verdict.record.benchmark,
-                "language": verdict.record.language,
-                "part": verdict.record.part,
-                "measure": verdict.record.measure,
-                "value": measure_named(verdict.record.measure).number(verdict.record.value),
-                "95% interval": format_interval(verdict.record),
-                "n": verdict.record.n,
-                "p": reported_p(verdict.record),
-                "verdict": verdict.verdict.words,
-            }
-            for verdict in row_verdicts(rows_of(result.records))
-        ],
-    )
+    rows = [
+        {
+            "model": verdict.record.model,
+            "benchmark": verdict.record.benchmark,
+            "language": verdict.record.language,
+            "part": verdict.record.part,
+            "measure": verdict.record.measure,
+            "value": measure_named(verdict.record.measure).number(verdict.record.value),
+            "95% interval": format_interval(verdict.record),
+            "n": verdict.record.n,
+            "p": reported_p(verdict.record),
+            "verdict": verdict.verdict.words,
+        }
+        for verdict in row_verdicts(rows_of(result.records))
+    ]
+    return pd.DataFrame([visible_values(row) for row in rows])
 
 
 def chart_of(result: Result, benchmark: str | None = None, figure: str | None = None) -> alt.TopLevelMixin:

@@ -1,10 +1,11 @@
 """The numbers of a run for other programs: JSON, CSV and LaTeX."""
 
-import json
 from collections.abc import Iterator, Sequence
 
+from tiltmeter.csv_text import csv_text
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import Record, to_dicts, to_frame
+from tiltmeter.printable import json_text
 from tiltmeter.reports.formatting import escape_latex, format_interval, reported_p
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import RecordRow, any_record, rows_of
@@ -13,12 +14,13 @@ from tiltmeter.reports.terminal import columns_of
 
 def as_json(records: Sequence[Record]) -> str:
     """All records, in the format of measures.json."""
-    return json.dumps(to_dicts(records), indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(to_dicts(records))
 
 
 def as_csv(records: Sequence[Record]) -> str:
     """All records, one per line; unknown values are empty."""
-    return to_frame(records).to_csv(index=False, lineterminator="\n").rstrip("\n")
+    frame = to_frame(records)
+    return csv_text(list(frame.columns), frame.itertuples(index=False)).rstrip("\n")
 
 
 def as_latex(records: Sequence[Record]) -> str:

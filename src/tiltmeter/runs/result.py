@@ -13,6 +13,7 @@ import tiltmeter
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import atomic_write, check_folder, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
+from tiltmeter.printable import visible
 from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.items import SCHEMA
@@ -53,7 +54,7 @@ class Result:
         )
         items = self.scores[["benchmark", "part", "language", "item"]].drop_duplicates()
         on = [f"{name}:{language}" for name, language in asked]
-        return f"<Result: {_some(models)} on {_some(on)}, {len(items):,} items, {len(self.records):,} numbers>"
+        return visible(f"<Result: {_some(models)} on {_some(on)}, {len(items):,} items, {len(self.records):,} numbers>")
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""

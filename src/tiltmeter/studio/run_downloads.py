@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from tiltmeter.csv_text import csv_text
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.reports.exports import FORMATS, Options
 from tiltmeter.runs.result import Result
@@ -32,9 +33,10 @@ def _measures(folder: Path, _model: str | None) -> str:
 
 def _scores(folder: Path, _model: str | None) -> str:
     try:
-        return pd.read_parquet(folder / SCORES).to_csv(index=False, lineterminator="\n")
+        scores = pd.read_parquet(folder / SCORES)
     except (OSError, ValueError) as error:
         raise DataError(f"The scores in {folder.name} cannot be read ({error}); make the run again.") from error
+    return csv_text(list(scores.columns), scores.itertuples(index=False))
 
 
 def _export(name: str, folder: Path, model: str | None) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import tiltmeter
 from tiltmeter.database import Database
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.clean import visible
+from tiltmeter.printable import visible
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.run_folders import RunFolder, run_folder, run_folders

@@ -11,7 +11,8 @@ from tiltmeter.errors import DataError, TiltmeterError
 from tiltmeter.measures import Record, deciding, measure_named
 from tiltmeter.measures.records import OVERALL, from_dicts
 from tiltmeter.measures.verdict import Verdict
-from tiltmeter.reports.clean import clip, label, short_names, visible
+from tiltmeter.printable import visible
+from tiltmeter.reports.clean import clip, label, short_names
 from tiltmeter.reports.gather import shown_records
 from tiltmeter.reports.record_rows import ALL_MODELS, rows_of, summaries
 from tiltmeter.reports.ruler_svg import Ruler

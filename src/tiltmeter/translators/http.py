@@ -3,10 +3,11 @@
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import httpx2
 
+from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.client import DRIPPING, is_dripping
 from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
@@ -23,16 +24,6 @@ def base_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def without_secret(url: str) -> str:
-    """The URL without user name and password.
-
-    >>> without_secret("https://ada:secret@example.org/apy")
-    'https://example.org/apy'
-    """
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
 def post_json(url: str, content: Mapping[str, Any], service: str) -> Any:
     """POST a JSON object and return the JSON response."""
     return _post(url, service, json=dict(content))
@@ -45,7 +36,7 @@ def post_form(url: str, fields: Mapping[str, str], service: str) -> Any:
 
 def _post(url: str, service: str, **body: Any) -> Any:
     """The JSON response to a POST; `body` is httpx's `json` or `data`."""
-    address = without_secret(url)
+    address = public_address(url)
 
     def send() -> httpx2.Response:
         try:

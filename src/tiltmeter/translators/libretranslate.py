@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, TypeVar
 
+from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError
 from tiltmeter.translators.base import SOURCE, THREE_LETTERS
-from tiltmeter.translators.http import base_url, post_form, post_json, without_secret
+from tiltmeter.translators.http import base_url, post_form, post_json
 
 Server = TypeVar("Server", "LibreTranslator", "ApyTranslator")
 
@@ -20,7 +21,7 @@ class LibreTranslator:
 
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
-        self.name = self.key = f"libretranslate:{without_secret(self._url)}"
+        self.name = self.key = f"libretranslate:{public_address(self._url)}"
         self.source = SOURCE
 
     def check(self, language: str) -> None:
@@ -50,7 +51,7 @@ class ApyTranslator:
 
     def __init__(self, url: str) -> None:
         self._url = base_url(url)
-        self.name = self.key = f"apy:{without_secret(self._url)}"
+        self.name = self.key = f"apy:{public_address(self._url)}"
         self.source = SOURCE
 
     def check(self, language: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from tiltmeter.csv_text import csv_text, unguarded
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError
@@ -13,8 +14,6 @@ from tiltmeter.files import write_text
 from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, check_columns, columns_of, rows_of
 
 _MARK = "\ufeff"
-# A cell that begins like this is a formula to a spreadsheet; an apostrophe keeps it a text.
-_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
@@ -31,11 +30,7 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as ot
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
     """Write a table of texts."""
-    table = io.StringIO()
-    writer = csv.DictWriter(table, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _guarded(value) for key, value in row.items()} for row in rows)
-    write_text(path, _MARK + table.getvalue())
+    write_text(path, _MARK + csv_text(columns, ([row.get(column) for column in columns] for row in rows)))
 
 
 def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
@@ -57,13 +52,5 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     for number, values in enumerate(table, start=2):
         if any(values[len(columns) :]):
             raise DataError(f"{path}, row {number} has more cells than there are columns; was a text with a comma cut?")
-        rows.append((number, {key: _unguarded(value) for key, value in zip(columns, values, strict=False)}))
+        rows.append((number, {key: unguarded(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows
-
-
-def _guarded(value: str) -> str:
-    return f"'{value}" if value.startswith(_FORMULA) else value
-
-
-def _unguarded(value: str) -> str:
-    return value[1:] if value.startswith("'") and value[1:].startswith(_FORMULA) else value

@@ -1,11 +1,11 @@
 """A reproduction as JSON: every number with its cell, the recomputed value, and why it differs or is missing."""
 
-import json
 from typing import Any
 
 from tiltmeter.papers.crosschecks import cross_check
 from tiltmeter.papers.output.layout import by_reason, evidence, reason_of, summary
 from tiltmeter.papers.reproduction import Reproduction
+from tiltmeter.printable import json_text
 
 
 def to_json(reproduction: Reproduction) -> str:
@@ -66,9 +66,12 @@ def to_json(reproduction: Reproduction) -> str:
             }
             for check in cross_check([outcome.printed for outcome in reproduction.outcomes])
         ],
-        "files": [{"file": name, "hash_checked": checked} for name, checked in sorted(reproduction.files.items())],
+        "files": [
+            {"file": name, "hash_checked": used.known, "sha256": used.sha256}
+            for name, used in sorted(reproduction.files.items())
+        ],
     }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(content)
 
 
 def _reasons(reproduction: Reproduction) -> list[dict[str, Any]]:

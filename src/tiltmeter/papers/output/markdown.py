@@ -110,5 +110,5 @@ def _files(reproduction: Reproduction) -> Iterator[str]:
     sources = {outcome.source for outcome in reproduction.outcomes if outcome.source}
     absent = {outcome.source for outcome in reproduction.outcomes if outcome.source and outcome.status is Status.ABSENT}
     yield f"The numbers come from {len(sources)} sources, of which {len(sources - absent)} were available:\n"
-    for name, checked in sorted(reproduction.files.items()):
-        yield f"- {name}" + ("" if checked else " (hash not known; the commit is pinned)")
+    for name, used in sorted(reproduction.files.items()):
+        yield f"- {name}" + ("" if used.known else " (hash not known before; the commit is pinned)")

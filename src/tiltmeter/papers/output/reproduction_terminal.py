@@ -66,9 +66,9 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
     _print_lacking(reproduction, console)
     console.print()
     console.print(_summary(reproduction, console))
-    unchecked = sorted(name for name, checked in reproduction.files.items() if not checked)
+    unchecked = sorted(name for name, used in reproduction.files.items() if not used.known)
     if unchecked:
-        console.print(f"{count_of(len(unchecked), 'file')} used whose hash is not known; the commit is pinned.")
+        console.print(f"{count_of(len(unchecked), 'file')} used whose hash was not known before; the commit is pinned.")
 
 
 def _print_grid(grid: Grid, console: Console) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tiltmeter.datasets.download import UnreachableError
 from tiltmeter.datasets.fetch import AbsentError, fetch
+from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.datasets.local_files import is_local
 from tiltmeter.datasets.upstream import upstream_file
 from tiltmeter.errors import ModelError
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 
 Kept = TypeVar("Kept")
 Watch = Callable[[str], AbstractContextManager[Any]]
+
+
+class UsedFile(NamedTuple):
+    """The SHA-256 of a released file, and whether its hash was known before."""
+
+    known: bool
+    sha256: str
 
 
 class Desk:
@@ -37,8 +45,7 @@ class Desk:
         self.head_paths = dict(head_paths or {})
         self.device = device
         self.watch = watch
-        # The files used, and whether their hash was checked.
-        self.files: dict[str, bool] = {}
+        self.files: dict[str, UsedFile] = {}
         self._numbers: dict[Recipe, Numbers | NotAvailable] = {}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._unreachable: str | None = None
@@ -77,7 +84,7 @@ class Desk:
             if isinstance(error.__cause__, UnreachableError):
                 self._unreachable = str(error)
             raise NotAvailable(str(error)) from error
-        self.files[file.name] = file.pin.is_hash
+        self.files[file.name] = UsedFile(file.pin.is_hash, sha256_of(path_here))
         return path_here
 
     def model(self, hub: str) -> str:

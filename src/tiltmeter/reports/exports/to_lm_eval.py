@@ -4,7 +4,6 @@ A task is a benchmark with its part and language; a metric is called `name,filte
 57.0, not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the scale.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,6 +14,7 @@ import tiltmeter
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.estimates import LEVEL
 from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.printable import json_text
 from tiltmeter.reports.exports.chosen import choose, slug
 from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.runs.result import Result
@@ -67,7 +67,7 @@ def export(result: Result, options: Options) -> str:
         "model_name_sanitized": slug(chosen.model),
         "total_evaluation_time_seconds": str(manifest.get("seconds", "")),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(content, indent=2) + "\n"
 
 
 def _metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
