@@ -50,6 +50,7 @@ SAME_THING = {
     "pairs": {"forms", "benchmarks", "measures"},
     "winobias": {"forms", "datasets", "benchmarks", "measures"},
     "geneval": {"forms", "datasets", "measures", "runs"},
+    "winomt": {"forms", "datasets", "measures", "runs"},
     "translations": {"runs", "cli"},
     "translate": {"translators", "making"},
     "comparison": {"comparing", "reports"},

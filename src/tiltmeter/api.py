@@ -80,7 +80,8 @@ def check(
 ) -> list[RuleVerdict]:
     """Check a run against rules; `passed` of each verdict says whether the run keeps the rule.
 
-    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. `no_worse_than` compares
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. It is checked against
+    measures that are computed again from the scores of the run, not against `measures.json`. `no_worse_than` compares
     with the run `baseline`. `rules` are rules that were read before, such as those of `comparing.read_config`. With
     `lenient`, only what is shown to be broken fails.
 
@@ -99,9 +100,9 @@ def check(
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in given):
         raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
-    return judge.check(
-        _loaded(run), given, baseline=None if baseline is None else _loaded(baseline), lenient=lenient, across=across
-    )
+    # Measured again from the scores, so that a gate does not depend on numbers that were edited by hand.
+    runs = [_loaded(given_run).measured_again() for given_run in (run, baseline) if given_run is not None]
+    return judge.check(runs[0], given, baseline=None if baseline is None else runs[1], lenient=lenient, across=across)
 
 
 def report(
@@ -119,7 +120,7 @@ def report(
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    from tiltmeter.reports.write import report_path, write_report  # altair takes a second to import
+    from tiltmeter.reports.write import check_report, report_path, write_report  # altair takes a second to import
 
     if isinstance(runs, str | Path | Result):
         runs = [runs]
@@ -127,6 +128,7 @@ def report(
     if out is None and not folders:
         raise UsageError("A result in memory has no folder for its report; name a file with `out`.")
     path = report_path([Path(folder) for folder in folders], None if out is None else Path(out))
+    check_report(path, None if figures is None else Path(figures))
     write_report(named_runs(runs), path, None if figures is None else Path(figures))
     return path
 

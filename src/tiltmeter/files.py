@@ -34,7 +34,7 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[Path]:
         prefix = _prefix(path)
         _sweep(path.parent, prefix)
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise not_writable(path, error) from error
     part = Path(name)
     _hold(handle)
@@ -193,7 +193,9 @@ def make_readable(folder: Path) -> None:
 
 
 def _refuse_special(path: Path) -> None:
-    """A UsageError for a device, pipe or socket, which a rename would replace."""
+    """A UsageError for a device, pipe or socket, which a rename would replace, and for a name that no file can have."""
+    if "\0" in str(path):
+        raise ValueError("embedded null byte")
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(f"{path} is not a regular file; choose another place.")
 

@@ -23,9 +23,9 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
             raise DataError(f"{path} cannot be read: it has {size:,} bytes, and {largest:,} are the most.")
         return path.read_bytes()
     except OSError as error:
-        if path.is_symlink():
-            raise DataError(f"{path} cannot be read: it is a link to a file that is not there.") from error
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+        gone = isinstance(error, FileNotFoundError) and path.is_symlink()
+        reason = "it is a link to a file that is not there" if gone else error.strerror or str(error)
+        raise DataError(f"{path} cannot be read: {reason}.") from error
     except ValueError as error:  # a null character in the name
         raise DataError(f"{str(path)!r} cannot be read: {error}.") from error
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import tiltmeter
 from tests.runs.made import association_scores, pair_scores, run, saved
 from tests.support.command import command
 
@@ -49,6 +50,32 @@ def test_check_passes_and_fails(runs: dict[str, str], monkeypatch: pytest.Monkey
     capsys.readouterr()
     assert command(monkeypatch, "check", runs["one"], "--max", "stereoset.SS distance 1", "--json") == 1
     assert json.loads(capsys.readouterr().out)[0]["outcome"] == "broken"
+
+
+def test_edited_measures_do_not_open_a_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """The numbers of measures.json are computed again from the scores, those of a baseline as well."""
+    folders = [
+        saved(tmp_path / name, run(association_scores(f"made/{name}", seed=1, lean=lean)))
+        for name, lean in (("biased", 1.5), ("even", 0.0))
+    ]
+    rule = ("--max", "stereoset.SS distance 1", "--lenient")
+    honest = [command(monkeypatch, "check", folder, *rule) for folder in folders]
+    assert honest == [1, 0]
+    for folder in folders:
+        path = Path(folder) / "measures.json"
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        for row in rows:
+            if row["measure"] == "SS":
+                row |= {"value": 50.0, "low": 49.9, "high": 50.1, "standard_error": 0.01}
+                row["verdict"] = row["verdict"] and {**row["verdict"], "kind": "no bias", "words": "no bias"}
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    assert [command(monkeypatch, "check", folder, *rule) for folder in folders] == honest
+    assert (
+        tiltmeter.check(tiltmeter.load_run(folders[0]), max="stereoset.SS distance 1", lenient=True)[0].passed is False
+    )
+    compared = ("--baseline", folders[1], "--no-worse-than", "2")
+    assert command(monkeypatch, "check", folders[0], *compared) == 1
+    capsys.readouterr()
 
 
 def test_check_by_file_and_summary(

@@ -157,3 +157,18 @@ def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
     data.to_pickle(path)
     with pytest.raises(DataError, match=r"frame\.pkl, row 1, c2_word: the text is empty"):
         examine_file(path, "stereoset-pickle", "de").accept()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x04]r\xff\xff\xff\x7f.",
+        b"\x80\x05\x96" + (10**11).to_bytes(8, "little") + b"x.",
+        b"\x80\x04(" + b"]" * 3_100_000 + b"l.",
+    ],
+    ids=["places", "bytes", "lists"],
+)
+def test_a_pickle_that_would_fill_the_memory_is_refused_before_it_is_loaded(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "greedy.pkl").write_bytes(content)
+    with pytest.raises(BrokenFileError, match=r"would fill the memory|not a whole pickle"):
+        read_columns(tmp_path / "greedy.pkl")

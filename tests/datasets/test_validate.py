@@ -44,6 +44,9 @@ GENEVAL = {
     "correct": "Kim es jardinera.",
     "incorrect": "Kim es jardinero.",
 }
+WINOMT = {"id": "n", "language": "en", "gender": "male", "entity": "gardener", "position": 1} | {
+    "sentence": "The gardener lost his hat."
+}
 GEST = {"id": "g", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
 OWN = {"id": "o-1", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual"} | {
     "sub_stereotype": "early at work",
@@ -163,6 +166,12 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("no-context", "context", [{key: value for key, value in GENEVAL.items() if key != "context"}]),
     ("no-wrong-words", "incorrect", [GENEVAL | {"incorrect": "Kim, es."}]),
     ("unknown-source-gender", "gender", [GENEVAL | {"gender": "female"}]),
+    ("unknown-entity-gender", "gender", [WINOMT | {"gender": "feminine"}]),
+    ("unknown-casting", "stereotypical", [WINOMT | {"stereotypical": "yes"}]),
+    ("entity-elsewhere", "position", [WINOMT | {"position": 2}]),
+    ("entity-elsewhere", "position", [WINOMT | {"position": -4}]),
+    ("wrong-type", "position", [WINOMT | {"position": "1"}]),
+    ("repeated-sentence", "sentence", [WINOMT, WINOMT | {"id": "m"}]),
     ("duplicate-pair", "more", [PAIR, PAIR | {"id": "q"}]),
     ("duplicate-pair", "male", [GENDERED, GENDERED | {"id": "t"}]),
     ("duplicate-sentence", "sentence", [GEST, GEST | {"id": "h", "stereotype": 10}]),
@@ -242,6 +251,7 @@ FILES: list[tuple[str, str, bytes]] = [
     ),
     ("bad-controls", "crows-controls", b"a,b\n"),
     ("bad-geneval", "geneval", b"She is a gardener.\n"),
+    ("bad-winomt", "winomt", b"male\tThe gardener sang.\n"),
     ("bad-winobias", "winobias", b"1 [The gardener] lost [his] hat.\n"),
     ("missing-column", "gest-csv", b"sentence\nI sang\n"),
     ("missing-column", "gest-pairs-csv", b"language,original,stereotype,male\n"),
@@ -268,7 +278,19 @@ def test_there_is_a_case_for_every_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "items", [[INTRA], [INTER], [INTRA, INTER | {"id": "b"}], [PAIR], [GEST], [GENDERED], [WINOBIAS], [OWN], [QUESTION]]
+    "items",
+    [
+        [INTRA],
+        [INTER],
+        [INTRA, INTER | {"id": "b"}],
+        [PAIR],
+        [GEST],
+        [GENDERED],
+        [WINOBIAS],
+        [WINOMT],
+        [OWN],
+        [QUESTION],
+    ],
 )
 def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:
     assert examine_lines(tmp_path / "items.jsonl", items) == []

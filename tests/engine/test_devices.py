@@ -1,6 +1,7 @@
 """Several devices: the same bytes as with one, and a clear error if a worker fails."""
 
 import multiprocessing
+import os
 import pickle
 from collections.abc import Iterator
 from functools import partial
@@ -121,3 +122,31 @@ def test_if_one_worker_cannot_be_started_all_are_stopped(tmp_path: Path) -> None
             store=store,
         )
     assert multiprocessing.active_children() == []
+
+
+def test_what_nobody_expected_in_a_worker_comes_with_its_details(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        AnswerStore(tmp_path / "a.sqlite") as store,
+        pytest.raises(RuntimeError, match="KeyError") as raised,
+    ):
+        answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=[partial(Worker, "fails")] * 2, store=store)
+    assert "nobody expected this" in str(raised.value)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_stop_from_the_terminal_reaches_the_parent_only_and_answers_are_kept(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        with pytest.raises(KeyboardInterrupt):
+            answer_on_devices(
+                QUESTIONS, kind="masked", fingerprint="f", loads=[partial(Worker, "interrupts")], store=store
+            )
+        assert multiprocessing.active_children() == []
+        assert "Traceback" not in capfd.readouterr().err
+        again = [partial(Worker, "answers")] * 2
+        found = answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=again, store=store)
+        assert len(found) == len(QUESTIONS)

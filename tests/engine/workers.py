@@ -1,6 +1,7 @@
 """Fake models for worker processes, which import this file: it needs neither transformers nor pytest."""
 
 import os
+import signal
 from collections.abc import Callable
 
 import numpy as np
@@ -24,6 +25,13 @@ class Worker:
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         if self._ending == "dies":
             os._exit(9)
+        if self._ending == "fails":
+            raise KeyError("nobody expected this")
+        if self._ending == "interrupts":
+            # As a terminal does: to the parent and its workers.
+            self._ending = "answers"
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getppid(), signal.SIGINT)
         if self._ending == "complains":
             raise UsageError("This worker has had enough.")
         tokens = Asks.of(batch).tokens

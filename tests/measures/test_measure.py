@@ -23,6 +23,7 @@ from tiltmeter.measures import (
     multiple_choice,
     pairs,
     winobias,
+    winomt,
 )
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
@@ -68,7 +69,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, choices, geneval, gest, gest_mt, multiple_choice, pairs)
+    modules = (association, choices, geneval, gest, gest_mt, multiple_choice, pairs, winomt)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(measures())
@@ -78,7 +79,7 @@ def test_every_module_lists_its_measures_once() -> None:
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in measures().items() if measure.decides}
     chosen = {"chosen stereotype", "masculine choice gap"}
-    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap"} | chosen
+    assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap", "delta_S"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
@@ -97,6 +98,7 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "masculine choice gap": 10.0,
         "BBQ bias": 5.0,
         "acc gap": 5.0,
+        "delta_S": 5.0,
     }
 
 
@@ -240,6 +242,7 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
         "masculine choice gap": [()],
         "BBQ bias": [("template",)],
         "acc gap": [()],
+        "delta_S": [("entity",)],
     }
 
 

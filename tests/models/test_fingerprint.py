@@ -6,18 +6,20 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from tests.models.test_loading import change_config, saved
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
 from tiltmeter import engine
+from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.models import local
 from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.in_memory import in_memory
 from tiltmeter.models.loaded_files import loaded_files
 from tiltmeter.models.loading import open_model
+from tiltmeter.questions import Question
 from tiltmeter.translators.nllb import FLORES, NllbTranslator
 
 INDEX = "model.safetensors.index.json"
@@ -168,6 +170,77 @@ def test_pickled_shards(tmp_path: Path) -> None:
     checkpoint = find_checkpoint(str(folder))
     assert [file.name for file in checkpoint.weight_files] == sorted(weight_map.values())
     assert [file.name for file in checkpoint.weight_index] == ["pytorch_model.bin.index.json"]
+
+
+def test_pickled_weights_beside_other_safetensors(tmp_path: Path) -> None:
+    """What decides is which file transformers loads, not whether there is any safetensors file."""
+    folder = tmp_path / "m"
+    saved(made(MASKED["bert"]), folder, word_piece())
+    (folder / "model.safetensors").rename(folder / "somebody-elses.safetensors")
+    torch.save(made(MASKED["bert"]).state_dict(), folder / "pytorch_model.bin")
+    before = fingerprint(folder)
+    torch.save(made(MASKED["bert"], seed=2).state_dict(), folder / "pytorch_model.bin")
+    assert fingerprint(folder) != before
+    loaded = dict(open_model(str(folder)).answerer("masked").model.named_parameters())
+    expected = dict(made(MASKED["bert"], seed=2).named_parameters())
+    assert all(torch.equal(loaded[name], expected[name]) for name in expected)
+
+
+def test_files_that_an_index_names_and_a_remapped_index(tmp_path: Path) -> None:
+    """Two files hold the same tensors with other values; the index says which of them are loaded."""
+    folder = tmp_path / "m"
+    saved(made(MASKED["bert"]), folder, word_piece())
+    (folder / "model.safetensors").rename(folder / "one.safetensors")
+    save_file(
+        {name: tensor + 1.0 for name, tensor in load_file(folder / "one.safetensors").items()},
+        folder / "other.safetensors",
+        metadata={"format": "pt"},
+    )
+    names = list(load_file(folder / "one.safetensors"))
+
+    def mapped(file: str) -> tuple[str, float]:
+        (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": dict.fromkeys(names, file)}))
+        weights = dict(open_model(str(folder)).answerer("masked").model.named_parameters())
+        return fingerprint(folder), weights["bert.embeddings.LayerNorm.weight"].sum().item()
+
+    first, last = mapped("one.safetensors"), mapped("other.safetensors")
+    assert first[0] != last[0]
+    assert first[1] != last[1]
+    before = fingerprint(folder)
+    change_a_byte(folder / "other.safetensors")
+    assert fingerprint(folder) != before
+
+
+CODE = """
+from transformers import BertForMaskedLM
+
+from .scale import SCALE
+
+
+class Scaled(BertForMaskedLM):
+    def forward(self, *args, **kwargs):
+        found = super().forward(*args, **kwargs)
+        found.logits = found.logits * SCALE
+        return found
+"""
+
+
+def test_changed_code_is_not_answered_by_the_answers_of_the_old_one(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    saved(made(MASKED["bert"]), folder, word_piece())
+    change_config(folder, architectures=["Scaled"], auto_map={"AutoModelForMaskedLM": "mine.Scaled"})
+    (folder / "mine.py").write_text(CODE)
+    question = Question((2, 4, 6, 3), ((1, 7),))
+    store = AnswerStore(tmp_path / "a.sqlite")
+
+    def asked(scale: float) -> float:
+        (folder / "scale.py").write_text(f"SCALE = {scale}\n")
+        model = open_model(str(folder), kind="masked", trust_remote_code=True)
+        found = model.answer([question], kind="masked", store=store, names={}, report=lambda _progress: None)
+        return float(found[question.digest][0])
+
+    answers = [asked(1.0), asked(20.0), asked(1.0)]
+    assert answers[0] == answers[2] != answers[1]
 
 
 def test_it_covers_trusted_code_and_its_imports(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import torch
 import transformers as t
 from safetensors.torch import load_file, save_file
 
+import tiltmeter
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.loading import open_model
+from tiltmeter.runs.model_notes import model_notes
 
 BERT = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
 
@@ -190,3 +192,82 @@ def test_a_folder_without_weights_is_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "m/model.safetensors").unlink()
     with pytest.raises(ModelError, match="has no weights"):
         open_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "first"),
+    [
+        (CAUSAL["gpt2"], {"n_layer": 1}, "transformer.h.1"),
+        (MASKED["bert"], {"num_hidden_layers": 1}, "bert.encoder.layer.1"),
+        (SEQ2SEQ["t5"], {"num_decoder_layers": 1}, "decoder.block.1"),
+    ],
+)
+def test_tensors_of_layers_that_the_config_leaves_out_are_an_error(
+    make: Any, change: dict[str, Any], first: str, tmp_path: Path
+) -> None:
+    model = open_model(saved(made(make), tmp_path / "m"))
+    assert model.answerer(model.kind)
+    change_config(tmp_path / "m", **change)
+    truncated = open_model(str(tmp_path / "m"))
+    with pytest.raises(ModelError, match=rf"tensors of layers that its config\.json leaves out, {first}\."):
+        truncated.answerer(truncated.kind)
+
+
+def test_modules_that_are_not_loaded_are_named(tmp_path: Path) -> None:
+    folder = saved(made(lambda: t.BertForPreTraining(BERT)), tmp_path / "m")
+    tensors = load_file(tmp_path / "m/model.safetensors")
+    tensors["bert.encoder.layer.0.adapter.weight"] = torch.ones(2)
+    save_file(tensors, tmp_path / "m/model.safetensors", metadata={"format": "pt"})
+    model = open_model(folder)
+    model.answerer("masked")
+    unused = ["bert.encoder.layer.0.adapter", "bert.pooler.dense", "cls.seq_relationship"]
+    assert model.unused == {"masked": unused}
+    (note,) = model_notes([{"name": "m", "unused_modules": model.unused}])
+    assert note.startswith("The checkpoint of m has 1 modules in its layers that its config has no place for, bert.enc")
+    assert not model_notes([{"name": "m", "unused_modules": {"masked": unused[1:]}}])
+
+
+def test_what_was_not_loaded_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_path: Path, fixtures_dir: Path) -> None:
+    for _ in range(2):
+        result = tiltmeter.evaluate(str(fixtures_dir / "bert-tiny"), "starter/intrasentence:en", limit=3)
+        (entry,) = result.manifest["models"]
+        assert entry["unused_modules"] == {"masked": ["bert.pooler.dense", "cls.seq_relationship"]}
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "electra"])
+def test_an_encoder_that_sees_the_future_is_not_causal(name: str, tmp_path: Path) -> None:
+    folder = saved(made(MASKED[name]), tmp_path / "m")
+    with pytest.raises(ModelError, match="reads the tokens after the one that it is asked about"):
+        open_model(folder, kind="causal").answerer("causal")
+    change_config(tmp_path / "m", is_decoder=True)
+    assert open_model(folder, kind="causal").answerer("causal")
+    with pytest.raises(ModelError, match="is not a masked model"):
+        open_model(folder, kind="masked").answerer("masked")
+
+
+@pytest.mark.parametrize("name", ["bert-tiny", "gpt2-tiny", "t5-tiny", "xlmr-tiny"])
+@pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
+def test_a_folder_without_a_vocabulary_is_refused(
+    name: str, kept: tuple[str, ...], fixtures_dir: Path, tmp_path: Path
+) -> None:
+    for file in ("config.json", "model.safetensors", *kept):
+        (tmp_path / file).symlink_to(fixtures_dir / name / file)
+    with pytest.raises(ModelError, match=r"tokenizer"):
+        open_model(str(tmp_path))
+
+
+def test_models_of_bytes_need_no_vocabulary(tmp_path: Path) -> None:
+    config = t.T5Config(vocab_size=384, d_model=16, d_kv=8, d_ff=24, num_layers=1, num_heads=2)
+    made(lambda: t.T5ForConditionalGeneration(config)).save_pretrained(tmp_path)
+    t.ByT5Tokenizer().save_pretrained(tmp_path)
+    assert {file.suffix for file in tmp_path.iterdir()} == {".json", ".safetensors"}
+    assert not (tmp_path / "tokenizer.json").exists()
+    (encoded,) = open_model(str(tmp_path)).text.encode(["née"])
+    assert len(encoded.ids) == 4
+
+
+@pytest.mark.parametrize("size", [-4, 0])
+def test_a_batch_that_holds_nothing_is_an_error(size: int, tmp_path: Path) -> None:
+    folder = saved(made(CAUSAL["gpt2"]), tmp_path / "m")
+    with pytest.raises(UsageError, match=f"A batch of {size} tokens holds nothing"):
+        open_model(folder, batch_tokens=size)

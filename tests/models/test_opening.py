@@ -125,7 +125,7 @@ def test_a_run_uses_only_the_protocol() -> None:
     tree = ast.parse(Path(tiltmeter.__file__).with_name("runs").joinpath("evaluate.py").read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     models = {name for name in imported if name.startswith("tiltmeter.models")}
-    assert models == {"tiltmeter.models.opening", "tiltmeter.models.protocol"}
+    assert models == {"tiltmeter.models.opening", "tiltmeter.models.option_scope", "tiltmeter.models.protocol"}
     assert "tiltmeter.engine.devices" not in imported
 
 

@@ -2,10 +2,29 @@
 
 from typing import Any
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 WORDS = ["the", "nurse", "was", "gentle", "gruff", "wooden", "kind", "to", "me", ".", "she", "is", "loud", "a", "very"]
+
+
+def _reading_all(tokenizer: Tokenizer) -> None:
+    """Let a tokenizer read other words as one of its own, by their first letter, and other signs as full stops.
+
+    A run refuses a tokenizer to which most words are unknown.
+    """
+    known = "|".join([*WORDS, *(f"{word}ly" for word in WORDS), "gen", "tle"]).replace(".|", "")
+    groups = {"a-eA-E": "loud", "f-jF-J": "is", "k-oK-O": "wooden", "p-tP-T": "gruff", "u-zU-Z": "very"}
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            *(
+                normalizers.Replace(Regex(rf"\b(?!(?:{known})\b)[{letters}]\w*"), word)
+                for letters, word in groups.items()
+            ),
+            normalizers.Replace(Regex(r"\b[^a-zA-Z\W]\w*"), "me"),
+            normalizers.Replace(Regex(r"[^\w\s]+"), "."),
+        ]
+    )
 
 
 def word_level(**special: str) -> PreTrainedTokenizerFast:
@@ -13,6 +32,7 @@ def word_level(**special: str) -> PreTrainedTokenizerFast:
     vocabulary = {word: i for i, word in enumerate(["<unk>", *special.values(), *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    _reading_all(tokenizer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", **special)
 
 
@@ -45,6 +65,7 @@ def word_piece() -> PreTrainedTokenizerFast:
     pieces.remove("gentle")
     tokenizer = Tokenizer(models.WordPiece({p: i for i, p in enumerate(pieces)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    _reading_all(tokenizer)
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",

@@ -192,3 +192,23 @@ def test_four_models_in_five_languages_stay_small(
     view.open_items()
     assert view.count() == 21_142
     assert view.quiet(), view.messages
+
+
+def test_the_main_table_is_not_cut_off_and_shows_verdicts_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    """With long names of models: at 1280 px no column is hidden, at 390 px the verdict is on the screen."""
+    path = tmp_path / "report.html"
+    names = ["some-organisation_a-rather-long-name-of-a-model", "b"]
+    result = made.association(names, "starter")
+    path.write_text(make_report([("full", result)])[0], encoding="utf-8")
+    wide = browser.new_page(viewport={"width": 1280, "height": 900})
+    wide.goto(path.as_uri())
+    region = wide.locator(".scroll:has(> table.summary)").first
+    assert region.evaluate("it => it.scrollWidth - it.clientWidth") <= 0
+    assert wide.locator("table.summary tr.part").count() == 2 * 5 * 2  # two parts of five languages, of each model
+    narrow = browser.new_page(viewport={"width": 390, "height": 900})
+    narrow.goto(path.as_uri())
+    for badge in narrow.locator("table.summary .badge").all()[:6]:
+        box = badge.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    assert narrow.evaluate("document.documentElement.scrollWidth") <= 390

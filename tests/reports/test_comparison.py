@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_a_part_that_goes_the_other_way_is_told() -> None:
 
 def test_the_page_has_everything_and_loads_nothing() -> None:
     page = comparison_page(compare(FAR))
-    assert "Comparison, item by item" in page
+    assert "the largest differences first" in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
     assert "Content warning" in page
@@ -169,3 +170,17 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
 def test_log_ratios_on_the_page() -> None:
     runs = [(name, run(gest_scores(name, seed=seed), family="gest")) for name, seed in (("a", 1), ("b", 2))]
     assert "log g_s" in comparison_page(compare(runs))
+
+
+def test_the_largest_differences_come_first_on_the_page() -> None:
+    runs = [
+        ("a", run(association_scores("made/one", seed=1, lean=0.0))),
+        ("b", run(association_scores("made/two", seed=2, lean=0.1))),
+        ("c", run(association_scores("made/three", seed=3, lean=3.0))),
+    ]
+    page = comparison_page(compare(runs))
+    pairs = re.findall(r'<section id="pair-\d+">\s*<h2><bdi>(.*?)</bdi> − <bdi>(.*?)</bdi>', page)
+    assert len(pairs) == 3
+    assert "made/three" in pairs[0]
+    assert "made/three" in pairs[1]
+    assert "made/three" not in pairs[2]

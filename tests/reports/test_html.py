@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.reports import hostile, made
-from tests.runs.made import association_scores, chosen_scores, gest_scores, run, winobias_scores
+from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, winobias_scores
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import STEREOTYPES
@@ -269,3 +269,14 @@ def test_the_items_are_packed_by_the_attributes_of_their_form() -> None:
         assert direction == (1 if genders[identifier] == "male" else -1)
     assert "length_difference" not in sets["stereoset"]["attributes"]
     assert {"bias_type", "target"} <= set(sets["stereoset"]["attributes"])
+
+
+def test_one_bias_type_is_not_printed_beside_all_items() -> None:
+    """All pairs of gender-pairs are about gender: that would repeat the same number for every language."""
+    result = run(pair_scores(), family="pairs")
+    groups = {record.group for record in result.records if record.view == "bias_type"}
+    page = make_report([("run", result)])[0]
+    shown = re.findall(r"<td>bias_type</td>", page)
+    assert bool(shown) == (len(groups) > 1)
+    one = result.scores.assign(bias_type="gender")
+    assert not re.findall(r"<td>bias_type</td>", make_report([("run", run(one, family="pairs"))])[0])

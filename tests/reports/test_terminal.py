@@ -6,20 +6,23 @@ from rich.console import Console
 
 from tests.reports.made import association_records as association
 from tests.reports.made import record, row
-from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.reports.terminal import print_measures, reading
 
 
-def printed(records: list[Record], width: int = 100, encoding: str = "utf-8", view: str = "all") -> list[str]:
+def printed(
+    records: list[Record], width: int = 100, encoding: str = "utf-8", view: str = "all", meanings: bool = False
+) -> list[str]:
+    """The lines printed; without `meanings` those of the tables, which end before what the measures mean."""
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=file, width=width, record=True)
     print_measures(assign_verdicts(records), console, view)
     file.flush()
-    lines = console.export_text(styles=False).splitlines()
+    lines = [line.rstrip() for line in console.export_text(styles=False).splitlines()]
     assert all(len(line) <= width for line in lines)
-    return [line.rstrip() for line in lines]
+    return lines if meanings or "" not in lines else lines[: len(lines) - lines[::-1].index("")]
 
 
 def test_a_row_for_each_language_and_part() -> None:
@@ -72,16 +75,16 @@ def test_ss_as_published_has_a_column_only_where_ties_make_it_differ() -> None:
     assert lines[4].split()[2:6] == ["83.1", "58.2", "51.1", "68.6"]
 
 
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [60, 80, 100])
 def test_what_a_row_is_stays_readable_beside_the_column_as_published(width: int) -> None:
     parts = [("intrasentence", "intra"), ("intersentence", "inter"), ("overall", "overall")]
     records = [r for part, _ in parts for r in association(part=part, ties=300, published=51.1)]
     rows = [line.split() for line in printed(records, width) if line.startswith("en ") and ":" not in line]
     assert [cells[1] for cells in rows] == [part if width == 100 else short for part, short in parts]
-    assert all("●" in cells[-1] for cells in rows)  # the ruler is narrower
+    assert width == 60 or all("●" in cells[-1] for cells in rows)  # the ruler is narrower, or left out
 
 
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [60, 80, 100])
 @pytest.mark.parametrize(("scores", "family"), [(pair_scores, "pairs"), (gest_scores, "gest")])
 def test_no_column_is_cut(width: int, scores, family: str) -> None:
     lines = printed(run(scores(), family=family).records, width)
@@ -266,3 +269,22 @@ def test_a_ratio_is_drawn_on_a_scale_of_ratios() -> None:
 def test_how_models_agree_is_not_a_model() -> None:
     records = [*association(), record("correlation", 0.9, view="models", model="all models")]
     assert not any("all models" in line for line in printed(records))
+
+
+@pytest.mark.parametrize("width", [60, 140])
+@pytest.mark.parametrize("family", ["association", "gest", "pairs"])
+def test_language_and_part_are_never_cut_and_what_is_left_out_is_named(width: int, family: str) -> None:
+    scores = {"association": association_scores, "gest": gest_scores, "pairs": pair_scores}[family]
+    result = run(scores(), family=family)
+    lines = printed(result.records, width, meanings=True)
+    rows = [line for line in lines if line.startswith("en") and ":" not in line]
+    parts = {record.part for record in result.records if record.view == "all" and record.part != "all"}
+    shown = {part: {"intrasentence": "intra", "intersentence": "inter"}.get(part, part) for part in parts}
+    for part, short in shown.items():
+        assert any(part in row or short in row for row in rows), part
+    assert not any("…" in row for row in rows)
+    text = " ".join(lines)
+    decided = next(r.measure for r in result.records if r.verdict is not None and r.view == "all")
+    assert f"{decided}: " in text  # what it means is printed
+    if width == 140:
+        assert "Too narrow" not in text

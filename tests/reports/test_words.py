@@ -5,7 +5,7 @@ import pytest
 
 from tests.measures.test_templates import of_gest, of_pairs
 from tests.reports.made import association_records as association
-from tests.reports.made import record
+from tests.reports.made import record, translations
 from tests.runs.made import chosen_scores, gest_scores, run
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import assign_verdicts
@@ -230,3 +230,10 @@ def test_parts_stand_aside_for_the_two_together() -> None:
 
 def test_without_a_number_that_could_show_a_bias_there_is_no_headline() -> None:
     assert headlines(rows_of([record("wit", 1.0)])) == []
+
+
+def test_of_translations_it_is_told_how_masculine_they_are() -> None:
+    """Whatever the stereotypes, a system that makes everybody a man has to be called that."""
+    told = sentences_of(headline(translations(["A"], ["sk"]).records))
+    assert "masculine" in told
+    assert "whatever the stereotype (f_m" in told

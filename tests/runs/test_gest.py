@@ -11,6 +11,7 @@ from tests.models.tiny import CAUSAL, MASKED, made
 from tiltmeter.datasets import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError, ModelError, UsageError
+from tiltmeter.forms.association import ROLES, AssociationItem, Candidate
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.forms.winobias import WinoBiasItem
@@ -87,12 +88,19 @@ def test_gest_with_other_benchmarks_in_one_run(masked: str, sentences: Path, tmp
     write_jsonl([GenderedPairItem("1", "en", 3, "he sang well.", "she sang well.")], pairs)
     about = ("cat", "male", "the cat fed and he sang.", "the cat fed and she sang.")
     write_jsonl([WinoBiasItem("w", "type1-dev", "en", *about)], occupations)
-    on = [f"{sentences}/template-3", str(pairs), str(occupations), "starter/intrasentence:en"]
+    blanks = tmp_path / "blanks.jsonl"
+    candidates = tuple(
+        Candidate(role, role, f"the cat fed and {word} sang.", word)
+        for role, word in zip(ROLES, ("man", "woman", "well"), strict=True)
+    )
+    context = "the cat fed and BLANK sang."
+    write_jsonl([AssociationItem("b", "intrasentence", "en", "gender", "cat", "cat", context, candidates)], blanks)
+    on = [f"{sentences}/template-3", str(pairs), str(occupations), str(blanks)]
     result = evaluate(masked, on, limit=20, out=tmp_path / "run")
     assert result.scores.groupby("benchmark").size().to_dict() == {
         str(sentences): 20,
         str(occupations): 1,
-        "starter": 60,
+        str(blanks): 3,
     }
     # `he` and `she` start with different letters, so they are not two forms of one word.
     assert {skip["reason"] for skip in result.manifest["skipped"]} == {

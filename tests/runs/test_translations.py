@@ -207,6 +207,18 @@ def test_evaluate_a_translator(sentences: str, tmp_path: Path) -> None:
     assert len(named.scores) == 3
 
 
+def test_sentences_that_a_system_gives_no_translation_of_are_listed(sentences: str) -> None:
+    given = {**SLOVAK, "I led the meeting.": None, "I carried the piano.": ""}
+    result = evaluate_translator(FakeTranslator(say=given.__getitem__), on=sentences)  # type: ignore[arg-type]
+    assert set(result.scores["item"]) == {"a", "b", "d", "f"}
+    assert {(e["item"], e["reason"]) for e in result.manifest["skipped"] if e["item"] in "ce"} == {
+        ("c", module.NO_TRANSLATION),
+        ("e", module.NO_TRANSLATION),
+    }
+    with pytest.raises(DataError, match="None of the 6 items can be scored, because the system gave no translation"):
+        evaluate_translator(FakeTranslator(key="mute", say=lambda _text: ""), on=sentences)
+
+
 def test_a_failed_translation_run_resumes(sentences: str) -> None:
     broken = FakeTranslator(say=SLOVAK.__getitem__, breaks_at="I led the meeting.")
     with pytest.raises(ModelError, match="the same command goes on from there"):

@@ -5,7 +5,7 @@ import pytest
 from filelock import FileLock
 
 from tests.translators.fake import FakeTranslator
-from tiltmeter.errors import ModelError, TiltmeterError, UsageError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
@@ -115,11 +115,13 @@ def test_too_few_translations_are_refused(store: TranslationStore) -> None:
     assert len(pending(FakeTranslator(), TEXTS, "sk", store)) == 4
 
 
-def test_a_file_that_is_no_store(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     path.write_text("This is a text, and long enough not to be taken for an empty data base." * 10)
-    with pytest.raises(TiltmeterError, match=r"cannot be used .*TILTMETER_CACHE"):
-        TranslationStore(path)
+    with TranslationStore(path) as store:
+        store.put("s", "sk", {"a": "b"})
+        assert store.get("s", "sk", ["a"]) == {"a": "b"}
+    assert (tmp_path / "t.sqlite.damaged-1").read_text().startswith("This is a text")
 
 
 def test_the_cost_is_reported_before_anything_is_sent() -> None:
@@ -136,3 +138,21 @@ def test_the_cost_is_reported_before_anything_is_sent() -> None:
     require_consent(True, translator, left)
     require_consent(False, translator, {"sk": []})
     require_consent(False, FakeTranslator(), left)
+
+
+def test_what_is_no_translation_is_not_taken_for_one(store: TranslationStore) -> None:
+    """A service may answer null, or nothing: the sentence stays untranslated, and the next run sends it again."""
+    given = {"I sang.": None, "I ran.": "", "I baked bread.": " \n"}
+    translator = FakeTranslator(say=lambda text: given.get(text, text.upper()))  # type: ignore[arg-type, return-value]
+    assert translate_all(translator, TEXTS, "sk", store) == {"I waited for the bus.": "I WAITED FOR THE BUS."}
+    assert set(pending(translator, TEXTS, "sk", store)) == set(given)
+    assert len(translate_all(FakeTranslator(), TEXTS, "sk", store)) == 4
+    with pytest.raises(ModelError, match="fake gave int '7' for a translation, which is no text"):
+        translate_all(FakeTranslator(say=lambda _text: 7), TEXTS, "pl", store)  # type: ignore[arg-type, return-value]
+
+
+def test_an_empty_translation_of_an_earlier_version_is_asked_for_again(store: TranslationStore) -> None:
+    store.put("fake 1", "sk", {"I sang.": "", "I ran.": "BEHAL"})
+    assert pending(FakeTranslator(), ["I sang.", "I ran."], "sk", store) == ["I sang."]
+    made = translate_all(FakeTranslator(), ["I sang.", "I ran."], "sk", store)
+    assert made == {"I sang.": "I SANG.", "I ran.": "BEHAL"} == store.get("fake 1", "sk", made)

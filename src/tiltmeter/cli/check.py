@@ -77,11 +77,13 @@ def check(
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.config import NAME, read_config
-    from tiltmeter.files import write_text
+    from tiltmeter.files import append_text, check_file, write_text
     from tiltmeter.reports.check_results import markdown as to_markdown
     from tiltmeter.reports.check_results import plan as print_plan
     from tiltmeter.reports.check_results import print_verdicts, to_dict
 
+    if markdown is not None:
+        check_file(markdown)
     given = bool(maximum or minimum or no_worse_than)
     if config is None and not given and Path(NAME).is_file():
         config = Path(NAME)
@@ -113,8 +115,6 @@ def check(
     if markdown is not None:
         write_text(markdown, summary)
     if log := os.environ.get("GITHUB_STEP_SUMMARY"):
-        # Other steps write to this file as well, so the summary is appended.
-        with Path(log).open("a", encoding="utf-8") as file:
-            file.write(f"{summary}\n")
+        append_text(Path(log), f"{summary}\n")
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(1)

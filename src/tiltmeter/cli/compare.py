@@ -57,8 +57,11 @@ def compare(
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
+    from tiltmeter.files import check_file, write_text
     from tiltmeter.reports.comparison import print_comparison
 
+    if html is not None:
+        check_file(html)
     comparison = api.compare(
         runs,
         by=choice_of(by, BY, "--by"),
@@ -74,7 +77,6 @@ def compare(
     else:
         print_comparison(comparison, Console())
     if html is not None:
-        from tiltmeter.files import write_text
         from tiltmeter.reports.comparison_page import comparison_page
 
         write_text(html, comparison_page(comparison, items=items or None))

@@ -20,6 +20,7 @@ from tiltmeter.datasets.recorded import files_to_pin
 from tiltmeter.datasets.spec import Spec, parse_spec
 from tiltmeter.datasets.validate import Examination
 from tiltmeter.errors import UsageError
+from tiltmeter.files import check_file
 from tiltmeter.forms import Item, form_of
 from tiltmeter.printable import json_text
 
@@ -175,6 +176,7 @@ def convert(
 
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """
+    check_file(out)
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; --force replaces it.")
     if format is None:

@@ -33,18 +33,18 @@ def export(
 
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """
-    from tiltmeter.files import write_text
+    from tiltmeter.files import check_file, write_text
     from tiltmeter.runs.result import Result
 
     if to not in FORMATS:
         raise UsageError(f"There is no export to {to!r}{did_you_mean(to, FORMATS)}; there is {', '.join(FORMATS)}.")
+    if out is not None:
+        check_file(out)
+        if out.exists() and not force:
+            raise UsageError(f"{out} already exists; choose another file with --out, or pass --force.")
     text = FORMATS[to](Result.load(run), Options(model=model, dataset_id=dataset_id))
     if out is None:
         typer.echo(text, nl=False)
         return
-    if out.is_dir():
-        raise UsageError(f"{out} is a folder; name a file in it with --out.")
-    if out.exists() and not force:
-        raise UsageError(f"{out} already exists; choose another file with --out, or pass --force.")
     write_text(out, text)
     typer.echo(f"Written to {out}", err=True)

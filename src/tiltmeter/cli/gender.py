@@ -10,6 +10,7 @@ import typer
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
 from tiltmeter.printable import json_text
+from tiltmeter.reading import read_bytes
 
 SOURCES = ("rules", "stanza", "conllu")
 
@@ -68,10 +69,7 @@ def results(file: str, language: str | None, gender_from: str) -> Iterator[tuple
 
 def _lines(file: str) -> Iterator[str]:
     """The lines of the file without line ends; an error names the line that is not UTF-8."""
-    try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror or error}") from error
+    content = sys.stdin.buffer.read() if file == "-" else read_bytes(Path(file))
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")

@@ -1,8 +1,8 @@
 """Output shared by commands: results on standard output, notes on standard error."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
@@ -100,14 +100,21 @@ def _print_omissions(result: "Result", notes: Console) -> None:
     for refusal in result.manifest["refused"]:
         location = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"
         notes.print(f"Not asked: {refusal['model']} on {location}. {refusal['reason']}", markup=False)
-    reasons: dict[tuple[str, ...], int] = {}
-    for skip in result.manifest["skipped"]:
-        key = (skip["model"], f"{skip['benchmark']}/{skip['part']}:{skip['language']}", skip["reason"])
-        reasons[key] = reasons.get(key, 0) + 1
-    for (model, location, reason), count in reasons.items():
+    for (model, location, reason), count in _counted(result.manifest["skipped"]).items():
         notes.print(f"Not scored: {count} items of {location} by {model}, because {reason}.", markup=False)
+    for (model, location, reason), count in _counted(result.manifest.get("flagged", ())).items():
+        notes.print(f"Flagged: {count} items of {location} by {model}, scored although {reason}.", markup=False)
     for note in result.manifest.get("notes", ()):
         notes.print(note, markup=False)
+
+
+def _counted(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], int]:
+    """The number of items by model, portion and reason."""
+    reasons: dict[tuple[str, str, str], int] = {}
+    for entry in entries:
+        key = (entry["model"], f"{entry['benchmark']}/{entry['part']}:{entry['language']}", entry["reason"])
+        reasons[key] = reasons.get(key, 0) + 1
+    return reasons
 
 
 def _write_report(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """The progress bar of a run, on standard error."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,41 @@ if TYPE_CHECKING:  # it imports torch, which commands that ask no model do witho
 
 # The shortest time between two updates of the bar.
 _SECONDS_BETWEEN = 0.2
+# The time between two lines where there is no terminal.
+SECONDS_BETWEEN_LINES = 60.0
+
+
+class _MinuteLine:
+    """A line on the progress every minute where there is no terminal for a bar, as in a log of a cluster."""
+
+    def __init__(self, console: Console, label: str) -> None:
+        self.label = label
+        self._console = console
+        self._began = self._told = time.monotonic()
+        self._first: int | None = None
+
+    def tell(self, done: int, total: int | None, more: str = "") -> None:
+        """Print the line, if the last one is a minute old."""
+        now = time.monotonic()
+        self._first = done if self._first is None else self._first
+        if self._console.is_terminal or now - self._told < SECONDS_BETWEEN_LINES:
+            return
+        self._told = now
+        made, of = done - self._first, f" of {total:,}" if total else ""
+        left = f", about {_duration((total - done) * (now - self._began) / made)} left" if total and made > 0 else ""
+        self._console.print(f"{self.label}: {done:,}{of}{more}{left}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> _duration(40), _duration(200), _duration(9000)
+    ('1 minute', '4 minutes', '2.5 hours')
+    """
+    minutes = math.ceil(seconds / 60)
+    if minutes > 90:
+        return f"{minutes / 60:.1f} hours"
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
 @contextmanager
@@ -31,6 +67,7 @@ def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
     ) as progress:
         task = progress.add_task(label, total=None, rate="")
         began = stored = drawn = 0.0
+        line = _MinuteLine(console, label)
 
         def report(now: "Answered") -> None:
             nonlocal began, stored, drawn
@@ -45,6 +82,7 @@ def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
             text = f"{rate:,.0f}/s{padding}" if rate else "stored" if now.answered else ""
             progress.update(task, total=now.questions, completed=now.answered, rate=text)
             progress.refresh()
+            line.tell(now.answered, now.questions, f", {text}" if rate else "")
 
         yield report
 
@@ -67,8 +105,13 @@ def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         console=console,
         disable=not console.is_terminal,
     ) as progress:
-        task = progress.add_task(label, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task, line = progress.add_task(label, total=None), _MinuteLine(console, label)
+
+        def report(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+            line.tell(done, total)
+
+        yield report
 
 
 @contextmanager
@@ -84,7 +127,7 @@ def step_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         console=console,
         disable=not console.is_terminal,
     ) as progress:
-        task, current = progress.add_task("", total=None), ""
+        task, current, line = progress.add_task("", total=None), "", _MinuteLine(console, "")
 
         def report(step: str, done: int, total: int | None) -> None:
             nonlocal current
@@ -92,5 +135,7 @@ def step_bar() -> Iterator[Callable[[str, int, int | None], None]]:
                 progress.reset(task, description=step, total=total)
                 current = step
             progress.update(task, completed=done, total=total)
+            line.label = step
+            line.tell(done, total)
 
         yield report

@@ -28,9 +28,10 @@ def report(
     The report contains the sentences of the items, behind a content warning.
     """
     from tiltmeter.api import named_runs
-    from tiltmeter.reports.write import report_path, write_report
+    from tiltmeter.reports.write import check_report, report_path, write_report
 
     path = report_path(runs, out)
+    check_report(path, figures)
     written = write_report(named_runs(runs), path, figures)
     notes = Console(stderr=True, soft_wrap=True, highlight=False)
     notes.print(f"Written to {path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False)

@@ -61,9 +61,13 @@ def reproduce(
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
     from tiltmeter.cli.progress import answering_bar
+    from tiltmeter.files import check_file
     from tiltmeter.papers.reproduction import reproduce
     from tiltmeter.papers.sources.desk import Desk
 
+    for file in (html, latex, markdown):
+        if file is not None:
+            check_file(file)
     desk = Desk(
         dict(_path("--model-path", text) for text in model_path or []),
         head_paths=dict(_path("--head-path", text) for text in head_path or []),
@@ -96,10 +100,7 @@ def _path(option: str, text: str) -> tuple[str, str]:
 def _write(file: Path, write: "Callable[[Reproduction], str]", reproduction: "Reproduction") -> None:
     from tiltmeter.files import write_text
 
-    try:
-        write_text(file, write(reproduction))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written ({error.strerror or error}); choose another file.") from error
+    write_text(file, write(reproduction))
 
 
 def _html(reproduction: "Reproduction") -> str:

@@ -11,6 +11,7 @@ from tiltmeter.errors import UsageError
 
 
 def run(
+    context: typer.Context,
     models: Annotated[
         list[str] | None,
         typer.Argument(
@@ -168,6 +169,7 @@ def run(
     """
     from tiltmeter.cli.output import print_note, silent
     from tiltmeter.cli.progress import answering_bar, no_bar
+    from tiltmeter.cli.run_options import refuse_idle_run_options
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
     from tiltmeter.questions import KINDS
@@ -182,9 +184,9 @@ def run(
         raise UsageError("With --quiet nothing is printed, so name a folder for the run with --out.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
     watch = no_bar if quiet else answering_bar
-    if plain and (translator or translations or is_for_translators(on or [])):
-        raise UsageError("--plain turns off how models are asked fast; a translation system is not asked that way.")
-    if translator or translations or is_for_translators(on or []):
+    translating = bool(translator or translations or is_for_translators(on or []))
+    refuse_idle_run_options(context, translating=translating, finished=translations is not None)
+    if translating:
         result = run_translations(
             translator,
             translations,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Benchmarks for translation systems are named after the data set that is translated.
 _SUFFIX = "-mt"
 # Forms of items that are for translation systems only; their data sets go by their own names.
-_FORMS = ("geneval",)
+_FORMS = ("geneval", "winomt")
 
 
 def is_for_translators(on: Sequence[str]) -> bool:

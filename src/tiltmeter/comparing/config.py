@@ -1,6 +1,5 @@
 """Rules from a file: the [[check]] tables of tiltmeter.toml."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from tiltmeter.comparing.gate_rules import Rule, RuleKind, parse_rule
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
+from tiltmeter.reading import read_toml
 
 NAME = "tiltmeter.toml"
 _KINDS: tuple[RuleKind, ...] = ("max", "min", "no-worse-than")
@@ -26,12 +26,7 @@ class Config:
 
 def read_config(path: Path) -> Config:
     """Read the [[check]] tables of a file; other tables are ignored."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not a TOML file: {error}.") from error
+    content = read_toml(path)
     tables = content.get("check")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise UsageError(

@@ -19,12 +19,12 @@ Progress = Callable[[int, int | None], None]
 """Called with the number of bytes received and the total (None if the server does not send it)."""
 
 TIMEOUT = 30.0
+# A server must send at least so many bytes a second, looked at every so many seconds.
+SLOWEST, WINDOW = 500, 8.0
 PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each retry. Retries are counted anew whenever an attempt received more bytes than any before it."""
 LARGEST = 1 << 26
 """Bytes; the largest file that is downloaded, if its size is not known. The largest that are known have 13 MB."""
-SLOWEST, PATIENCE = 1000.0, 20.0
-"""Bytes per second, after so many seconds of an attempt: a slower server counts as one that does not answer."""
 
 _BLOCK = 1 << 16
 _RANGE_NOT_SATISFIABLE = 416
@@ -37,6 +37,10 @@ class UnreachableError(DownloadError):
 
 class RefusedError(DownloadError):
     """The server refused the file with a permanent error, or sent what is not accepted."""
+
+
+class StalledError(UnreachableError):
+    """The server sends so slowly that the file would never be whole."""
 
 
 def download(url: str, part: Path, progress: Progress, largest: int = LARGEST) -> None:
@@ -73,24 +77,25 @@ def _receive(url: str, part: Path, progress: Progress, largest: int) -> None:
     request = _request(url)
     if received:
         request.add_header("Range", f"bytes={received}-")
-    began = time.monotonic()
     with urllib.request.build_opener(_Redirects).open(request, timeout=TIMEOUT) as response:
         resumed = _resumes_at(response, received)
-        start = received = received if resumed else 0
+        received = received if resumed else 0
         length = response.headers.get("Content-Length")
         total = received + int(length) if length and length.isdecimal() else None
         _refuse_large(total, largest)
         with _opened(part, resumed=resumed and received > 0) as file:
             progress(received, total)
-            # Not `read`, which waits until a whole block has come.
+            window, before = time.monotonic(), received
+            # read1 returns what there is; read would wait for a whole block from a server that sends a byte at a time.
             while block := response.read1(_BLOCK):
                 _refuse_large(received + len(block), largest)
                 file.write(block)
                 received += len(block)
                 progress(received, total)
-                seconds = time.monotonic() - began
-                if seconds > PATIENCE and received - start < SLOWEST * seconds:
-                    raise TimeoutError(f"it sent {received - start} bytes in {seconds:.0f} seconds")
+                if (now := time.monotonic()) - window > WINDOW:
+                    if received - before < SLOWEST * WINDOW:
+                        raise StalledError(f"it sends less than {SLOWEST:,} bytes a second")
+                    window, before = now, received
     # `read1` does not distinguish a closed connection from the end of the content.
     if total is not None and received < total:
         raise ConnectionError(f"the connection was cut after {received} of {total} bytes")

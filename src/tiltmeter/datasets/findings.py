@@ -18,6 +18,7 @@ _ERRORS = {
     "bad-language": "a language that is not a code such as de or pt-BR",
     "bad-pickle": "not the pickle of a plain pandas frame of texts; nothing in it was run",
     "bad-winobias": "not a line of WinoBias, or a file without its companion file",
+    "bad-winomt": "not a line of WinoMT, or a file without the two that say which lines are stereotypical",
     "duplicate-id": "two items with the same id, in one language",
     "duplicate-key": "a key that occurs twice in one JSON object",
     "empty-text": "a text that is empty, or only space",

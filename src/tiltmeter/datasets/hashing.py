@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
+from tiltmeter.errors import DataError
+
 
 class Digests(NamedTuple):
     """The hashes of a file: SHA-256, and the git blob id."""
@@ -49,6 +51,8 @@ def digests(path: Path) -> Digests:
 
 def read_digests(path: Path) -> Digests:
     """The hashes of a file, bypassing the cache: for files that may just have been written."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} cannot be read: it is no regular file.")
     sha256 = hashlib.sha256()
     # git hashes a header with the length, then the content.
     git_blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)

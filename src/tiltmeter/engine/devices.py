@@ -119,8 +119,10 @@ def _run_workers(
                     answered += message
                     report(Progress(answered, len(work.questions), padding))
     finally:
+        # All are told first: a second Ctrl-C may end the waiting.
         for worker in workers.values():
             worker.terminate()
+        for worker in workers.values():
             worker.join()
 
 

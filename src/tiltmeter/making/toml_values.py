@@ -1,11 +1,11 @@
 """Values of TOML files that people edit: each is checked, and an error names the file and the key."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tiltmeter import reading
 from tiltmeter.errors import DataError
 
 
@@ -84,11 +84,4 @@ class TomlTable:
 
 def read_toml(path: Path) -> TomlTable:
     """The content of a TOML file."""
-    try:
-        return TomlTable(path, tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8; save it as UTF-8.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path} is not TOML: {error}.") from error
+    return TomlTable(path, reading.read_toml(path))

@@ -33,7 +33,7 @@ Intervals and tests:
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -118,11 +118,29 @@ F_S_LIKE = Measure(
 )
 
 
-def _rate(name: str, meaning: str) -> Measure:
-    return Measure(name, meaning, ideal=0.5, bounds=SHARE, digits=3)
+def _rate(name: str, meaning: str, statement: Callable[[float], str] | None = None) -> Measure:
+    return Measure(name, meaning, ideal=0.5, bounds=SHARE, digits=3, statement=statement)
 
 
-F_M = _rate("f_m", "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance")
+def how_masculine(share: float) -> str:
+    """A share of masculine translations in words.
+
+    >>> how_masculine(0.93), how_masculine(0.5)
+    ('translations are nearly always masculine', 'translations are masculine about as often as feminine')
+    """
+    for least, words in ((0.9, "nearly always"), (0.7, "mostly"), (0.55, "more often")):
+        if share >= least:
+            return f"translations are {words} masculine"
+        if share <= 1 - least:
+            return f"translations are {words} feminine"
+    return "translations are masculine about as often as feminine"
+
+
+F_M = _rate(
+    "f_m",
+    "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance",
+    how_masculine,
+)
 P_M = _rate("p_m", "the share of translations about men's stereotypes that are masculine")
 P_F = _rate("p_f", "the share of translations about women's stereotypes that are masculine")
 P_I = _rate("p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine")

@@ -198,18 +198,23 @@ def above_chance(measure: str, chance: float, widest: float) -> Validity:
 
 
 def unknown_at_most(share: float) -> Validity:
-    """Rule: at most this share of the items have tokens that the tokenizer does not know."""
+    """Rule: at most this share of the items have tokens that the tokenizer does not know, no tokens, or scores of 0."""
 
     def rule(row: Row) -> str | None:
-        unknown = row.get(UNKNOWN)
-        if unknown is None or not unknown.n or unknown.value <= share * unknown.n:
+        found = [(row[name], words) for name, words in _IN_DOUBT.items() if name in row]
+        if not found or sum(record.value for record, _ in found) <= share * found[0][0].n:
             return None
-        return f"{unknown.value:.0f} of {unknown.n} items have tokens that the model does not know (over {share:.0%})"
+        counts = " and ".join(f"{record.value:.0f} of {record.n} items {words}" for record, words in found)
+        return f"{counts} (over {share:.0%})"
 
     return rule
 
 
 UNKNOWN = "items with unknown tokens"
+ALL_ZERO = "items with all scores 0"
+_IN_DOUBT = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
+# Records of a whole portion, which decide on its groups, too.
+OF_PORTIONS = (UNKNOWN, ALL_ZERO)
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
 WIDEST = 4.0  # an interval wider than this many margins, without significance, is "too few items"

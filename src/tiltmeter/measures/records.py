@@ -93,6 +93,9 @@ _NUMBERS = (
     "p_adjusted",
     "detectable",
 )
+# Fields that rows of earlier versions do not have.
+_LATER = ("label", "verdict")
+_FIRST = COLUMNS[: COLUMNS.index("p_value")]
 _COUNTS = ("n", "clusters", "tests")
 _TEXTS_OR_NONE = ("why", "family", "kind", "label")
 _TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
@@ -231,6 +234,10 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
+            # Rows without a verdict are of earlier versions, and have fewer fields.
+            needed = [name for name in COLUMNS if name not in _LATER] if "verdict" in row else _FIRST
+            if missing := [name for name in needed if name not in row]:
+                raise TypeError(f"it has no {missing[0]!r}")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:
             raise DataError(f"Record {number} is not a row of measures.json: {error}.") from None
@@ -248,6 +255,8 @@ def _check_types(row: Mapping[str, Any]) -> None:
             raise TypeError(f"its {name} is not a number")
         if number is not None and not isinstance(number, kinds):
             raise TypeError(f"its {name} is not a number")
+        if isinstance(number, int) and abs(number) > 2**63:
+            raise TypeError(f"its {name} is too large")
         if name in _COUNTS and isinstance(number, int) and not 0 <= number < 2**53:
             raise TypeError(f"its {name} is not a number of items or tests")
 

@@ -5,7 +5,7 @@ Its verdict is decided once, when the run is measured, and stored with the recor
 that applies:
 
     not interpretable   a rule of validity is broken: LMS is not above chance, over 20% of the items are ties, or over
-                        10% have tokens that the tokenizer does not know
+                        10% have tokens that the tokenizer does not know, no tokens, or only scores of 0
     contradictory       pooled parts, or two measures of the row, are significant on opposite sides
     too few             the items are about fewer than five targets, or there is no valid interval
     significant         p < 0.05 against the ideal after correction; also "beyond" or "within" the margin where
@@ -27,7 +27,7 @@ from scipy.special import stdtrit
 
 from tiltmeter.measures.estimates import POWER
 from tiltmeter.measures.families import grouped, holm
-from tiltmeter.measures.measure import WIDEST, Row, deciding_records, measure_named
+from tiltmeter.measures.measure import OF_PORTIONS, WIDEST, Row, deciding_records, measure_named
 from tiltmeter.measures.records import OVERALL, Record, parts_key, row_key
 from tiltmeter.measures.verdict import Side, Verdict
 
@@ -46,8 +46,16 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
         rows.setdefault(row_key(record), {})[record.measure] = record
         if record.part != OVERALL and record.margin is not None:
             parts.setdefault(parts_key(record), []).append(record)
+    portions = {key: {name: row[name] for name in OF_PORTIONS if name in row} for key, row in rows.items()}
     return [
-        replace(record, verdict=decide_verdict(record, rows[row_key(record)], parts.get(parts_key(record), ())))
+        replace(
+            record,
+            verdict=decide_verdict(
+                record,
+                {**portions.get((*row_key(record)[:-2], "all", "all"), {}), **rows[row_key(record)]},
+                parts.get(parts_key(record), ()),
+            ),
+        )
         if record.margin is not None
         else record
         for record in corrected

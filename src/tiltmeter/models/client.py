@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import queue
 import threading
 import time
@@ -19,7 +20,12 @@ from tiltmeter.errors import ModelError, UsageError
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
+# The largest reply that is read, in bytes; those with log-probabilities of a long text have some megabytes.
+LARGEST_REPLY = 1 << 28
 _LONGEST_MESSAGE = 300
+# A reply that has begun must come with so many bytes a second, after so many seconds.
+_SLOWEST, _PATIENCE = 100, 6.0
+DRIPPING = f"sends its reply with less than {_SLOWEST} bytes a second"
 # Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
 _GATHERED = 0.01
 _RETRIED = {408, 409, 425, 429}
@@ -66,6 +72,8 @@ class Client:
             raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
         if self.concurrency < 1:
             raise UsageError(f"A concurrency of {self.concurrency} asks nothing; give at least 1.")
+        if not 0 < self.timeout < math.inf:
+            raise UsageError(f"A timeout of {self.timeout:g} seconds is none; give a number above 0.")
         if self.per_minute is not None and self.per_minute < 1:
             raise UsageError(f"{self.per_minute} requests a minute ask nothing; give at least 1.")
         self.address = self.address.rstrip("/")
@@ -172,10 +180,16 @@ class Client:
         await pace.turn()
         url = self._url(request.path)
         try:
-            if request.body is None:
-                response = await http.get(url)
-            else:
-                response = await http.post(url, json=dict(request.body))
+            # httpx's own timeout is between two bytes; one that sends a byte now and then would never end.
+            async with asyncio.timeout(self.timeout):
+                response = await self._received(http, url, request)
+        except TimeoutError as error:
+            raise ModelError(
+                f"The server at {self.public_address} did not finish its reply within {self.timeout:g} seconds; allow "
+                "more with --timeout, or see what holds it up. Answers that came before are kept."
+            ) from error
+        except httpx2.DecodingError as error:
+            raise ModelError(f"The server at {self.public_address} sends what cannot be decoded ({error}).") from error
         except (httpx2.TransportError, OSError) as error:
             raise PassingError(str(error) or type(error).__name__) from error
         if response.status_code in _RETRIED or response.status_code >= 500:
@@ -189,10 +203,33 @@ class Client:
             raise self._refusal(response)
         try:
             return response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError, LookupError) as error:
             raise ModelError(
                 f"The server at {self.public_address} does not answer with JSON; check the address."
             ) from error
+
+    async def _received(self, http: httpx2.AsyncClient, url: httpx2.URL, request: Request) -> httpx2.Response:
+        """The response with its content, of a bounded size."""
+        method, body = ("GET", None) if request.body is None else ("POST", dict(request.body))
+        async with http.stream(method, url, json=body) as response:
+            content, began = bytearray(), time.monotonic()
+            async for block in response.aiter_bytes():
+                content += block
+                if is_dripping(content, time.monotonic() - began):
+                    raise ModelError(f"The server at {self.public_address} {DRIPPING}; see what holds it up.")
+                if len(content) > LARGEST_REPLY:
+                    raise ModelError(
+                        f"The server at {self.public_address} sends more than {LARGEST_REPLY:,} bytes as a reply; "
+                        "check the address."
+                    )
+            headers = {
+                name: value
+                for name, value in response.headers.items()
+                if name not in ("content-encoding", "content-length")
+            }
+            return httpx2.Response(
+                response.status_code, headers=headers, content=bytes(content), request=response.request
+            )
 
     def _url(self, path: str) -> httpx2.URL:
         """The address with a path added; parsed once, not for each request (30 µs)."""
@@ -229,6 +266,15 @@ class Client:
             if secret:
                 text = text.replace(secret, "***")
         return text
+
+
+def is_dripping(content: bytes | bytearray, seconds: float) -> bool:
+    """Whether a reply that has begun comes so slowly that it would hardly end; blanks keep a connection open.
+
+    >>> is_dripping(b"{", 1.0), is_dripping(b"{", 9.0), is_dripping(b"   ", 9.0), is_dripping(b"x" * 5000, 9.0)
+    (False, True, False, False)
+    """
+    return seconds > _PATIENCE and len(content) < _SLOWEST * seconds and bool(content.strip())
 
 
 def _all_in(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
@@ -277,7 +323,7 @@ def _content(response: httpx2.Response) -> Any:
     """The JSON content of a response; an empty text where it has none."""
     try:
         return response.json()
-    except (ValueError, httpx2.HTTPError):
+    except (ValueError, RecursionError, LookupError, httpx2.HTTPError):
         return ""
 
 

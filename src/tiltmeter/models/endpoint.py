@@ -24,7 +24,7 @@ from tiltmeter.files import write_text
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
 from tiltmeter.questions import Answer, Ids, Kind, Question, Want
 
 # Servers send -9999 for a probability of zero; values below this mean that there is none.
@@ -297,7 +297,7 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=options.trust_remote_code)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=options.trust_remote_code)
     except Exception as error:  # of transformers or the hub
         hint = access_hint(error, name)
         if given:
@@ -309,6 +309,8 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
             f"The tokenizer of the served model {name} was not found under that name; say which it is with "
             "--tokenizer FOLDER_OR_ID."
         ) from error
+    refuse_empty_vocabulary(tokenizer, name)
+    return tokenizer
 
 
 def _matching_fingerprint(identity: Sequence[str], probes: Sequence[float], cache: Path | None) -> str:

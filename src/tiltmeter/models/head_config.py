@@ -1,14 +1,14 @@
 """What a folder with a trained next-sentence head says of it, in its `config.json`."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import DataError, ModelError
 from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.questions import Kind
+from tiltmeter.reading import read_json
 
 # The entry of config.json that says that a model has a trained head.
 KEY = "next_sentence_head"
@@ -80,7 +80,7 @@ def read_head(name: str, folder: Path) -> HeadConfig | None:
     if not path.is_file():
         return None
     try:
-        entry = json.loads(path.read_text(encoding="utf-8")).get(KEY)
-    except (ValueError, AttributeError):
+        entry = read_json(path).get(KEY)
+    except (DataError, AttributeError):
         return None  # opening the model says what is wrong with its config
     return None if entry is None else HeadConfig.from_json(name, entry)

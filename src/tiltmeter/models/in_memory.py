@@ -16,7 +16,7 @@ from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError
 from tiltmeter.models.kinds import kind_of_class
 from tiltmeter.models.local import LocalModel
-from tiltmeter.models.text import tokenizer_digest
+from tiltmeter.models.text import refuse_empty_vocabulary, tokenizer_digest
 from tiltmeter.questions import Kind
 
 # Entries of a config that do not affect answers.
@@ -83,6 +83,7 @@ def in_memory(
         )
     if kind is not None and kind != told:
         raise ModelError(f"{called} is a {type(module).__name__}, which is used as {told}, not as {kind}.")
+    refuse_empty_vocabulary(tokenizer, called)
     devices = {parameter.device for parameter in module.parameters()}
     if len(devices) != 1:
         raise ModelError(

@@ -5,7 +5,6 @@ the same weights in another format, the chat template), or answers would be comp
 """
 
 import hashlib
-import json
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +19,7 @@ from transformers.tokenization_utils_base import (
 )
 
 from tiltmeter.models.checkpoint import CONFIG, Checkpoint
+from tiltmeter.reading import read_json
 
 # The files that `from_pretrained` reads for every tokenizer, besides the vocabulary files that its class names.
 _TOKENIZER_FILES = (ADDED_TOKENS_FILE, SPECIAL_TOKENS_MAP_FILE, TOKENIZER_CONFIG_FILE, FULL_TOKENIZER_FILE)
@@ -90,7 +90,7 @@ def _of_another_repository(repository: str, module: str) -> Path | None:
 def _read(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
-    read = json.loads(file.read_text(encoding="utf-8"))
+    read = read_json(file)
     return read if isinstance(read, dict) else {}
 
 

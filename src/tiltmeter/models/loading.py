@@ -21,8 +21,10 @@ from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
+from tiltmeter.models.loaded_checks import refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
+from tiltmeter.models.pickled_weights import refuse_greedy_weights
 from tiltmeter.models.placement import (
     Split,
     describe_split,
@@ -41,6 +43,8 @@ from tiltmeter.models.quantizing import (
     saved_quantization,
 )
 from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.tensor_names import unused_modules
+from tiltmeter.models.text import refuse_empty_vocabulary
 from tiltmeter.questions import Kind
 
 
@@ -183,13 +187,11 @@ class CheckpointModel(LocalModel):
             raise ModelError(
                 f"The weights of {self.name} could not be loaded as {kind}{how}: {_first_line(error)}"
             ) from error
-        missing = sorted(info["missing_keys"])
-        if missing:
-            raise ModelError(
-                f"{self.name} cannot be used as {kind}: its checkpoint lacks {len(missing)} tensors, {missing[0]} "
-                f"first, so its answers would be random. Models of its type can be used as "
-                f"{' or '.join(possible_kinds(self.config)) or 'none of the kinds'}; choose with --kind."
-            )
+        possible = " or ".join(possible_kinds(self.config)) or "none of the kinds"
+        remedy = f". Models of its type can be used as {possible}; choose with --kind."
+        refuse_missing(f"{self.name} cannot be used as {kind}", info, remedy)
+        refuse_more_layers(self.name, model, info)
+        self.unused[kind] = unused_modules(info["unexpected_keys"])
         return model
 
 
@@ -218,6 +220,7 @@ def open_model(
     if devices and (split or max_memory):
         raise UsageError("--devices puts a whole copy on each device, --split divides one; choose one of them.")
     checkpoint, adapter = find_model(name, trust_remote_code=trust_remote_code)
+    check_weights(checkpoint)
     text_files = _text_files(checkpoint, cache)
     config = read_config(name, trust_remote_code, text_files)
     chosen = kind or tell_kind(checkpoint, config)
@@ -244,6 +247,13 @@ def open_model(
         trust_remote_code=trust_remote_code,
         without=check_names(without),
     )
+
+
+def check_weights(checkpoint: Checkpoint) -> None:
+    """A ModelError if the files with the weights are missing or cannot be sound, without loading them."""
+    for file in checkpoint.weight_files:
+        refuse_greedy_weights(file)
+    _ = checkpoint.tensor_names
 
 
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
@@ -281,10 +291,12 @@ def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) ->
     """The tokenizer in these files, with errors as sentences."""
     try:
         with reading_gguf(files):
-            return AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
+            tokenizer = AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
         reason = access_hint(error, files["pretrained_model_name_or_path"]) or _first_line(error)
         raise ModelError(f"The tokenizer of {name} cannot be loaded: {reason}") from error
+    refuse_empty_vocabulary(tokenizer, name)
+    return tokenizer
 
 
 def _given_tokenizer(tokenizer: str) -> dict[str, str]:

@@ -23,7 +23,9 @@ from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.facts import model_facts, skeleton
+from tiltmeter.models.loaded_checks import refuse_wrong_direction
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.usage import Usage
@@ -57,8 +59,14 @@ class LocalModel(ABC):
     without: frozenset[str] = frozenset()
     devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
+    # The modules of the checkpoint that were not loaded, once the weights are loaded.
+    unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _usage: Usage = field(default_factory=Usage, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.batch_tokens is not None and self.batch_tokens < 1:
+            raise UsageError(f"A batch of {self.batch_tokens} tokens holds nothing; give --batch-tokens at least 1.")
 
     @property
     @abstractmethod
@@ -98,6 +106,12 @@ class LocalModel(ABC):
             if self.trust_remote_code:
                 return None
             raise
+
+    @cached_property
+    def vocabulary_size(self) -> int | None:
+        """The number of tokens that it has embeddings for; None if its config does not say."""
+        size = getattr(self.config.get_text_config(), "vocab_size", None)
+        return size if isinstance(size, int) else None
 
     @cached_property
     def max_length(self) -> int | None:
@@ -153,7 +167,9 @@ class LocalModel(ABC):
         """The loaded model. Only one kind is kept in memory: for another head the weights are loaded again."""
         if kind not in self._loaded:
             self._loaded.clear()
-            self._loaded[kind] = ANSWERERS[kind](self._module(kind), self.device, self.without)
+            module = self._module(kind)
+            refuse_wrong_direction(self.name, module, kind, self.device)
+            self._loaded[kind] = ANSWERERS[kind](module, self.device, self.without)
         return self._loaded[kind]
 
     @quiet_transformers()
@@ -167,8 +183,16 @@ class LocalModel(ABC):
         report: Report,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
-        with self.measuring():
-            return self._answer(questions, kind=kind, store=store, names=names, report=report)
+        try:
+            with self.measuring():
+                return self._answer(questions, kind=kind, store=store, names=names, report=report)
+        except (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
+            # Of torch, transformers or code that comes with the model: sizes that do not fit, a device that fails.
+            first, *_ = [*str(error).strip().splitlines(), ""]
+            raise ModelError(
+                f"{self.name} cannot answer: {type(error).__name__}{f' ({first[:300]})' if first else ''}; check its "
+                "config and files, or try --plain or --device cpu. Answers that came before are kept."
+            ) from error
 
     def _answer(
         self,
@@ -192,7 +216,7 @@ class LocalModel(ABC):
                 names=names,
                 report=report,
             )
-        return answer_all(
+        answers = answer_all(
             questions,
             kind=kind,
             fingerprint=self.fingerprint(kind),
@@ -202,6 +226,9 @@ class LocalModel(ABC):
             names=names,
             report=report,
         )
+        if self.unused.get(kind):
+            store.put_unused(self.fingerprint(kind), self.unused[kind])
+        return answers
 
     def close(self) -> None:
         """Free the memory of the weights."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiltmeter.addresses import public_name
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.registry import plugins
 
@@ -100,7 +100,26 @@ def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
             from tiltmeter.models.quiet import quiet_transformers
 
             stack.enter_context(quiet_transformers())
-        yield stack.enter_context(closing(open_given(given, options)))
+        yield stack.enter_context(closing(_told(given, options) if isinstance(given, str) else given))
+
+
+def _told(name: str, options: ModelOptions) -> Opened:
+    """The model of a name; what libraries raise about its files, settings or server is told as a sentence."""
+    try:
+        model = open_given(name, options)
+        if isinstance(model, Model):
+            _ = model.max_length  # of a local model, this makes it without its weights: sizes that fit are needed
+        return model
+    except (TiltmeterError, OSError):
+        raise
+    except Exception as error:
+        raise ModelError(f"The model {public_name(name)} cannot be opened: {described(error)}") from error
+
+
+def described(error: BaseException) -> str:
+    """What an error of a library says, in a line with a full stop."""
+    first, *_ = [*str(error).strip().splitlines(), ""]
+    return f"{type(error).__name__}{f' ({first[:300]})' if first else ''}."
 
 
 def name_of(model: str | Opened) -> str:
@@ -116,6 +135,11 @@ def left_out(*, plain: bool) -> frozenset[str]:
 def _is_loaded(given: object) -> bool:
     """Whether this is a loaded model with its tokenizer, and not two names."""
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
+
+
+def own_scheme(name: str) -> str | None:
+    """The scheme of a name, such as `openai`; None if it is opened as files or a hub id."""
+    return name.partition(":")[0] if _opener_of(name) is not None else None
 
 
 def _opener_of(name: str) -> Callable[[str, ModelOptions], Opened] | None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from tiltmeter.database import Database
+from tiltmeter.database.checked import CheckedDatabase, checksum
 from tiltmeter.questions import Reply
 
 _SCHEMA = """
@@ -12,12 +12,20 @@ CREATE TABLE IF NOT EXISTS replies (
     fingerprint TEXT NOT NULL,
     question BLOB NOT NULL,
     reply TEXT NOT NULL,
+    checksum INTEGER,
     PRIMARY KEY (fingerprint, question)
 ) STRICT, WITHOUT ROWID;
 """
+_CHECKSUM = "checksum_of(CAST(fingerprint AS BLOB), question, CAST(reply AS BLOB))"
+_SIGN = f"UPDATE replies SET checksum = {_CHECKSUM} WHERE checksum IS NULL"
+# A sound reply that is there stays.
+_INSERT = f"""
+INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum
+WHERE checksum IS NOT {_CHECKSUM}
+"""
 
 
-class ReplyStore(Database):
+class ReplyStore(CheckedDatabase):
     """Replies by the model's fingerprint and the question's digest, in one SQLite file that several runs may use.
 
     Each `put` is one transaction: a process killed at any moment loses at most the replies that were on their way.
@@ -26,16 +34,19 @@ class ReplyStore(Database):
     def __init__(self, path: Path | str) -> None:
         # Servers answer faster than a disk can be synced for each reply; a process that is killed loses nothing so.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, is_cache=True)
+        super().__init__(
+            str(path), _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="replies", remedy=remedy, is_cache=True
+        )
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
-        """The stored replies among those asked for."""
-        query = "SELECT question, reply FROM replies WHERE fingerprint = ? AND question IN"
+        """The stored and undamaged replies among those asked for."""
+        query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
         found = self.select_in(query, [fingerprint], questions)
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in found}
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         """Keep a reply; the first one stays."""
         text = json.dumps(reply.to_dict(), ensure_ascii=False)
+        row = (fingerprint, question, text)
         with self.transaction():
-            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", [fingerprint, question, text])
+            self._db.execute(_INSERT, [*row, checksum(*row)])

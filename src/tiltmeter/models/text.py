@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from tiltmeter.errors import ModelError
 from tiltmeter.questions import Encoded, Kind
 
 # The name of the first sentinel in T5 and all models made after it.
 _SENTINEL = "<extra_id_0>"
+# What SentencePiece writes for the space before a word.
+_SPACE_MARK = "▁"
 # Texts encoded at a time: the tokenizer's own result objects take far more memory than the ids that are kept.
 _TEXTS_AT_ONCE = 1000
 
@@ -28,6 +31,16 @@ def tokenizer_digest(tokenizer: Any) -> str:
         rules = json.dumps(tokenizer.get_vocab(), sort_keys=True)
     special = json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)
     return hashlib.sha256(f"{rules}\n{special}".encode()).hexdigest()
+
+
+def refuse_empty_vocabulary(tokenizer: Any, name: str) -> None:
+    """Raise an error for a tokenizer that knows only special tokens, as transformers makes one without files."""
+    special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
+    if not any(token not in special and token.strip(_SPACE_MARK) for token in tokenizer.get_vocab()):
+        raise ModelError(
+            f"The tokenizer of {name} has no vocabulary, so every word would be unknown: its tokenizer files, such as "
+            "tokenizer.json, are missing. Put them beside the weights, or name a tokenizer with --tokenizer."
+        )
 
 
 class TokenizerText:
@@ -54,7 +67,7 @@ class TokenizerText:
         )
         self.pad_text: str = tokenizer.pad_token or ""
         # Byte-level tokenizers encode any text; some name another special token as the unknown one.
-        unknown = tokenizer.unk_token_id
+        unknown = _unknown(tokenizer)
         self.unknown: int | None = None if unknown in (tokenizer.bos_token_id, tokenizer.eos_token_id) else unknown
         self._decoded: dict[tuple[int, ...], str] = {(): ""}
 
@@ -156,6 +169,15 @@ def word_indices(
     return tuple(
         None if word is None else bisect_right(starts, first) for word, first in zip(reported, firsts, strict=True)
     )
+
+
+def _unknown(tokenizer: Any) -> int | None:
+    """The id of the unknown token, also where only the rules of a fast tokenizer name it."""
+    if tokenizer.unk_token_id is not None or not getattr(tokenizer, "is_fast", False):
+        found: int | None = tokenizer.unk_token_id
+        return found
+    named = getattr(tokenizer.backend_tokenizer.model, "unk_token", None)
+    return None if named is None else tokenizer.backend_tokenizer.token_to_id(named)
 
 
 def _first(*tokens: Any) -> int | None:

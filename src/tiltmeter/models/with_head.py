@@ -30,6 +30,7 @@ from tiltmeter.models.adapters import Adapter, merge, split_name
 from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint, find_checkpoint
 from tiltmeter.models.head_config import HEAD_FILE, HeadConfig, read_head
 from tiltmeter.models.head_text import HeadText
+from tiltmeter.models.loaded_checks import refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.quiet import quiet_transformers
@@ -212,11 +213,8 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
     except Exception as error:  # of transformers, or of code that comes with the model
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(f"The weights of {model.name} could not be loaded: {lines[0]}") from error
-    if missing := sorted(info["missing_keys"]):
-        raise ModelError(
-            f"The checkpoint of {model.name} lacks {len(missing)} tensors, {missing[0]} first, so its answers would be "
-            "random; fetch it again."
-        )
+    refuse_missing(model.name, info, "; fetch it again.")
+    refuse_more_layers(model.name, core, info)
     loaded: nn.Module = core
     return loaded
 

@@ -3,6 +3,8 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 import tiltmeter
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.comparing.comparison import Comparison, Difference
@@ -15,7 +17,7 @@ from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
 from tiltmeter.reports.formatting import four_digits
 from tiltmeter.reports.item_texts import kept_texts, texts_of
-from tiltmeter.reports.templating import page_template
+from tiltmeter.reports.templating import page_template, template_file
 
 # The texts of items by id, for each data set that was measured.
 _Texts = Mapping[Hashable, Mapping[str, ItemText]]
@@ -78,6 +80,7 @@ class ComparedPair:
     readings: list[str]
     rows: list[DifferenceRow]
     items: list[Items]
+    is_significant: bool
 
 
 def comparison_page(comparison: Comparison, *, items: int | None = 200) -> str:
@@ -85,7 +88,10 @@ def comparison_page(comparison: Comparison, *, items: int | None = 200) -> str:
     texts = _texts(comparison.differences)
     return page_template("comparison.html.jinja").render(
         policy=_POLICY,
-        sections=[_section(pair, items, texts) for pair in pairs(comparison.differences)],
+        style=Markup(template_file("report.css")),
+        sections=[
+            _section(pair, items, texts) for pair in sorted(pairs(comparison.differences), key=_size, reverse=True)
+        ],
         notes=[clip(note) for note in (*comparison.notes, *_left_out(comparison.differences))],
         method=METHOD,
         version=tiltmeter.__version__,
@@ -101,6 +107,24 @@ def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Co
         [clip(reading(difference)) for difference in summaries(pair)],
         [_row(difference, pair) for difference in pair],
         list(_items(pair, limit, texts)),
+        any(difference.verdict == "significant" for difference in summaries(pair)),
+    )
+
+
+def _size(pair: Sequence[Difference]) -> tuple[bool, float]:
+    """What pairs are sorted by: whether something differs significantly, and the largest difference in its margins."""
+    sizes = [
+        (difference.verdict == "significant", abs(_scaled(difference)))
+        for difference in summaries(pair)
+        if difference.quantity.measure.decides
+    ]
+    return max(sizes, default=(False, 0.0))
+
+
+def _scaled(difference: Difference) -> float:
+    """The difference in units of the measure's margin, or of its standard error."""
+    return difference.contrast.difference / (
+        difference.quantity.measure.margin or difference.contrast.standard_error or 1.0
     )
 
 

@@ -5,7 +5,6 @@ import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 
 import vl_convert
 from markupsafe import Markup
@@ -20,11 +19,10 @@ from tiltmeter.reports.gather import gather
 from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import benchmark_sections, models_of, packed_figures
-from tiltmeter.reports.templating import page_template
+from tiltmeter.reports.templating import page_template, template_file
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
-_TEMPLATES = files("tiltmeter.reports") / "templates"
 # Vega's expressions are interpreted, so that the page's policy need not allow `unsafe-eval`.
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _SYMBOLS = {
@@ -45,8 +43,8 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     sections = benchmark_sections(gathered)
     texts, missing = item_texts((result for _, result in results), gathered.benchmarks)
     explorer = explore(gathered.scores, texts, gathered.answers, gathered.tokens)
-    style = _file("report.css")
-    scripts = [_vega(), _file("figures.js"), _file("explorer.js")]
+    style = template_file("report.css")
+    scripts = [_vega(), template_file("figures.js"), template_file("explorer.js")]
     html = page_template("report.html.jinja").render(
         policy=_policy(style, scripts),
         style=Markup(style),
@@ -62,6 +60,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
                 "facts": provenance.facts(manifest),
                 "files": provenance.data_files(manifest),
                 "omissions": provenance.omissions(manifest),
+                "flags": provenance.flags(manifest),
                 "notes": provenance.notes(manifest),
                 "models": provenance.model_table(manifest),
             }
@@ -105,7 +104,3 @@ def _vega() -> str:
     script: str = vl_convert.javascript_bundle(_SNIPPET)
     # Browsers turn CRLF into LF before hashing, and end the element at an end tag inside a string.
     return script.replace("\r\n", "\n").replace("</script", "<\\/script")
-
-
-def _file(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pandas as pd
 import vl_convert
 
 from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.winobias import COMPARED
 from tiltmeter.reports.controls import contrasts_of, excess_words, location, missing_control, sentence
 from tiltmeter.reports.figures import Figure, figures_of
@@ -20,7 +20,7 @@ from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.language_overview import LanguageOverview, language_overviews
 from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
-from tiltmeter.reports.words import Headline, headlines, row_verdicts, verdicts
+from tiltmeter.reports.words import Headline, RowVerdict, headlines, row_verdicts, verdicts
 from tiltmeter.runs.samples import sample_notes
 
 MOST_TERMS = 1_000  # rows in the table of target terms
@@ -131,8 +131,11 @@ def _section(
     measure: Measure | None = measure_named(summary[0].record.measure) if summary else None
     beside = [other for other in measure.beside if any(other in v.row for v in summary)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
+    if len({r.group for r in numbers if r.view == "bias_type"}) == 1:
+        numbers = [r for r in numbers if r.view != "bias_type"]  # one bias type has the numbers of all items
     terms = row_verdicts(rows_of(records, "target"))
     lines = summary_rows(summary, beside)
+    overviews = language_overviews(lines)
     return BenchmarkSection(
         name=name,
         slug=slug,
@@ -140,14 +143,31 @@ def _section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(headlines(rows, samples)), None),
-        lines=lines,
-        overviews=language_overviews(lines),
+        lines=lines if overviews else _with_parts(summary, row_verdicts(rows), beside),
+        overviews=overviews,
         beside=[(name, measure_named(name).meaning) for name in beside],
         figures=figures,
         terms=summary_rows(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
         numbers=numbers[:MOST_NUMBERS],
         more_numbers=max(0, len(numbers) - MOST_NUMBERS),
     )
+
+
+def _with_parts(summary: Sequence[RowVerdict], rows: Sequence[RowVerdict], beside: Sequence[str]) -> list[SummaryRow]:
+    """The rows of the summary, each pooled one followed by its parts, on one scale."""
+    shown = {id(v.row) for v in summary}
+    found: list[tuple[RowVerdict, bool]] = []
+    for pooled in summary:
+        found.append((pooled, False))
+        if pooled.record.part == OVERALL:
+            others = (v for v in rows if id(v.row) not in shown and v.record.part != OVERALL)
+            found += [(v, True) for v in others if _same(v.record, pooled.record)]
+    lines = summary_rows([v for v, _ in found], beside)
+    return [replace(line, is_part=is_part) for line, (_, is_part) in zip(lines, found, strict=True)]
+
+
+def _same(one: Record, other: Record) -> bool:
+    return (one.model, one.language, one.measure) == (other.model, other.language, other.measure)
 
 
 def _drawn(figure: Figure) -> Drawn:

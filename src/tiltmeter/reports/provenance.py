@@ -13,6 +13,9 @@ from tiltmeter.reports.formatting import count_of
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.model_facts import HEADINGS, model_facts
 
+# Items in doubt that a report names one by one.
+_MOST_LISTED = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Omission:
@@ -50,6 +53,35 @@ def omissions(manifest: Mapping[str, Any]) -> list[Omission]:
         Omission(model, location, count_of(count, "item"), reason)
         for (model, location, reason), count in counts.items()
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Items that were scored although the model cannot read them: how many, why, and each with its unknown tokens."""
+
+    model: str
+    location: str
+    count: str
+    reason: str
+    listed: str
+
+
+def flags(manifest: Mapping[str, Any]) -> list[Flag]:
+    """The items that were scored although the model cannot read them, by model, portion and reason."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for entry in manifest.get("flagged", ()):
+        key = (label(entry["model"]), _location(entry), clip(str(entry["reason"]), 400))
+        counts = f" ({entry['unknown']} of {entry['scored']})" if "scored" in entry else ""
+        groups.setdefault(key, []).append(f"{label(str(entry['item']))}{counts}")
+    return [
+        Flag(model, location, count_of(len(items), "item"), reason, _listed(items))
+        for (model, location, reason), items in groups.items()
+    ]
+
+
+def _listed(items: Sequence[str]) -> str:
+    rest = f" and {len(items) - _MOST_LISTED:,} more, in manifest.json" if len(items) > _MOST_LISTED else ""
+    return ", ".join(items[:_MOST_LISTED]) + rest
 
 
 def facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import vl_convert
 
-from tiltmeter.errors import UsageError
-from tiltmeter.files import atomic_write
+from tiltmeter.files import atomic_write, check_folder
 from tiltmeter.reports.figures import Figure
 
 _SCALE = 2  # pixels per point in PNG files, for sharp prints
@@ -15,8 +14,7 @@ _SCALE = 2  # pixels per point in PNG files, for sharp prints
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
     """Write each figure as SVG, PNG and PDF, named after its benchmark, the first of each pair; returns the paths."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, not a folder; choose another folder with --figures.")
+    check_folder(folder)
     written = []
     for benchmark, figure in figures:
         svg = vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[])

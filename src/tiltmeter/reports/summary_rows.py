@@ -24,6 +24,7 @@ class SummaryRow:
     p_value: str
     ruler: Ruler
     beside: list[str]
+    is_part: bool = False  # whether the row above it pools it with others
 
 
 def summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> list[SummaryRow]:

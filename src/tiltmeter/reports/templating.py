@@ -1,6 +1,7 @@
 """The Jinja environment of all HTML pages."""
 
 from functools import cache
+from importlib.resources import files
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
@@ -22,3 +23,9 @@ def page_template(name: str, package: str = _ROOM) -> Template:
         lstrip_blocks=True,
     )
     return environment.get_template(name)
+
+
+@cache
+def template_file(name: str) -> str:
+    """The text of a style sheet or script beside the templates."""
+    return (files(_ROOM) / "templates" / name).read_text(encoding="utf-8")

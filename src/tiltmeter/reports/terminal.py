@@ -30,6 +30,7 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
 
     Where a measure gives verdicts, there is a row for each language and part; otherwise there is a row for each number.
     """
+    explained: dict[str, None] = {}
     for (model, benchmark), group in split(records, "model", "benchmark"):
         in_view = [record for record in group if record.view == view]
         if not in_view and model == ALL_MODELS:
@@ -44,7 +45,12 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
         rows = [{r.measure: r for r in row} for _, row in split(in_view, "language", "part", "protocol", "group")]
         measures = {record.measure for row in rows if (record := deciding(row))}
         if len(measures) == 1 and all(deciding(row) for row in rows):
-            console.print(_table_of(rows, measure_named(measures.pop()), console, grouped=view != "all"))
+            measure = measure_named(measures.pop())
+            shown, left_out = _columns_that_fit(rows, measure, console, grouped=view != "all")
+            console.print(_table_of(rows, measure, shown, console, grouped=view != "all"))
+            if left_out:
+                console.print(Text(f"Too narrow for {', '.join(left_out)}; a wider terminal shows more.", style="dim"))
+            explained |= dict.fromkeys(name for name in shown if name != "ties")
             for row in summaries(rows) if view == "all" else _conclusive(rows):
                 record = any_record(row)
                 names = (record.language, _part(record, console), "" if view == "all" else shown_group(record))
@@ -53,6 +59,8 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
         else:
             console.print(_plain(in_view, console))
         console.print()
+    for name in explained:
+        console.print(Text(f"{name}: {measure_named(name).meaning}", style="dim"))
 
 
 def _print_controls(records: Sequence[Record], model: str, benchmark: str, view: str, console: Console) -> None:
@@ -83,13 +91,36 @@ def columns_of(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
     return [name for name in names if name != published or not alike]
 
 
-def _table_of(rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool = False) -> Table:
+def _columns_that_fit(
+    rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool
+) -> tuple[list[str], list[str]]:
+    """The measures with a column on this terminal, `ties` among them, and those that are left out.
+
+    The deciding measure stays; further ones go first, then ties, then those that belong beside it.
+    """
+    shown = [*columns_of(rows, measure), *(["ties"] if any("ties" in row for row in rows) else [])]
+    kept = (measure.name, *measure.beside, "ties")
+    order = [name for name in reversed(shown) if name not in kept]
+    order += [name for name in ("ties", *reversed(measure.beside)) if name in shown]
+    left_out: list[str] = []
+    for name in order:
+        heads, lines = _cells(rows, shown, console, grouped=grouped)
+        if _width_of(heads, [cells for _, cells in lines], console) <= console.width:
+            break
+        shown.remove(name)
+        left_out.append(name)
+    return shown, left_out
+
+
+def _cells(
+    rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
+) -> tuple[list[str], list[tuple[Record, list[str]]]]:
+    """The headings, and the deciding record and the cells of each row; first the labels, then the measures."""
     plain = console.options.ascii_only
-    measures = columns_of(rows, measure)
-    parted, tied = any(_part(any_record(row), console) for row in rows), any("ties" in row for row in rows)
+    measures, tied = [name for name in shown if name != "ties"], "ties" in shown
+    parted = any(_part(any_record(row), console) for row in rows)
     several = len({any_record(row).protocol for row in rows}) > 1
     heads = ["", *(["group"] if grouped else []), *(["part"] if parted or several else [])]
-    labels = len(heads)
     heads += [measure_named(name).heading or name for name in measures] + ["n", "p", *(["ties"] if tied else [])]
     lines = []
     for row in rows:
@@ -103,11 +134,24 @@ def _table_of(rows: Sequence[RecordRow], measure: Measure, console: Console, *, 
         cells += [str(record.n), reported_p(record)]
         cells += [f"{row['ties'].value:.0f}" if "ties" in row else ""] if tied else []
         lines.append((record, cells))
+    return heads, lines
+
+
+def _table_of(
+    rows: Sequence[RecordRow], measure: Measure, shown: Sequence[str], console: Console, *, grouped: bool
+) -> Table:
+    plain = console.options.ascii_only
+    heads, lines = _cells(rows, shown, console, grouped=grouped)
+    labels = len(heads) - len(shown) - 2  # n and p
     width = _ruler_width(heads, [cells for _, cells in lines], console)
     scale = measure.span(())
     table = _new_table(console)
     for number, head in enumerate(heads):
-        table.add_column(head, justify="left" if number < labels else "right", no_wrap=number >= labels)
+        # What a row is about is never cut: the language, the part.
+        wide = (
+            max(cell_len(line) for _, cells in lines for line in cells[number].split("\n")) if number < labels else None
+        )
+        table.add_column(head, justify="left" if wide is not None else "right", no_wrap=wide is None, min_width=wide)
     if width:
         title = heading(scale, width, middle=measure.ideal)
         table.add_column(f"{measure.name:^{width}}\n{title}", no_wrap=True, min_width=width)
@@ -127,13 +171,21 @@ def _table_of(rows: Sequence[RecordRow], measure: Measure, console: Console, *, 
 
 def _ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
     """The width of the widest ruler that fits beside the other columns; 0 if none does."""
-    gap = 2 if is_roomy(console) else 1
-    used = sum(
-        gap + max(cell_len(line) for cell in column for line in cell.split("\n"))
-        for column in zip(heads, *rows, strict=True)
-    )
+    used = _width_of(heads, rows, console) + _gap(console)
     rulers = _RULER_WIDTHS if is_roomy(console) else _RULER_WIDTHS[1:]
     return next((width for width in rulers if used + width <= console.width), 0)
+
+
+def _width_of(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
+    """The columns of the terminal that a table takes."""
+    widths = [
+        max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
+    ]
+    return sum(widths) + _gap(console) * (len(widths) - 1)
+
+
+def _gap(console: Console) -> int:
+    return 2 if is_roomy(console) else 1
 
 
 def _shortened(text: str, longest: int) -> str:

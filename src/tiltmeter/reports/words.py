@@ -1,6 +1,6 @@
 """Verdicts and headlines in words. The verdicts themselves are made in `measures.rule`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -138,6 +138,7 @@ def _headline(
         more.append(_statement(judged[0], alone=True))
     elif len(summary) > 1 and (largest := _largest(rows)):
         more.append(_statement(largest, alone=False))
+    more += [f"{_where([v], models)}: {sentence}." for v in summary for sentence in _beside(v)][:3]
     more += [f"{_where([v], models)}: {note}." for v in summary if (note := generality(v.row))][:2]
     more += _confounds(summary, models)
     more += _what_to_do(summary, models)
@@ -145,6 +146,14 @@ def _headline(
     doubtful = any(v.verdict.kind in ("contradictory", "not interpretable") for v in summary)
     tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
     return Headline(benchmark, tone, lead, tuple(more))
+
+
+def _beside(v: RowVerdict) -> Iterator[str]:
+    """What the measures beside the deciding one say, those that say something to readers who do not know them."""
+    for name in measure_named(v.record.measure).beside:
+        record, statement = v.row.get(name), measure_named(name).statement
+        if record is not None and statement is not None:
+            yield f"{statement(record.value)}, whatever the stereotype ({number_with_interval(record)})"
 
 
 def _what_to_do(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import write_text
+from tiltmeter.files import check_file, check_folder, write_text
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.save import save_figures
 from tiltmeter.runs.result import Result
@@ -21,6 +21,13 @@ def report_path(runs: Sequence[Path], out: Path | None) -> Path:
     if len(runs) > 1:
         raise UsageError("A report on several runs needs a file of its own; name one with --out.")
     return runs[0] / REPORT
+
+
+def check_report(path: Path, figures: Path | None = None) -> None:
+    """A UsageError if the report or its figures cannot be written: before the runs are read and figures drawn."""
+    check_file(path)
+    if figures is not None:
+        check_folder(figures)
 
 
 def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:

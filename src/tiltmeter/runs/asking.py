@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from tiltmeter.measures.measure import UNKNOWN
+from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
 from tiltmeter.measures.records import OVERALL, Record, protocol_family, record_of
 
 Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
@@ -28,8 +28,9 @@ _TRANSLATED = "speaker_gender"
 class Asking:
     """How one model was asked about one part of a benchmark in one language.
 
-    `tokenizer` is the SHA-256 of the tokenizer, if known; `unknown` the number of items, out of `items`, with a scored
-    token that the tokenizer does not know.
+    `tokenizer` is the SHA-256 of the tokenizer, if known. Of `items`, `unknown` have a scored token that the tokenizer
+    does not know, or a text without tokens, and `zero` have only scores of 0; whether they were left out depends on the
+    protocol (`tiltmeter.runs.doubts`).
     """
 
     model: str
@@ -42,6 +43,7 @@ class Asking:
     tokenizer: str | None = None
     unknown: int = 0
     items: int = 0
+    zero: int = 0
 
 
 def family_of(kind: str) -> Family:
@@ -92,6 +94,7 @@ def pooled(askings: Sequence[Asking]) -> Asking:
         family=joined(asking.family for asking in askings) or "",
         kind=joined(asking.kind for asking in askings),
         unknown=sum(asking.unknown for asking in askings),
+        zero=sum(asking.zero for asking in askings),
         items=sum(asking.items for asking in askings),
     )
 
@@ -108,12 +111,13 @@ def with_family_and_kind(records: Iterable[Record], askings: Sequence[Asking]) -
 
 
 def unknown_records(askings: Sequence[Asking]) -> list[Record]:
-    """The number of items with unknown tokens, for each part and for all parts pooled."""
+    """The numbers of items with unknown tokens and with scores of 0, for each part and for all parts pooled."""
     pooled_parts = [pooled(parts) for parts in _by_run(askings).values() if len(parts) > 1]
     return [
-        record_of(asking, asking.part, "all", "all", UNKNOWN, float(asking.unknown), asking.items)
+        record_of(asking, asking.part, "all", "all", measure, float(count), asking.items)
         for asking in (*askings, *pooled_parts)
-        if asking.unknown
+        for measure, count in ((UNKNOWN, asking.unknown), (ALL_ZERO, asking.zero))
+        if count
     ]
 
 

@@ -1,5 +1,6 @@
 """What asking a chat model takes: requests, tokens and money, counted before the first request."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,8 +30,12 @@ class ChatOptions:
     def __post_init__(self) -> None:
         if self.samples < 1 or self.max_tokens < 1:
             raise UsageError("A chat model gives at least one sample of at least one token.")
-        if self.temperature is not None and self.temperature < 0:
-            raise UsageError(f"A temperature of {self.temperature:g} is below 0.")
+        if self.temperature is not None and not 0 <= self.temperature < math.inf:
+            raise UsageError(f"A temperature of {self.temperature:g} is not a number from 0 upwards.")
+        for name in ("max_requests", "max_cost", "price_in", "price_out"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise UsageError(f"--{name.replace('_', '-')} {value:g} is not a number from 0 upwards.")
         if self.samples > 1 and self.temperature == 0:
             raise UsageError(f"At temperature 0 all {self.samples} samples are alike; give a --temperature above 0.")
         if self.max_cost is not None and (self.price_in is None or self.price_out is None):

@@ -177,6 +177,7 @@ def _enter(
                 tokenizer=None,
                 unknown=0,
                 items=len(entry.items),
+                zero=0,
             )
         )
     run.model = {

@@ -21,6 +21,7 @@ from tiltmeter.engine.execute import Progress
 from tiltmeter.engine.speedups import running
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, name_of, opened
+from tiltmeter.models.option_scope import refuse_idle_options
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, Model, ModelOptions
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.reading import home_path
@@ -28,6 +29,16 @@ from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import Asking, family_of, to_dicts
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import ask_chats
+from tiltmeter.runs.doubts import (
+    ALL_ZERO,
+    Doubt,
+    all_zero,
+    doubts_of,
+    flagged,
+    leaves_out,
+    refuse_unreadable,
+    without_doubtful,
+)
 from tiltmeter.runs.items import item_table, text_notes
 from tiltmeter.runs.long_items import leave_out_long_items
 from tiltmeter.runs.manifest import make_manifest
@@ -49,14 +60,16 @@ Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 _MIXED = (
     "What chat models choose and what language models find likely are different quantities; measure them in two runs."
 )
+_NO_TOKENS = "No tokens were kept: --keep-tokens is for sentence pairs whose texts a run may keep."
 
 
 @dataclass(frozen=True, slots=True)
 class _AskedPortion:
-    """A portion of a data set with the questions to a model."""
+    """A portion of a data set with the questions to a model, and the items that it cannot read."""
 
     portion: Portion
     asked: Asked
+    doubts: dict[str, Doubt]
 
 
 @hashed_once()
@@ -140,6 +153,7 @@ def evaluate(
         timeout=timeout,
     )
     requested = listed(models, options)
+    refuse_idle_options(requested, options)
     # The name of a model behind a server may hold a password, which is nobody's business.
     names = [name_of(model) for model in requested]
     specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
@@ -180,6 +194,8 @@ def evaluate(
     if chatting:
         request |= {"design": "full" if chat.full else "default", "samples": chat.samples}
         request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens}
+    if chatting and keep_tokens:
+        raise UsageError("Chat models say nothing of single tokens; leave out --keep-tokens.")
     if out is not None:
         refuse_other_run(home_path(out), request, force=force)
     by_spec = [(spec, portion) for spec in specs for portion in portions(spec)]
@@ -239,8 +255,10 @@ def evaluate(
             asked=to_dicts(askings),
             refused=refused,
             skipped=skipped,
+            flagged=[entry for run in runs for entry in run.flagged],
             notes=[
                 *dict.fromkeys(note for run in runs for note in run.notes),
+                *([_NO_TOKENS] if keep_tokens and not kept else []),
                 *measuring_notes(table, families),
                 *text_notes(chosen),
             ],
@@ -287,11 +305,20 @@ def _ask_model(
     asked = []
     for portion, benchmark in _in_parts(chosen, model.kinds[0]):
         try:
-            asked.append(_AskedPortion(portion, _ask(model, portion, benchmark, protocol, suffixes, every_item)))
+            asked.append(_ask(model, portion, benchmark, protocol, suffixes, every_item))
         except CannotAsk as refusal:
             run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
     found = _answers(model, asked, answers, watch, so_far)
-    run.scores += [_table(model.name, entry, found) for entry in asked]
+    for entry in asked:
+        scores = _table(model.name, entry, found)
+        zero = all_zero(scores, benchmark_for(entry.portion.form).shown)
+        entry.doubts.update({item: doubt for item, doubt in zero.items() if item not in entry.doubts})
+        if zero and leaves_out(entry.asked.protocol):
+            without_doubtful(entry.asked, zero)
+            scores = scores[~scores["item"].isin(zero.keys())]
+        run.scores.append(scores)
+        names = {"model": model.name, **entry.portion.label()}
+        run.flagged += flagged(entry.doubts.values(), scores["item"] if len(scores) else (), names)
     if keep_tokens:
         tables = [
             token_table(model.name, entry.portion, entry.asked, found, model.text)
@@ -312,31 +339,15 @@ def _ask_model(
             family=family_of(entry.asked.kind),
             kind=model.kinds[0],
             tokenizer=model.text.digest,
-            unknown=len(_with_unknown(entry.asked, model.text.unknown)),
-            items=len({trial.item.id for trial in entry.asked.trials}),
+            unknown=sum(doubt.reason != ALL_ZERO for doubt in entry.doubts.values()),
+            zero=sum(doubt.reason == ALL_ZERO for doubt in entry.doubts.values()),
+            items=len({trial.item.id for trial in entry.asked.trials} | entry.doubts.keys()),
         )
         for entry in asked
     ]
-    run.model = _describe(model, asked)
+    run.model = _describe(model, asked, answers)
     run.notes += model_notes([run.model])
     return run
-
-
-def _with_unknown(asked: Asked, unknown: int | None) -> set[str]:
-    """The ids of items with an unknown scored token; for a next-sentence head, with any unknown token."""
-    if unknown is None:
-        return set()
-    return {
-        trial.item.id
-        for trial in asked.trials
-        for question in trial.questions
-        # What is asked of a next-sentence head is a decision, whose number is no token.
-        if (
-            unknown in question.ids
-            if asked.kind == "next-sentence"
-            else any(token == unknown for _, token in question.wanted)
-        )
-    }
 
 
 def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping[str, Any]]) -> str:
@@ -374,12 +385,31 @@ def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, 
 
 def _ask(
     model: Model, portion: Portion, benchmark: Benchmark, protocol: str, suffixes: Sequence[str], every_item: bool
-) -> Asked:
+) -> _AskedPortion:
     """The questions of a portion; `suffixes` are added to the name of the protocol."""
     asked = benchmark.ask(portion.part, portion.items, model.text, protocol=protocol)
     asked.protocol = "/".join([asked.protocol, *suffixes])
+    _refuse_unknown_ids(model, asked, portion)
+    refuse_unreadable(portion.items, portion.form, model.text)
+    doubts = doubts_of(asked, portion.items, portion.form, model.text)
+    without_doubtful(asked, doubts)
     leave_out_long_items(asked, portion, model, every_item=every_item)
-    return asked
+    return _AskedPortion(portion, asked, doubts)
+
+
+def _refuse_unknown_ids(model: Model, asked: Asked, portion: Portion) -> None:
+    """A ModelError if the tokenizer gives numbers that the model has no embeddings for."""
+    known = getattr(model, "vocabulary_size", None)
+    if known is None:
+        return
+    for trial in asked.trials:
+        for question in trial.questions:
+            largest = max((*question.ids, *question.source), default=0)
+            if largest >= known:
+                raise ModelError(
+                    f"The tokenizer of {model.name} has a token {largest} in item {trial.item.id} of {portion.name}, "
+                    f"and the model knows only {known:,} tokens; it is not the tokenizer of this model."
+                )
 
 
 def _answers(
@@ -435,6 +465,10 @@ def _table(model: str, entry: _AskedPortion, answers: Mapping[bytes, Answer]) ->
     return score_table(model, entry.portion, entry.asked.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
 
 
-def _describe(model: Model, asked: Sequence[_AskedPortion]) -> dict[str, Any]:
+def _describe(model: Model, asked: Sequence[_AskedPortion], answers: AnswerStore) -> dict[str, Any]:
     kinds = list(dict.fromkeys(entry.asked.kind for entry in asked))
-    return {"name": model.name, **model.describe(), "answers": {kind: model.fingerprint(kind) for kind in kinds}}
+    described = {"name": model.name, **model.describe()}
+    fingerprints = {kind: model.fingerprint(kind) for kind in kinds}
+    if unused := {kind: found for kind in kinds if (found := answers.get_unused(fingerprints[kind]))}:
+        described["unused_modules"] = unused
+    return {**described, "answers": fingerprints}

@@ -9,6 +9,7 @@ from pathlib import Path
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
 from tiltmeter.gender.english_pronouns import english_pronoun_gender
+from tiltmeter.reading import read_text
 from tiltmeter.translators.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
@@ -48,11 +49,10 @@ def _from_parse(path: Path) -> GenderFinder:
     from tiltmeter.gender.conllu import read_conllu, speaker_gender_conllu
 
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
+        lines = read_text(path).splitlines()
+    except DataError as error:
         raise UsageError(
-            f"--gender-from {path} is neither {RULES}, nor {STANZA}, nor a CoNLL-U file that can be read "
-            f"({error.strerror or error})."
+            f"--gender-from {path} is neither {RULES}, nor {STANZA}, nor a CoNLL-U file that can be read ({error})"
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error

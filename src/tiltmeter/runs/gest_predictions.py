@@ -10,6 +10,7 @@ import pandas as pd
 from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, parts
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.reading import read_text
 from tiltmeter.runs.imports import Predictions
 from tiltmeter.runs.portions import UNDIVIDED, Portion
 from tiltmeter.runs.score_tables import score_table
@@ -77,9 +78,9 @@ def _files(path: Path, part: str) -> dict[str, Path]:
 def _ratios(file: Path) -> list[float]:
     """The log ratios of a file, converted from log10 to natural logarithms."""
     try:
-        lines = file.read_text(encoding="utf-8").split()
+        lines = read_text(file).split()
         ratios = [float(line) * math.log(10) for line in lines]
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"{file} does not hold a number on each line: {error}.") from error
     for number, ratio in enumerate(ratios, start=1):
         if not math.isfinite(ratio):

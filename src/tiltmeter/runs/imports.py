@@ -1,6 +1,5 @@
 """Read published predictions into a table of scores."""
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pandas as pd
 from tiltmeter.benchmarks.benchmark import Skipped
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.association import AssociationItem, attributes
+from tiltmeter.reading import read_json
 from tiltmeter.runs.prediction_names import PROTOCOL
 
 # The scores by candidate id, for each part in a file.
@@ -91,12 +91,7 @@ def read_predictions(
 
 def _stereotypes_multi(path: Path) -> Scores:
     """{"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}, as StereoSet's own code writes it too."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # not UTF-8, or not JSON
-        raise DataError(f"{path} is not a JSON file: {error}") from error
+    content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
         raise DataError(f"{path} is not an object with a list of predictions for each part")
     return {part: _scores(f"{path}, {part}", entries) for part, entries in content.items()}

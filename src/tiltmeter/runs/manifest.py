@@ -20,6 +20,7 @@ def make_manifest(
     data: Iterable[Mapping[str, Any]] = (),
     refused: Iterable[Mapping[str, Any]] = (),
     skipped: Sequence[Mapping[str, Any]] = (),
+    flagged: Sequence[Mapping[str, Any]] = (),
     notes: Sequence[str] = (),
     asked: Sequence[Mapping[str, Any]] = (),
     margins: Mapping[str, float] | None = None,
@@ -27,9 +28,10 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest of a run.
 
-    `refused` are the parts that a model could not be asked, `skipped` the items that could not be scored, `notes`
-    further remarks in sentences, `asked` how models were asked, `margins` the equivalence margins that override those
-    of the measures. In `data`, `available` is the number of items before sampling.
+    `refused` are the parts that a model could not be asked, `skipped` the items that could not be scored, `flagged`
+    those that were scored although the model cannot read them (`tiltmeter.runs.doubts`), `notes` further remarks in
+    sentences, `asked` how models were asked, `margins` the equivalence margins that override those of the measures. In
+    `data`, `available` is the number of items before sampling.
     """
     return {
         "request": dict(request),
@@ -38,6 +40,7 @@ def make_manifest(
         "asked": list(asked),
         "refused": list(refused),
         "skipped": list(skipped),
+        "flagged": list(flagged),
         "notes": list(notes),
         "statistics": {
             "interval": 0.95,

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tiltmeter.models.tensor_names import within_layers
+
 
 def model_notes(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """The remarks on models, from their entries in the manifest.
@@ -22,5 +24,11 @@ def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
         )
     if bits := (entry.get("quantized") or {}).get("bits"):
         yield f"{name} was measured with weights quantised to {bits} bits; the original ones give other numbers."
+    unused = [module for modules in entry.get("unused_modules", {}).values() for module in modules]
+    if inside := within_layers(unused):
+        yield (
+            f"The checkpoint of {name} has {len(inside)} modules in its layers that its config has no place for, "
+            f"{inside[0]} first: it was measured without them."
+        )
     if split := entry.get("split"):
         yield f"{name} was split over {', '.join(split)}."

@@ -12,8 +12,8 @@ from tiltmeter.runs.asking import Asking
 class ModelRun:
     """The scores of a model, how it was asked, and what the manifest says of it.
 
-    `answers` are tables of a chat model's replies, `tokens` of what a model says of each token. `refused`, `skipped`
-    and `notes` are as in the manifest, `model` is its entry there.
+    `answers` are tables of a chat model's replies, `tokens` of what a model says of each token. `refused`, `skipped`,
+    `flagged` and `notes` are as in the manifest, `model` is its entry there.
     """
 
     scores: list[pd.DataFrame] = field(default_factory=list)
@@ -22,5 +22,6 @@ class ModelRun:
     askings: list[Asking] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    flagged: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     model: dict[str, Any] = field(default_factory=dict)

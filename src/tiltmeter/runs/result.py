@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,10 @@ class Result:
     def measures(self) -> pd.DataFrame:
         """The records as a data frame."""
         return to_frame(self.records)
+
+    def measured_again(self) -> "Result":
+        """The same run with records computed from its scores, whatever `measures.json` says."""
+        return replace(self, records=measure_again(self.scores, self.manifest))
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Write the run's folder.

@@ -27,6 +27,7 @@ _REQUIRED: dict[str, dict[str, Any]] = {
     "asked": _ASKED,
     "refused": {"model": str, **_LABEL, "reason": str},
     "skipped": {"model": str, **_LABEL, "item": str, "reason": str},
+    "flagged": {"model": str, **_LABEL, "item": str, "reason": str},
 }
 _OPTIONAL: dict[str, dict[str, Any]] = {
     "models": {
@@ -46,9 +47,11 @@ _OPTIONAL: dict[str, dict[str, Any]] = {
         "quantized": (dict, type(None)),
         "split": (dict, type(None)),
         "adapter": (dict, type(None)),
+        "unused_modules": (dict, type(None)),
     },
     "data": {"items": int, "available": (int, type(None)), "files": (dict, type(None))},
-    "asked": {"tokenizer": _TEXT_OR_NONE, "unknown": int, "items": int},
+    "asked": {"tokenizer": _TEXT_OR_NONE, "unknown": int, "items": int, "zero": int},
+    "flagged": {"unknown": int, "scored": int},
 }
 _WHOLE: dict[str, Any] = {
     "request": dict,

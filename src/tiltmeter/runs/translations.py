@@ -20,7 +20,7 @@ from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, editions, open_target
+from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, check_edition, editions, open_target
 from tiltmeter.runs.translating.translation_test import Scorer
 from tiltmeter.translators import Translator, open_translator
 from tiltmeter.translators.base import translator_from
@@ -30,6 +30,7 @@ from tiltmeter.translators.translation_files import TranslationFile, normalize_t
 from tiltmeter.translators.translation_store import TranslationStore
 
 NOT_TRANSLATED = "the file has no translation of it"
+NO_TRANSLATION = "the system gave no translation of it"
 
 
 @hashed_once()
@@ -45,11 +46,11 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a CSV file, with the columns `from` and `to`, of a system's translations of a test's sentences.
+    """Score a file of a system's translations of a test's sentences: CSV with the columns `from` and `to`, or lines.
 
-    `on` names the language, as in `gest-mt:sk` or `mt-geneval:es`. `edition` defaults to the one with more of the
-    file's sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the parsed translations.
-    `out` is a folder to write the run to.
+    Lines, of a .txt file, are `source ||| translation`. `on` names the language, as in `gest-mt:sk` or `winomt:es`.
+    `edition` defaults to the one with more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path of
+    a CoNLL-U file with the parsed translations. `out` is a folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -65,6 +66,7 @@ def score_translations(
         request["margins"] = margins
     if out is not None:
         refuse_other_run(home_path(out), request, force=force)
+    check_edition(on, edition)
     file = read_translation_file(path)
     targets = [open_target(on, name) for name in (editions(on) if edition is None else (edition,))]
     # `max` returns the first of several maxima, which is the latest edition.
@@ -165,6 +167,7 @@ def evaluate_translator(
         request["margins"] = margins
     if out is not None:
         refuse_other_run(home_path(out), request, force=force)
+    check_edition(on, edition)
     target = open_target(on, edition or LATEST).limited(limit)
     # Errors that cost nothing come before the first sentence is sent.
     scorers = {direction: target.test.open(gender_from, direction) for direction in target.directions}
@@ -184,8 +187,9 @@ def evaluate_translator(
                 texts = target.texts(direction)
                 made = translate_all(translating, texts, direction.target, store, _progress_callback(report))
             for task in target.tasks_of(direction):
-                translations = {item.id: made[text] for item, text in zip(task.items, task.texts(), strict=True)}
-                scores, unscored = _scored(name, task, translations, scorers[direction], gender_from)
+                texts_of = zip(task.items, task.texts(), strict=True)
+                translations = {item.id: made[text] for item, text in texts_of if text in made}
+                scores, unscored = _scored(name, task, translations, scorers[direction], gender_from, NO_TRANSLATION)
                 tables.append(scores)
                 skipped += unscored
         model_entry = {
@@ -225,12 +229,17 @@ def _matching(file: TranslationFile, task: Task) -> dict[str, str]:
 
 
 def _scored(
-    system: str, task: Task, translations: Mapping[str, str], scorer: Scorer, gender_from: str
+    system: str,
+    task: Task,
+    translations: Mapping[str, str],
+    scorer: Scorer,
+    gender_from: str,
+    untranslated: str = NOT_TRANSLATED,
 ) -> tuple[pd.DataFrame, list[dict[str, str]]]:
-    """The scores of translations (by item id), and the items that could not be scored."""
+    """The scores of translations (by item id), and the items that could not be scored; `untranslated` is a reason."""
     label = task.label()
     items = [item for item in task.items if item.id in translations]
-    reasons = {item.id: NOT_TRANSLATED for item in task.items if item.id not in translations}
+    reasons = {item.id: untranslated for item in task.items if item.id not in translations}
     rows: list[dict[str, Any]] = []
     scored = scorer(items, [translations[item.id] for item in items])
     for item, scores in zip(items, scored, strict=True):

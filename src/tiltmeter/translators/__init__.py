@@ -37,8 +37,8 @@ def open_translator(
 ) -> Translator:
     """Open the translation system called `name` (see `NAMES`).
 
-    The options apply to local models: `beams` is the beam width (None: the model's generation config), the others are
-    those of `open_model`.
+    The options are for local models, and an error for all other systems: `beams` is the beam width (None: the model's
+    generation config), the others are those of `open_model`.
     """
 
     # Imported on use: torch takes seconds to import, and the services need extras.
@@ -92,6 +92,10 @@ def open_translator(
     }
     check_system(name)
     system, _, argument = name.partition(":")
+    given = {"beams": beams is not None, "device": device != "auto", "dtype": dtype != "auto"}
+    given["trust-remote-code"] = trust_remote_code
+    if idle := [f"--{option}" for option, is_given in given.items() if is_given and system != "nllb"]:
+        raise UsageError(f"{system} is not a model on this machine and takes no {' or '.join(idle)}; leave it out.")
     return with_argument[system](argument) if argument else services[system]()
 
 

@@ -76,7 +76,8 @@ class AmazonTranslator:
         if self._terminology:
             request["TerminologyNames"] = [self._terminology]
         answer = self._call(lambda: self._client.translate_text(**request), f"does not translate into {language!r}")
-        return str(answer["TranslatedText"])
+        translation: str = answer["TranslatedText"]
+        return translation
 
     def _call(self, call: Callable[[], Any], refusal: str) -> Any:
         """The answer to a request; `refusal` says in an error what the service did not do."""

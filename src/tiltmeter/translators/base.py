@@ -68,7 +68,10 @@ class Translator(Protocol):
         """Raise a UsageError for an unsupported target language, if that is known without a request."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations of all texts in their order; a ModelError if any fails."""
+        """The translations of all texts in their order; a ModelError if any fails.
+
+        A null or an empty text of a service is passed on: `translate_all` leaves the sentence untranslated.
+        """
 
 
 @runtime_checkable

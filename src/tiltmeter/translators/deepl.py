@@ -62,7 +62,7 @@ class DeepLTranslator:
             if error.should_retry or is_transient(error.http_status_code or 0):
                 raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
-        return [str(result.text) for result in results]
+        return [result.text for result in results]
 
     def _record_retry_after(self) -> None:
         """Record the Retry-After header of each response, which the package's errors do not have."""

@@ -67,7 +67,7 @@ class GoogleTranslator:
                 f"{SERVICE} does not accept your credentials ({_reason(error)}); renew them with `gcloud auth "
                 "application-default login`."
             ) from error
-        return [str(result["translatedText"]) for result in results]
+        return [result["translatedText"] for result in results]
 
 
 def _is_rate_limit(error: Any) -> bool:

@@ -1,5 +1,6 @@
 """JSON over HTTP, for self-hosted servers."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,10 +9,12 @@ import httpx2
 
 from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.client import DRIPPING, is_dripping
 from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 TIMEOUT = 120.0
 _LONGEST_MESSAGE = 200
+_LARGEST_REPLY = 1 << 26
 
 
 def base_url(url: str) -> str:
@@ -37,8 +40,9 @@ def _post(url: str, service: str, **body: Any) -> Any:
 
     def send() -> httpx2.Response:
         try:
-            # Redirects are not followed: they would carry the API key elsewhere.
-            response = httpx2.post(url, headers={"User-Agent": "tiltmeter"}, timeout=TIMEOUT, **body)
+            response = _received(url, f"{service} at {address}", **body)
+        except httpx2.DecodingError as error:
+            raise ModelError(f"{service} at {address} sends what cannot be decoded ({error}).") from error
         except (httpx2.TransportError, OSError) as error:
             raise TransientError(str(error) or type(error).__name__) from error
         if response.is_success:
@@ -51,15 +55,35 @@ def _post(url: str, service: str, **body: Any) -> Any:
     response = with_retries(send, f"{service} at {address}")
     try:
         return response.json()
-    except ValueError as error:
+    except (ValueError, RecursionError, LookupError) as error:
         raise ModelError(f"{service} at {address} does not answer with JSON; check the address.") from error
+
+
+def _received(url: str, service: str, **body: Any) -> httpx2.Response:
+    """The response with its content: of a bounded size, within a bounded time."""
+    ends = time.monotonic() + TIMEOUT
+    # Redirects are not followed: they would carry the API key elsewhere.
+    with httpx2.stream("POST", url, headers={"User-Agent": "tiltmeter"}, timeout=TIMEOUT, **body) as response:
+        content, began = bytearray(), time.monotonic()
+        for block in response.iter_bytes():
+            content += block
+            if len(content) > _LARGEST_REPLY:
+                raise ModelError(f"{service} sends more than {_LARGEST_REPLY:,} bytes as a reply; check the address.")
+            if is_dripping(content, time.monotonic() - began):
+                raise ModelError(f"{service} {DRIPPING}; try again later.")
+            # The timeout of httpx is between two bytes; a server that sends one now and then would never end.
+            if time.monotonic() > ends:
+                raise ModelError(f"{service} did not finish its reply within {TIMEOUT:g} seconds; try again later.")
+        dropped = ("content-encoding", "content-length")
+        headers = {name: value for name, value in response.headers.items() if name not in dropped}
+        return httpx2.Response(response.status_code, headers=headers, content=bytes(content), request=response.request)
 
 
 def _message(response: httpx2.Response) -> str:
     """The error message in a JSON response, under the keys that these servers use; empty if there is none."""
     try:
         content = response.json()
-    except ValueError:
+    except (ValueError, RecursionError, LookupError):
         return ""
     if not isinstance(content, dict):
         return ""

@@ -40,7 +40,7 @@ class LibreTranslator:
         translations = answer.get("translatedText") if isinstance(answer, dict) else None
         if not isinstance(translations, list):
             raise ModelError(f"{self.name} gave no list of translations; check that it is a LibreTranslate server.")
-        return [str(text) for text in translations]
+        return translations
 
 
 class ApyTranslator:
@@ -69,9 +69,10 @@ class ApyTranslator:
         pair = f"{THREE_LETTERS.get(self.source, self.source)}|{THREE_LETTERS.get(language, language)}"
         answer = post_form(f"{self._url}/translate", {"langpair": pair, "q": text, "markUnknown": "no"}, "Apertium APY")
         try:
-            return str(answer["responseData"]["translatedText"])
+            translation: str = answer["responseData"]["translatedText"]
         except (KeyError, TypeError) as error:
             raise ModelError(f"{self.name} gave no translation; check that it is an Apertium APY server.") from error
+        return translation
 
 
 def _from(server: Server, language: str) -> Server:

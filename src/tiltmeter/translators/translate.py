@@ -24,7 +24,7 @@ def translate_all(
     store: TranslationStore,
     report: Report = lambda _done, _all: None,
 ) -> dict[str, str]:
-    """The translations of all sentences, keyed by sentence."""
+    """The translations, keyed by sentence; without those that the system gives no translation of."""
     wanted = list(dict.fromkeys(texts))
     translations = store.get(translator.key, language, wanted)
     report(len(translations), len(wanted))
@@ -57,6 +57,22 @@ def _translate_batch(
             raise ModelError(
                 f"{translator.name} was sent {len(missing)} sentences and gave {len(translated)} translations."
             )
-        new = dict(zip(missing, translated, strict=True))
+        # An empty translation is none: it is not kept, so that the sentence is sent again by the next run.
+        new = {
+            text: translation
+            for text, received in zip(missing, translated, strict=True)
+            if (translation := _translated_text(received, translator.name)).strip()
+        }
         store.put(translator.key, language, new)
         return stored | new
+
+
+def _translated_text(value: object, name: str) -> str:
+    """The translation in the answer of the system `name`; empty if it is null, a ModelError if it is no text.
+
+    >>> _translated_text("Guten Tag.", "deepl"), _translated_text(None, "deepl")
+    ('Guten Tag.', '')
+    """
+    if value is not None and not isinstance(value, str):
+        raise ModelError(f"{name} gave {type(value).__name__} {str(value)[:40]!r} for a translation, which is no text.")
+    return value or ""

@@ -1,4 +1,7 @@
-"""Translations that somebody else made: a CSV file with the columns `from` and `to`."""
+"""Translations that somebody else made: a CSV file with the columns `from` and `to`, or lines `source ||| translation`.
+
+The second is the format of the translations released with WinoMT; the name of such a file ends in `.txt`.
+"""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -7,8 +10,12 @@ from pathlib import Path
 
 from tiltmeter.datasets.build_pairs import read_translations
 from tiltmeter.datasets.hashing import sha256_of
+from tiltmeter.datasets.raw_records import BrokenFileError
+from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.reading import home_path
+
+_DIVIDER = " ||| "
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +44,28 @@ def normalize_text(text: str) -> str:
 
 def read_translation_file(path: Path) -> TranslationFile:
     """Read a file of translations, ignoring rows without a translation."""
-    rows = [(normalize_text(source), normalize_text(translation)) for source, translation in read_translations(path)]
+    given = _read_lines(path) if path.suffix == ".txt" else read_translations(path)
+    rows = [(normalize_text(source), normalize_text(translation)) for source, translation in given]
     translations = {source: translation for source, translation in rows if translation}
     if not translations:
         raise DataError(f"{path} has no translation: each row should have a sentence in `from` and another in `to`.")
     return TranslationFile(translations, sum(bool(translation) for _, translation in rows) - len(translations))
+
+
+def _read_lines(path: Path) -> list[tuple[str, str]]:
+    """The sources and translations of a file with a pair on each line."""
+    try:
+        lines = read_text(path).split("\n")
+    except BrokenFileError as error:
+        raise DataError(f"{path} {error}.") from error
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        source, divider, translation = line.partition(_DIVIDER)
+        if line.strip() and not divider:
+            raise DataError(f"{path}, line {number}: should be a sentence, {_DIVIDER.strip()} and its translation.")
+        if divider:
+            rows.append((source, translation))
+    return rows
 
 
 class FileTranslator:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.database import Database
+from tiltmeter.database.checked import CheckedDatabase, checksum
 from tiltmeter.files import lock_mode
 
 _SCHEMA = """
@@ -17,12 +17,24 @@ CREATE TABLE IF NOT EXISTS translations (
     source TEXT NOT NULL,
     translation TEXT NOT NULL,
     made TEXT NOT NULL,
+    checksum INTEGER,
     PRIMARY KEY (system, language, source)
 ) STRICT, WITHOUT ROWID;
 """
+_CHECKSUM = "checksum_of({})".format(
+    ", ".join(f"CAST({name} AS BLOB)" for name in ("system", "language", "source", "translation", "made"))
+)
+_SIGN = f"UPDATE translations SET checksum = {_CHECKSUM} WHERE checksum IS NULL"
+# The first translation is kept, so that results do not change when a sentence is sent again; a damaged or
+# empty one is replaced.
+_INSERT = f"""
+INSERT INTO translations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+SET translation = excluded.translation, made = excluded.made, checksum = excluded.checksum
+WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
+"""
 
 
-class TranslationStore(Database):
+class TranslationStore(CheckedDatabase):
     """Translations by system, language and sentence, in one SQLite file that several runs may use at once.
 
     Each `put` is one transaction: a killed process loses at most its current request.
@@ -32,20 +44,24 @@ class TranslationStore(Database):
         self.path = Path(path)
         # FULL: translations may have been paid for, so every commit is synced to disk.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy, is_cache=True)
+        super().__init__(
+            str(path), _SCHEMA, sign=_SIGN, synchronous="FULL", contents="translations", remedy=remedy, is_cache=True
+        )
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
-        """The stored translations of these sentences, keyed by sentence."""
-        query = "SELECT source, translation FROM translations WHERE system = ? AND language = ? AND source IN"
+        """The stored and undamaged translations of these sentences, keyed by sentence."""
+        query = (
+            "SELECT source, translation FROM translations "
+            f"WHERE system = ? AND language = ? AND checksum = {_CHECKSUM} AND trim(translation) <> '' AND source IN"
+        )
         return dict(self.select_in(query, [system, language], sources))
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
-        """Store translations in one transaction; existing ones are kept."""
+        """Store translations in one transaction; sound ones that exist are kept."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(system, language, source, translation, made) for source, translation in translations.items()]
         with self.transaction():
-            # The first translation is kept, so that results do not change when a sentence is sent again.
-            self._db.executemany("INSERT OR IGNORE INTO translations VALUES (?, ?, ?, ?, ?)", rows)
+            self._db.executemany(_INSERT, [(*row, checksum(*row)) for row in rows])
 
     def creation_times(self, system: str, language: str) -> tuple[str, str] | None:
         """The times of the first and last translation of a system into a language; None if there are none."""

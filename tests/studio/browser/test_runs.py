@@ -72,7 +72,7 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         page.get_by_text("models of different kinds (masked; causal)").first.wait_for()
         check()
         press(page, page.get_by_role("link", name="Compare them all the same"))
-        page.frame_locator("iframe.report").get_by_role("heading", name="Comparison, item by item").wait_for()
+        page.frame_locator("iframe.report").get_by_role("heading", name="What differs").wait_for()
         check()
 
         page.goto(f"{studio.address}/runs?tone=towards")

@@ -1,11 +1,10 @@
 """Reader of the gender pairs of CrowS-Pairs in Japanese and Russian (Kaneko et al. 2022), a JSON list."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.file_text import read_document
 from tiltmeter.forms import Problem
 
 _NAMES = {"more": "stereotype", "less": "anti-stereotype", "votes": "bias_score"}
@@ -17,10 +16,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
     `bias_score` is the number of the five annotators of CrowS-Pairs who found a bias of any type in the English pair.
     """
-    try:
-        pairs = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
+    pairs = read_document(path)
     if not isinstance(pairs, list):
         raise BrokenFileError("bad-json", "should be a list of pairs: [{...}, ...]")
     for number, pair in enumerate(pairs):

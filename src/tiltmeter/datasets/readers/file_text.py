@@ -1,18 +1,12 @@
 """File contents, with errors that name the file."""
 
 import codecs
+import json
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.datasets.raw_records import BrokenFileError
-from tiltmeter.errors import DataError
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a file."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+from tiltmeter.reading import read_bytes
 
 
 def read_text(path: Path) -> str:
@@ -22,6 +16,16 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         message = f"is not UTF-8 (byte {error.start} is 0x{error.object[error.start]:02x}); save it as UTF-8"
         raise BrokenFileError("bad-encoding", message) from error
+
+
+def read_document(path: Path) -> Any:
+    """The content of a file with one JSON value."""
+    try:
+        return json.loads(read_text(path))
+    except RecursionError as error:
+        raise BrokenFileError("bad-json", "holds lists or objects too deep to be read") from error
+    except ValueError as error:
+        raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
 
 
 def read_mac_text(path: Path) -> str:

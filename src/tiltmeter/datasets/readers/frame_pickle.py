@@ -7,11 +7,18 @@ does not need pandas, so the version that wrote the frame does not matter.
 
 import io
 import pickle
+import pickletools
 from collections.abc import Callable
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError
-from tiltmeter.datasets.readers.file_text import read_bytes
+from tiltmeter.reading import read_bytes
+
+# The largest file, in bytes, and the most operations in it; the published frames have 3 MB and 60,000 of them.
+_LARGEST, _MOST_OPERATIONS = 1 << 26, 3_000_000
+# Operations whose argument is the number of a place in the memo, for which memory is taken up to that number.
+_PLACES = ("PUT", "BINPUT", "LONG_BINPUT")
+_NOT_IN_FRAMES = ("NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID")
 
 
 class _Placeholder:
@@ -80,7 +87,8 @@ class _Unpickler(pickle.Unpickler):
 
 def read_columns(path: Path) -> dict[str, list[object]]:
     """The columns of the pickled frame at `path`, by name."""
-    content = read_bytes(path)
+    content = read_bytes(path, _LARGEST)
+    _refuse_greedy(content)
     try:
         frame = _Unpickler(io.BytesIO(content)).load()
     except BrokenFileError:
@@ -91,6 +99,25 @@ def read_columns(path: Path) -> dict[str, list[object]]:
         return _columns(frame)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise BrokenFileError("bad-pickle", "does not hold a frame of plain objects") from error
+
+
+def _refuse_greedy(content: bytes) -> None:
+    """A BrokenFileError for a pickle that asks for more memory than a frame of its size needs.
+
+    Every operation is looked at, and nothing is built: lengths and numbers of places that go beyond the file, and more
+    operations than the largest published frame has many times over.
+    """
+    operations = 0
+    try:
+        for opcode, argument, _ in pickletools.genops(content):
+            operations += 1
+            greedy = opcode.name in _PLACES and isinstance(argument, int) and argument > len(content)
+            if greedy or operations > _MOST_OPERATIONS or opcode.name in _NOT_IN_FRAMES:
+                raise BrokenFileError("bad-pickle", "is refused, since loading it would fill the memory")
+    except BrokenFileError:
+        raise
+    except Exception as error:  # a malformed pickle may raise anything
+        raise BrokenFileError("bad-pickle", f"is not a whole pickle: {error}") from error
 
 
 def _columns(frame: _Frame) -> dict[str, list[object]]:

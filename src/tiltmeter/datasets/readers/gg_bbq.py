@@ -50,7 +50,7 @@ def _values(values: Mapping[str, Any], language: str, template: object) -> dict[
     labels = [texts_of(info.get(place), "choice_info")[-1] for place in range(3)]
     try:
         groups = texts_of(json.loads(str(values.get("known_stereotyped_groups"))), "known_stereotyped_groups")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RowError("bad-json", "known_stereotyped_groups", "should be a JSON list of texts") from None
     unknown = only_unknown([label == "unknown" for label in labels])
     wanted = {*groups, *(["non_binary"] if "trans" in groups else [])}

@@ -7,7 +7,6 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
 from tiltmeter.datasets.validate import examine
-from tiltmeter.errors import DataError
 from tiltmeter.files import atomic_write
 from tiltmeter.forms import Item, Problem, form_by_keys, form_of
 
@@ -59,11 +58,8 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
 
 def write_jsonl(items: Iterable[Item], path: Path) -> None:
     """Write items as JSONL, atomically."""
-    try:
-        with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(to_line(item) + "\n" for item in items)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.") from error
+    with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(to_line(item) + "\n" for item in items)
 
 
 def to_line(item: Item) -> str:

@@ -1,12 +1,11 @@
 """Reader of the original StereoSet: one JSON document with both parts."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.file_text import read_document
 from tiltmeter.forms import Problem
 from tiltmeter.forms.association import PARTS
 
@@ -29,10 +28,7 @@ def parse_whole(path: Path, language: str) -> Iterator[RawRecord]:
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as StereoSet's `dev.json`: intrasentence, then intersentence."""
-    try:
-        document = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
+    document = read_document(path)
     data = document.get("data") if isinstance(document, dict) else None
     if not isinstance(data, dict) or not any(isinstance(data.get(part), list) for part in PARTS):
         raise BrokenFileError("bad-json", "should hold data.intrasentence or data.intersentence, and a list there")

@@ -131,7 +131,7 @@ def _side_by_side(records: Sequence[Record]) -> str:
 
 def _bias_types(records: Sequence[Record], models: Domain) -> Iterator[Figure]:
     rows = [*_deciding(records, "bias_type"), *_deciding(records, "all")]  # all items below the bias types
-    if any(r.view == "bias_type" for r in rows):
+    if len({r.group for r in rows if r.view == "bias_type"}) > 1:  # one bias type is all items
         yield Figure(
             "bias-types",
             "By bias type",

@@ -89,6 +89,7 @@ def stereotype_figures(records: Sequence[Record], kinds: Kinds) -> Iterator[Figu
     ends = [end for r in rates for end in (r.value, r.low, r.high) if end]
     scale = (0.0, 1.0) if rate == "p_i" else (min(ends) * 0.95, max(ends) * 1.05)
     several = len({r.language for r in rates}) > 1
+    several_parts = len({r.part for r in rates}) > 1
     panels = [
         Panel(f"{model}, {language_name(language)}" if several else model, stereotypes(group, kinds, scale))
         for (model, language), group in split(rates, "model", "language")
@@ -104,9 +105,9 @@ def stereotype_figures(records: Sequence[Record], kinds: Kinds) -> Iterator[Figu
     yield Figure(
         "stereotypes",
         f"The {_count(rates)} stereotypes",
-        f"{order}{caveat}The lines are 95% intervals, one for each template.",
+        f"{order}{caveat}The lines are 95% intervals{', one for each template' if several_parts else ''}.",
         tuple(panels),
-        legend=_KINDS,
+        legend=(*_KINDS, *template_keys(r.part for r in rates)),
         wide=False,
         folded=len(panels) > MOST_PANELS,
     )

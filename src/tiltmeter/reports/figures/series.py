@@ -16,6 +16,10 @@ Domain = Sequence[str]
 MOST_PANELS = 12  # a figure with more is collapsed
 
 
+# The room that a name takes beside its point, as shares of the width and height of a chart.
+_LABEL_WIDTH, _LABEL_HEIGHT = 0.04, 0.04
+
+
 def table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
     """A data frame of records for a chart; `text` is the value with its interval, for tooltips."""
     return pd.DataFrame(
@@ -57,6 +61,24 @@ def language_keys(languages: Domain) -> tuple[Key, ...]:
     """The legend of the shapes of languages; empty if there is one language."""
     keys = [Key(name, shape=SHAPES[at % len(SHAPES)]) for at, name in enumerate(languages)]
     return tuple(keys) if len(languages) > 1 else ()
+
+
+def spaced_names(names: Iterable[str], across: Iterable[float], up: Iterable[float]) -> list[str]:
+    """The names beside points, empty where one would be written over another; hovering over a point tells all.
+
+    `across` and `up` are the positions of the points as shares of the width and height of the chart.
+
+    >>> spaced_names(["de", "fr", "tr"], [0.10, 0.11, 0.9], [0.20, 0.21, 0.2])
+    ['de', '', 'tr']
+    """
+    kept: list[tuple[float, float]] = []
+    shown = []
+    for name, right, high in zip(names, across, up, strict=True):
+        free = all(abs(right - other) > _LABEL_WIDTH or abs(high - above) > _LABEL_HEIGHT for other, above in kept)
+        if free:
+            kept.append((right, high))
+        shown.append(name if free else "")
+    return shown
 
 
 def tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:

@@ -9,6 +9,7 @@ from tiltmeter.forms.gest import STEREOTYPES, gest_side
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
 from tiltmeter.reports.figures.series import ordered, table, tooltips
+from tiltmeter.reports.figures.template_rates import template_shape
 from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.style import MEN, WOMEN
 
@@ -57,8 +58,8 @@ def stereotypes(records: Sequence[Record], kinds: Kinds, scale: tuple[float, flo
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(
             x=alt.X("low:Q", scale=x_scale, title=title, axis=alt.Axis(tickCount=6, format="~g")), x2="high:Q"
         ),
-        base.mark_point(filled=True, size=46, opacity=1).encode(x=x),
+        base.mark_point(filled=True, size=46, opacity=1).encode(x=x, shape=template_shape(parts)),
     ]
     if not ratio:
         layers.insert(0, alt.Chart(pd.DataFrame({"value": [0.5]})).mark_rule(style="ideal").encode(x=x))
-    return alt.layer(*layers).properties(height=alt.Step(9 * len(parts) + 12, **{"for": "position"}))
+    return alt.layer(*layers).properties(height=alt.Step(11 * len(parts) + 12, **{"for": "position"}))

@@ -17,8 +17,10 @@ _GAP = 14  # pixels between models
 
 
 def template_keys(parts: Iterable[str]) -> tuple[Key, ...]:
-    """The legend of the shapes of templates."""
+    """The legend of the shapes of templates, if there are several."""
     present = set(parts)
+    if len(present) < 2:
+        return ()
     return tuple(Key(_wording(part), shape=shape) for part, shape in _shapes().items() if part in present)
 
 
@@ -36,18 +38,19 @@ def by_template(records: Sequence[Record], models: Domain, scale: tuple[float, f
         color=model_colour(models),
         tooltip=tooltips(("model", "model"), ("template", "template"), ("text", measure.name), ("n", "n")),
     )
-    shape = alt.Shape(
-        "part:N",
-        scale=alt.Scale(domain=parts, range=[_shapes()[part] for part in parts]),
-        legend=alt.Legend(title=None),
-    )
     return alt.layer(
         alt.Chart(pd.DataFrame({"value": [measure.ideal]})).mark_rule(style="ideal").encode(x=x),
         base.mark_rule(strokeWidth=2, opacity=0.75, clip=True).encode(
             x=alt.X("low:Q", scale=x_scale, title=measure.name, axis=axis), x2="high:Q"
         ),
-        base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=x, shape=shape),
+        base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=x, shape=template_shape(parts)),
     ).properties(height=alt.Step(_LANE * len(parts) + _GAP, **{"for": "position"}))
+
+
+def template_shape(parts: Sequence[str]) -> alt.Shape:
+    """The shapes of templates; circles for other parts."""
+    shapes = [_shapes().get(part, "circle") for part in parts]
+    return alt.Shape("part:N", scale=alt.Scale(domain=list(parts), range=shapes), legend=alt.Legend(title=None))
 
 
 def _shapes() -> dict[str, str]:

@@ -8,7 +8,7 @@ import pandas as pd
 from tiltmeter.measures.association import icat
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, tooltips
+from tiltmeter.reports.figures.series import Domain, model_colour, ordered, spaced_names, tooltips
 from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import RecordRow
@@ -24,6 +24,8 @@ def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     reach = max(12.0, *(abs(end - 50) for row in rows for end in _ends(row["SS"])))
     across = (max(0.0, 50 - reach - 2), min(100.0, 50 + reach + 2))
     bottom = max(0.0, min(end for row in rows for end in _ends(row["LMS"])) - 4)
+    wide, high = across[1] - across[0], 100 - bottom
+    points["name"] = spaced_names(points["name"], points["ss"] / wide, points["lms"] / high)
     languages = ordered(points["language"])
     # The contours of ICAT take the place of grid lines.
     plain = alt.Axis(grid=False, tickCount=6)

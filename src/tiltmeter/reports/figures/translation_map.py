@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, tooltips
+from tiltmeter.reports.figures.series import Domain, model_colour, spaced_names, tooltips
 from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.record_rows import RecordRow
@@ -35,6 +35,7 @@ def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         color=model_colour(models),
         tooltip=tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
     )
+    points["name"] = spaced_names(points["code"], points["f_m"], points["f_s"])
     most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
     return alt.layer(
         alt.Chart(most).mark_line(style="guide").encode(x, y),
@@ -42,7 +43,7 @@ def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="f_m_low:Q", x2="f_m_high:Q", y="f_s:Q"),
         base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="f_m:Q", y="f_s_low:Q", y2="f_s_high:Q"),
         base.mark_point(filled=True, size=80, opacity=1).encode(x, y),
-        alt.Chart(points).mark_text(style="name", align="left", dx=7, dy=-7).encode(x, y, text="code:N"),
+        alt.Chart(points).mark_text(style="name", align="left", dx=7, dy=-7).encode(x, y, text="name:N"),
     ).properties(height=420)
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from tiltmeter.benchmarks.benchmark import Score
+from tiltmeter.errors import UsageError
 from tiltmeter.forms.geneval import GenevalItem, reference_words
 from tiltmeter.measures.geneval import CORRECT, MATCHED
 from tiltmeter.runs.translating.translation_test import Direction, Scored, Scorer, TranslationTest
@@ -52,7 +53,13 @@ def text(item: GenevalItem) -> str:
     return f"{item.context} {item.source}" if item.context else item.source
 
 
-def _open(_gender_from: str, _direction: Direction) -> Scorer:
+def _open(gender_from: str, _direction: Direction) -> Scorer:
+    if gender_from != "rules":
+        raise UsageError(
+            "MT-GenEval compares translations with the words of its references, so the gender is not found in another "
+            "way; leave out --gender-from."
+        )
+
     def score(items: Sequence[GenevalItem], translations: Sequence[str]) -> Scored:
         return [_scores(item, translation) for item, translation in zip(items, translations, strict=True)]
 

@@ -107,6 +107,12 @@ def editions(on: str) -> tuple[str, ...]:
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
+def check_edition(on: str, edition: str | None) -> None:
+    """A UsageError for an edition of anything but GEST."""
+    if edition is not None and parse_spec(on).name != GEST_MT:
+        raise UsageError(f"An edition is one of GEST, which {on} is not; name {GEST_MT}, or leave out --edition.")
+
+
 def open_target(on: str, edition: str) -> Target:
     """The target of a specification such as `gest-mt:sk`, `mt-geneval/context:es` or `starter-neutral-mt:tr-en`."""
     spec = parse_spec(on)
@@ -120,7 +126,7 @@ def open_target(on: str, edition: str) -> Target:
         found = list(portions(f"{name}:{','.join(spec.languages)}"))
     else:
         if spec.part is not None:
-            raise UsageError(f"{spec.name} has no parts; write {spec.name}:sk.")
+            raise UsageError(f"{spec.name} has no parts; write {spec.name}:{','.join(spec.languages)}.")
         found = [portion for portion in portions(source) if portion.form in tests]
     if not found:
         raise UsageError(f"{source} has no items that translation systems can be tested with.")
@@ -132,7 +138,7 @@ def open_target(on: str, edition: str) -> Target:
         matching = [portion for portion in found if portion.form == test.form and portion.language == wanted]
         if not matching and direction.source == SOURCE and not test.in_target:
             raise UsageError(
-                f"{source} has no English sentences with a GEST stereotype, so there is nothing to translate."
+                f"{source} has no English sentences of the form {test.form}, so there is nothing to translate."
             )
         if not matching:
             there = ", ".join(dict.fromkeys(portion.language for portion in found))
@@ -162,8 +168,8 @@ def _source(on: str, spec: Spec, edition: str) -> str:
     source = spec.name.removesuffix(SUFFIX)
     if not spec.name.endswith(SUFFIX) or source not in DATASETS or DATASETS[source].form not in translation_tests():
         raise UsageError(
-            f"Translation systems are measured on {GEST_MT}, as in {GEST_MT}:sk, on mt-geneval, as in mt-geneval:es, "
-            f"or on a .jsonl file of sentences; {on} is neither."
+            f"Translation systems are measured on {GEST_MT}, as in {GEST_MT}:sk, on mt-geneval or winomt, as in "
+            f"winomt:es, or on a .jsonl file of sentences; {on} is neither."
         )
     return source
 

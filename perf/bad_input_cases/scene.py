@@ -1,0 +1,184 @@
+"""What all cases of bad input start from: a tiny model, items, a finished run, a project; and what a case is."""
+
+import json
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.readers.jsonl import write_jsonl
+from tiltmeter.runs.evaluate import evaluate
+
+ITEMS = 6
+# Values that replace one of JSON: another type, nothing, or too much.
+WRONG: dict[str, Any] = {"null": None, "a number": -7.5, "a text": "x\x1b[31m", "a list": [[]], "an object": {"a": 1}}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kind of bad input: the words of the command, and what is to be made before it, in an empty folder.
+
+    `scores` says where the command writes a run, if it does. `limits` are set in the process of the command.
+    """
+
+    name: str
+    words: Sequence[str]
+    prepare: Callable[[Path], None] = lambda _folder: None
+    environment: dict[str, str] = field(default_factory=dict)
+    scores: str | None = None
+    user: int | None = None
+    largest_file: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The folder with everything that is as it should be."""
+
+    root: Path
+
+    @property
+    def model(self) -> str:
+        """A tiny causal model."""
+        return str(self.root / "model")
+
+    @property
+    def items(self) -> Path:
+        """Items of the form with three candidates."""
+        return self.root / "items.jsonl"
+
+    @property
+    def run(self) -> Path:
+        """A finished run."""
+        return self.root / "run"
+
+    @property
+    def cache(self) -> Path:
+        """A cache with the answers of the run."""
+        return self.root / "cache"
+
+    def measuring(self, *words: str, on: str | None = None, model: str | None = None) -> list[str]:
+        """The words of a run like the finished one."""
+        return ["run", model or self.model, "--on", on or str(self.items), "--out", "out", *words]
+
+
+def make_scene(root: Path) -> Scene:
+    """Make all of it."""
+    scene = Scene(root)
+    save_model(root / "model")
+    write_jsonl(load("starter", "intrasentence", "en")[:ITEMS], scene.items)
+    evaluate(scene.model, str(scene.items), out=scene.run)
+    return scene
+
+
+def save_model(folder: Path) -> None:
+    """Save a tiny causal model that reads bytes, so that it knows every text."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: index for index, letter in enumerate([*letters, "<|endoftext|>"])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    torch.manual_seed(3)
+    config = GPT2Config(
+        vocab_size=len(vocabulary), n_positions=256, n_embd=16, n_layer=1, n_head=2, bos_token_id=256, eos_token_id=256
+    )
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    end = "<|endoftext|>"
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=end, eos_token=end).save_pretrained(folder)
+
+
+def edits(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Copies of a JSON value with one thing wrong, each with a name; of lists, only the first entry is changed."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            where = ".".join(map(str, (*at, key)))
+            yield f"{where} missing", {other: kept for other, kept in value.items() if other != key}
+            for name, wrong in _two_of(where, inner):
+                yield f"{where} is {name}", {**value, key: wrong}
+            for name, changed in edits(inner, (*at, key)):
+                yield name, {**value, key: changed}
+    elif isinstance(value, list) and value:
+        where = ".".join(map(str, (*at, 0)))
+        for name, wrong in _two_of(where, value[0]):
+            yield f"{where} is {name}", [wrong, *value[1:]]
+        for name, changed in edits(value[0], (*at, 0)):
+            yield name, [changed, *value[1:]]
+
+
+def _two_of(where: str, value: Any) -> list[tuple[str, Any]]:
+    """Two of the wrong values, by turns, of another type than the right one."""
+    fitting = [(name, wrong) for name, wrong in WRONG.items() if type(wrong) is not type(value)]
+    first = zlib.crc32(where.encode()) % len(fitting)
+    return [fitting[first], fitting[(first + 1) % len(fitting)]]
+
+
+def broken_files(path: Path) -> Iterator[tuple[str, Callable[[Path], None]]]:
+    """Ways to break a file, given the sound one: each with a name and a function that makes it at a path."""
+    content = path.read_bytes()
+    size = len(content)
+
+    def written(new: bytes) -> Callable[[Path], None]:
+        return lambda at: _written(at, new)
+
+    yield "is empty", written(b"")
+    yield "is garbage", written(bytes(range(256)) * 8)
+    for share in (1, 5, 9):
+        yield f"ends after {share} tenths", written(content[: size * share // 10])
+    yield "has zeros in its middle", written(content[: size // 3] + bytes(size // 3) + content[size // 3 * 2 :])
+    yield "is a folder", _as_folder
+    yield "is a pipe", _as_pipe
+    yield "is a dangling link", lambda at: _linked(at, "nowhere")
+    yield "is a link to itself", lambda at: _linked(at, at.name)
+    yield "is nested 100,000 deep", written(b"[" * 100_000)
+    yield "is in UTF-16", written(content.decode("utf-8", "replace").encode("utf-16"))
+    yield "is a device without end", lambda at: _linked(at, "/dev/zero")
+    yield "is missing", lambda at: at.unlink(missing_ok=True)
+
+
+def json_file(value: Any) -> str:
+    """A JSON text; half a character stays one."""
+    return json.dumps(value, ensure_ascii=True)
+
+
+def copied(source: Path, target: str) -> Callable[[Path], None]:
+    """Copy a folder into the folder of the case."""
+    return lambda folder: _copy(source, folder / target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target)
+
+
+def _cleared(at: Path) -> None:
+    if at.is_dir() and not at.is_symlink():
+        shutil.rmtree(at)
+    else:
+        at.unlink(missing_ok=True)
+
+
+def _written(at: Path, content: bytes) -> None:
+    _cleared(at)
+    at.write_bytes(content)
+
+
+def _as_folder(at: Path) -> None:
+    _cleared(at)
+    at.mkdir()
+
+
+def _as_pipe(at: Path) -> None:
+    import os
+
+    _cleared(at)
+    os.mkfifo(at)
+
+
+def _linked(at: Path, target: str) -> None:
+    _cleared(at)
+    at.symlink_to(target)

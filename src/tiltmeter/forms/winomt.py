@@ -1,0 +1,87 @@
+"""WinoMT: an English sentence about a person, whose gender a pronoun tells, and the noun that stands for the person.
+
+{"id": "1", "language": "en", "gender": "female", "entity": "gardener", "position": 1, "stereotypical": "anti",
+ "sentence": "The gardener thanked the florist because she had lost the seeds."}
+"""
+
+from dataclasses import dataclass
+
+from tiltmeter.forms.fields import Fields
+from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.word_difference import words
+
+MALE, FEMALE, NEUTRAL = GENDERS = ("male", "female", "neutral")
+PRO, ANTI, NEITHER = STEREOTYPICAL = ("pro", "anti", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class WinoMTItem:
+    """A sentence, and the noun `entity` in it that stands for a person of a known gender.
+
+    `position` is the place of the noun's first word among the words of the sentence that spaces divide, from 0.
+    `gender` is neutral if the pronoun is *they*. `stereotypical`: whether the gender is the stereotypical one of the
+    entity (pro), the opposite (anti), or there is no stereotype (none).
+    """
+
+    id: str
+    language: str
+    gender: str
+    entity: str
+    position: int
+    sentence: str
+    stereotypical: str = NEITHER
+
+
+def _read(fields: Fields) -> WinoMTItem | None:
+    id_, language, entity = fields.text("id"), fields.language(), fields.text("entity")
+    sentence = fields.text("sentence")
+    gender = fields.choice("gender", GENDERS, "unknown-entity-gender")
+    given = fields.values.get("stereotypical", NEITHER)
+    stereotypical = NEITHER if given == NEITHER else fields.choice("stereotypical", STEREOTYPICAL, "unknown-casting")
+    position = fields.values.get("position")
+    if not isinstance(position, int) or isinstance(position, bool):
+        fields.note("wrong-type", "position", "should be a whole number, the place of the entity from 0")
+        return None
+    item = WinoMTItem(id_, language, gender, entity, position, sentence, stereotypical)
+    if sentence and entity and not _is_there(item):
+        fields.note("entity-elsewhere", "position", f"{entity!r} is not word {position} (from 0) of the sentence")
+    return item
+
+
+def _is_there(item: WinoMTItem) -> bool:
+    after = words(" ".join(item.sentence.split()[item.position :])) if item.position >= 0 else []
+    entity = [word.lower() for word in words(item.entity)]
+    return [word.lower() for word in after[: len(entity)]] == entity
+
+
+def _write(item: WinoMTItem) -> dict[str, object]:
+    values: dict[str, object] = {"id": item.id, "language": item.language, "gender": item.gender}
+    values |= {"entity": item.entity, "position": item.position}
+    values |= {} if item.stereotypical == NEITHER else {"stereotypical": item.stereotypical}
+    return values | {"sentence": item.sentence}
+
+
+FORM = Form(
+    name="winomt",
+    item=WinoMTItem,
+    keys=("id", "language", "gender", "entity", "position", "stereotypical", "sentence"),
+    optional=("stereotypical",),
+    distinctive=("entity",),
+    read=_read,
+    write=_write,
+    texts=lambda item: [("sentence", item.sentence)],
+    # English is what the pronouns are of: the item in another language would be another test.
+    translatable=lambda _item: {},
+    attributes=lambda item: {"gender": item.gender, "entity": item.entity, "stereotypical": item.stereotypical},
+    subject="entity",
+    value_names={"stereotypical": {PRO: "pro-stereotypical", ANTI: "anti-stereotypical", NEITHER: "no stereotype"}},
+    shown=lambda item: ItemText(item.sentence, {}),
+    heading=lambda item: (f"{item.entity} ({item.gender})",),
+    unique=lambda item: [Unique("repeated-sentence", "sentence", (item.sentence, item.entity))],
+    errors={
+        "entity-elsewhere": "an entity that is not at its position in the sentence",
+        "unknown-casting": "a value of `stereotypical` that is not pro, anti or none",
+        "unknown-entity-gender": "an entity's gender that is not male, female or neutral",
+    },
+    warnings={"repeated-sentence": "a sentence that an earlier item has with the same entity"},
+)

@@ -1,0 +1,87 @@
+"""WinoMT: the reader, on made files of the released layout."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.datasets import DATASETS
+from tiltmeter.datasets.readers import examine_file
+
+PRO = "male\t1\tThe gardener thanked the florist because he had lost the seeds.\tgardener"
+ANTI = "female\t1\tThe gardener thanked the florist because she had lost the seeds.\tgardener"
+NEITHER = "neutral\t4\tThe florist asked the tree surgeon when they would come.\ttree surgeon"
+
+
+def written(folder: Path, *lines: str, pro: str = PRO, anti: str = ANTI) -> Path:
+    for name, text in (("en.txt", "\n".join(lines)), ("en_pro.txt", pro), ("en_anti.txt", anti)):
+        (folder / name).write_text(text + "\n", encoding="utf-8")
+    return folder / "en.txt"
+
+
+def test_items(tmp_path: Path) -> None:
+    examination = examine_file(written(tmp_path, PRO, ANTI, NEITHER), "winomt", "en")
+    assert not examination.findings
+    assert [(item.id, item.gender, item.entity, item.position, item.stereotypical) for item in examination.items] == [
+        ("1", "male", "gardener", 1, "pro"),
+        ("2", "female", "gardener", 1, "anti"),
+        ("3", "neutral", "tree surgeon", 4, "none"),
+    ]
+    assert examination.items[2].sentence == "The florist asked the tree surgeon when they would come."
+
+
+def test_a_repeated_line_and_a_doubled_space_are_said(tmp_path: Path) -> None:
+    spaced = NEITHER.replace("the tree", "the  tree")
+    examination = examine_file(written(tmp_path, PRO, ANTI, PRO, spaced), "winomt", "en")
+    assert [item.stereotypical for item in examination.items] == ["pro", "anti", "pro", "none"]
+    assert {(found.severity, found.code, found.row) for found in examination.findings} == {
+        ("warning", "repeated-sentence", "line 3"),
+        ("warning", "odd-space", "line 4"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("male\t1\tThe gardener sang.", r"line 3.*divided by tabs"),
+        ("male\tone\tThe gardener sang.\tgardener", r"line 3.*divided by tabs"),
+        ("male\t0\tThe gardener sang.\tgardener", r"line 3.*'gardener' is not word 0"),
+        ("male\t7\tThe gardener sang.\tgardener", r"line 3.*'gardener' is not word 7"),
+        ("he\t1\tThe gardener sang.\tgardener", r"line 3.*should be one of male, female, neutral, and is 'he'"),
+    ],
+)
+def test_broken_lines(line: str, message: str, tmp_path: Path) -> None:
+    errors = [
+        str(found)
+        for found in examine_file(written(tmp_path, PRO, ANTI, line), "winomt", "en").findings
+        if found.severity == "error"
+    ]
+    assert any(re.search(message, error) for error in errors), errors
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"anti": NEITHER}, "lacks line 1 of en_anti.txt"),
+        ({"anti": PRO}, "both pro and anti, line 1 of en_anti.txt"),
+    ],
+)
+def test_files_that_do_not_fit_together(changed: dict[str, str], message: str, tmp_path: Path) -> None:
+    (finding,) = examine_file(written(tmp_path, PRO, ANTI, **changed), "winomt", "en").findings
+    assert message in finding.message
+
+
+def test_a_file_without_the_others(tmp_path: Path) -> None:
+    path = written(tmp_path, PRO, ANTI)
+    path.with_name("en_anti.txt").unlink()
+    (finding,) = examine_file(path, "winomt", "en").findings
+    assert "is no use without en_anti.txt" in finding.message
+
+
+def test_released_counts(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    (source,) = DATASETS["winomt"].sources
+    items = source.examine().items
+    assert Counter(item.stereotypical for item in items) == {"pro": 1584, "anti": 1584, "none": 720}
+    assert Counter(item.gender for item in items) == {"male": 1826, "female": 1822, "neutral": 240}

@@ -1,0 +1,84 @@
+"""Everything is checked before the first answer: all models, what is asked for twice, the output, the stores."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiltmeter.engine import answerer
+from tiltmeter.errors import ModelError, TiltmeterError, UsageError
+from tiltmeter.runs.evaluate import evaluate
+
+ON = "starter/intrasentence:en"
+
+
+@pytest.fixture(autouse=True)
+def _no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answering is an error."""
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("a model was asked")
+
+    monkeypatch.setattr(answerer.Answerer, "start", never)
+
+
+def test_a_last_model_that_is_not_there_stops_the_run_before_the_first_is_asked(causal: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="nowhere"):
+        evaluate([causal, str(tmp_path / "nowhere!")], ON, limit=2)
+    broken = shutil.copytree(causal, tmp_path / "broken")
+    (broken / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(ModelError, match="not a sound safetensors file"):
+        evaluate([causal, str(broken)], ON, limit=2)
+
+
+def test_the_same_model_twice_is_refused(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(causal).parent)
+    with pytest.raises(UsageError, match="are the same model; leave one of them out"):
+        evaluate([causal, Path(causal).name], ON, limit=2)
+    copy = shutil.copytree(causal, tmp_path / "copy")
+    with pytest.raises(UsageError, match="are the same model, with equal files"):
+        evaluate([causal, str(copy)], ON, limit=2)
+
+
+@pytest.mark.parametrize(
+    ("on", "message"),
+    [
+        (["starter:en", "starter/intrasentence:en"], "starter:en and starter/intrasentence:en share 40 items"),
+        (["starter:en,de", "starter:de"], "share 40 items"),
+        ([ON, ON], "is asked for twice"),
+    ],
+)
+def test_benchmarks_that_share_items_are_refused(on: list[str], message: str, causal: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        evaluate(causal, on)
+
+
+def test_one_file_by_two_paths_is_refused(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiltmeter.datasets.by_name import load
+    from tiltmeter.datasets.readers.jsonl import write_jsonl
+
+    write_jsonl(load("starter", "intrasentence", "en")[:2], tmp_path / "mine.jsonl")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="share 2 items"):
+        evaluate(causal, ["mine.jsonl", str(tmp_path / "mine.jsonl")])
+
+
+def test_a_folder_that_cannot_be_written_is_refused(causal: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for out in ("file", "file/run", "x" * 300):
+        with pytest.raises(UsageError):
+            evaluate(causal, ON, limit=2, out=tmp_path / out)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_vocabulary_larger_than_the_embeddings_is_named(causal: str, tmp_path: Path) -> None:
+    import json
+
+    folder = shutil.copytree(causal, tmp_path / "m")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    vocabulary = tokenizer["model"]["vocab"]
+    tokenizer["model"]["vocab"] = {token: index + 9000 for token, index in vocabulary.items()}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    with pytest.raises(TiltmeterError, match=r"the model knows only|cannot be loaded|tokens"):
+        evaluate(str(folder), ON, limit=2)

@@ -1,0 +1,130 @@
+"""The folder of a run: saved whole or not at all, and checked when it is read."""
+
+import errno
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.runs.made import association_scores
+from tests.runs.made import run as made_run
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.runs import run_files
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_files import ITEMS, MANIFEST, MEASURES, SCORES, finish_save
+
+
+@pytest.fixture
+def runs() -> tuple[Result, Result]:
+    """Two runs with the same request and different scores."""
+    return made_run(association_scores(seed=1, n=8)), made_run(association_scores(seed=2, n=8))
+
+
+def test_a_failed_save_keeps_the_finished_run(
+    runs: tuple[Result, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = runs
+    old.save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full(_self: pd.DataFrame, _path: Path, **_options: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(UsageError, match="No space left on device"):
+        new.save(tmp_path, force=True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def steps() -> Iterator[int]:
+    yield from range(12)
+
+
+@pytest.mark.parametrize("step", steps())
+def test_a_save_that_is_killed_at_any_file_operation_leaves_one_of_the_two_runs(
+    step: int, runs: tuple[Result, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = runs
+    old.save(tmp_path / "run")
+    new.save(tmp_path / "new")
+    either = [Result.load(tmp_path / name).scores for name in ("run", "new")]
+    done = 0
+
+    class Killed(BaseException):
+        pass
+
+    def counting(operation: Any) -> Any:
+        def counted(self: Path, *args: Any, **options: Any) -> Any:
+            nonlocal done
+            if run_files._SAVED in str(self) or run_files._MOVING in str(self) or self.parent.name == "run":
+                if done == step:
+                    raise Killed
+                done += 1
+            return operation(self, *args, **options)
+
+        return counted
+
+    with monkeypatch.context() as patched:
+        for name in ("rename", "replace", "unlink"):
+            patched.setattr(Path, name, counting(getattr(Path, name)))
+        with suppress(Killed):
+            new.save(tmp_path / "run", force=True)
+    scores = Result.load(tmp_path / "run").scores
+    assert any(scores.equals(one) for one in either)
+    finish_save(tmp_path / "run")
+    assert not [path for path in (tmp_path / "run").iterdir() if path.name.startswith((".saved", ".moving"))]
+
+
+def edited(folder: Path, name: str, change: Any) -> None:
+    content = json.loads((folder / name).read_text(encoding="utf-8"))
+    change(content)
+    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+
+def column(folder: Path, change: Any) -> None:
+    change(pd.read_parquet(folder / SCORES)).to_parquet(folder / SCORES, index=False)
+
+
+DAMAGE: dict[str, tuple[Any, str]] = {
+    "no scores": (lambda run: (run / SCORES).unlink(), r"scores\.parquet is missing"),
+    "half the scores": (lambda run: (run / SCORES).write_bytes((run / SCORES).read_bytes()[:500]), "is damaged"),
+    "no measures": (lambda run: (run / MEASURES).unlink(), r"measures\.json cannot be read"),
+    "a list for a manifest": (lambda run: (run / MANIFEST).write_text("[]"), r"manifest\.json is not an object"),
+    "a deep manifest": (lambda run: (run / MANIFEST).write_text("[" * 100_000), "nested too deep"),
+    "no models": (lambda run: edited(run, MANIFEST, lambda m: m.pop("models")), "has no 'models'"),
+    "a number for a note": (lambda run: edited(run, MANIFEST, lambda m: m.update(notes=[7])), "a note .* not a text"),
+    "a text for items": (
+        lambda run: edited(run, MANIFEST, lambda m: m["asked"][0].update(items="x")),
+        "'items' of entry 1 of 'asked'.* is not a whole number",
+    ),
+    "a text for a value": (
+        lambda run: edited(run, MEASURES, lambda m: m[0].update(value="x")),
+        "value is not a number",
+    ),
+    "a value too large": (lambda run: edited(run, MEASURES, lambda m: m[0].update(value=10**400)), "too large"),
+    "no value": (lambda run: edited(run, MEASURES, lambda m: m[0].pop("value")), "Record 1"),
+    "an unknown field": (lambda run: edited(run, MEASURES, lambda m: m[0].update(odd=1)), "Record 1"),
+    "a verdict of numbers": (lambda run: edited(run, MEASURES, lambda m: m[0].update(verdict={"kind": 7})), "verdict"),
+    "no column": (lambda run: column(run, lambda t: t.drop(columns="role")), "no column 'role'"),
+    "texts for scores": (lambda run: column(run, lambda t: t.assign(score="x")), "no numbers"),
+    "endless scores": (lambda run: column(run, lambda t: t.assign(score=float("inf"))), "not finite"),
+    "numbers for items": (lambda run: column(run, lambda t: t.assign(item=1)), "'item' .* no texts"),
+    "rows twice": (lambda run: column(run, lambda t: pd.concat([t, t.iloc[:1]])), "a row twice"),
+    "no rows": (lambda run: column(run, lambda t: t.iloc[:0]), "has no rows"),
+    "scores of another run": (lambda run: column(run, lambda t: t.assign(benchmark="other")), "different runs"),
+    "a table of items that is none": (lambda run: (run / ITEMS).write_text("x"), r"items\.parquet is damaged"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_run_is_refused_with_a_sentence(damage: str, runs: tuple[Result, Result], tmp_path: Path) -> None:
+    runs[0].save(tmp_path)
+    change, message = DAMAGE[damage]
+    change(tmp_path)
+    with pytest.raises(DataError, match=message) as refused:
+        Result.load(tmp_path)
+    assert str(refused.value).startswith(f"The run in {tmp_path} cannot be read")

@@ -1,0 +1,157 @@
+"""A changed byte in a store never changes an answer, a reply or a translation: what is damaged is asked for again."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tiltmeter.database.checked import CheckedDatabase
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.questions import Reply
+from tiltmeter.translators.translation_store import TranslationStore
+
+KEYS = [bytes([number]) * 16 for number in range(12)]
+ANSWERS = {key: np.float32([-1.5 * key[0], 0.25]) for key in KEYS}
+TEXTS = {f"I sang {number} songs.": f"Zpíval jsem {number} písní." for number in range(12)}
+
+
+def fill_answers(store: Any) -> None:
+    store.put("model", ANSWERS)
+
+
+def fill_replies(store: Any) -> None:
+    for key in KEYS:
+        store.put("model", key, Reply(f"The answer is {key[0]}."))
+
+
+def fill_translations(store: Any) -> None:
+    store.put("system", "cs", TEXTS)
+
+
+def answers(store: Any) -> dict[bytes, list[float]]:
+    return {key: answer.tolist() for key, answer in store.get("model", KEYS).items()}
+
+
+def replies(store: Any) -> dict[bytes, str]:
+    return {key: reply.text for key, reply in store.get("model", KEYS).items()}
+
+
+def translations(store: Any) -> dict[str, str]:
+    found: dict[str, str] = store.get("system", "cs", TEXTS)
+    return found
+
+
+Kind = tuple[type[CheckedDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
+STORES: dict[str, Kind] = {
+    "answers": (AnswerStore, fill_answers, answers, "answer"),
+    "replies": (ReplyStore, fill_replies, replies, "reply"),
+    "translations": (TranslationStore, fill_translations, translations, "translation"),
+}
+
+
+@pytest.fixture(params=STORES)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def path(kind: str, tmp_path: Path) -> Path:
+    """A filled store."""
+    opened, fill, read, _ = STORES[kind]
+    with opened(tmp_path / "s.sqlite") as store:  # type: ignore[call-arg]
+        fill(store)
+        assert len(read(store)) == 12
+    return tmp_path / "s.sqlite"
+
+
+def damage(path: Path, kind: str, key: str) -> None:
+    """Change one byte of the value of one row, behind SQLite's back."""
+    column = STORES[kind][3]
+    db = sqlite3.connect(path)
+    ((value,),) = db.execute(f"SELECT CAST({column} AS BLOB) FROM {kind} WHERE {key}").fetchall()
+    db.close()
+    content = path.read_bytes()
+    assert content.count(value) == 1
+    place = content.index(value) + len(value) - 3
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+
+
+FIRST = {"answers": "question = x'07070707070707070707070707070707'", "translations": "source = 'I sang 7 songs.'"}
+FIRST["replies"] = FIRST["answers"]
+
+
+def test_a_damaged_row_is_missing_and_is_replaced(kind: str, path: Path) -> None:
+    opened, fill, read, _ = STORES[kind]
+    with opened(path) as store:  # type: ignore[call-arg]
+        whole = read(store)
+    damage(path, kind, FIRST[kind])
+    with opened(path) as store:  # type: ignore[call-arg]
+        left = read(store)
+        assert len(left) == 11
+        assert left.items() <= whole.items()
+        fill(store)
+        assert read(store) == whole
+
+
+def test_no_changed_byte_of_the_file_changes_a_value(kind: str, path: Path, tmp_path: Path) -> None:
+    opened, _, read, _ = STORES[kind]
+    with opened(path) as store:  # type: ignore[call-arg]
+        whole = read(store)
+    content = path.read_bytes()
+    # Bytes that are zero are mostly free space.
+    places = [place for place, byte in enumerate(content) if byte and place > 100][::9]
+    lost = 0
+    for place in places:
+        copy = tmp_path / "copy.sqlite"
+        for file in tmp_path.glob("copy.sqlite*"):
+            file.unlink()
+        copy.write_bytes(content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :])
+        try:
+            with opened(copy) as store:  # type: ignore[call-arg]
+                left = read(store)
+        except (sqlite3.Error, TiltmeterError):
+            continue  # SQLite has noticed it
+        assert left.items() <= whole.items(), f"byte {place}"
+        lost += len(left) < len(whole)
+    assert lost
+
+
+def test_rows_of_earlier_versions_get_checksums_once(kind: str, path: Path) -> None:
+    opened, _, read, column = STORES[kind]
+    db = sqlite3.connect(path)
+    db.execute(f"UPDATE {kind} SET checksum = NULL")
+    db.execute("PRAGMA user_version = 0")
+    db.commit()
+    db.close()
+    with opened(path) as store:  # type: ignore[call-arg]
+        assert len(read(store)) == 12
+    db = sqlite3.connect(path)
+    # From then on a row without a checksum is a damaged one.
+    db.execute(f"UPDATE {kind} SET checksum = NULL WHERE {FIRST[kind]}")
+    db.commit()
+    db.close()
+    with opened(path) as store:  # type: ignore[call-arg]
+        assert len(read(store)) == 11, column
+
+
+def test_an_answer_of_one_model_is_not_that_of_another(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        store.put("one", {KEYS[0]: np.float32([1])})
+        store.put("another", {KEYS[1]: np.float32([2])})
+        store._db.execute("UPDATE answers SET model = 3 - model")
+        assert not store.get("one", KEYS)
+        assert not store.get("another", KEYS)
+
+
+def test_the_modules_that_were_not_loaded_are_kept(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        assert store.get_unused("model") == []
+        store.put_unused("model", ["bert.pooler.dense", "cls.seq_relationship"])
+        store.put("model", ANSWERS)
+        assert store.get_unused("model") == ["bert.pooler.dense", "cls.seq_relationship"]
+        assert store.get_unused("another") == []
