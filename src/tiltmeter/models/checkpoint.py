@@ -9,6 +9,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from tiltmeter.errors import DataError, ModelError
+from tiltmeter.models.hub_access import access_hint
 from tiltmeter.reading import home_path, read_json
 
 EMBEDDED = "embedded"
@@ -160,6 +161,8 @@ def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
             f"{name!r} is neither a folder, nor a .gguf file, nor a hub id such as bert-base-cased."
         ) from None
     except Exception as error:  # of the network, the hub or its client
+        if hint := access_hint(error, name):
+            raise ModelError(hint) from error
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(
             f"The model {name!r} is no folder or .gguf file here, and the hub did not give it: {reason[0]} "

@@ -22,6 +22,7 @@ from tiltmeter.engine.execute import Progress, Report
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.files import write_text
 from tiltmeter.models.client import Client, Request
+from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
 from tiltmeter.questions import Answer, Ids, Kind, Question, Want
@@ -298,8 +299,12 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=options.trust_remote_code)
     except Exception as error:  # of transformers or the hub
+        hint = access_hint(error, name)
         if given:
-            raise ModelError(f"The tokenizer {name} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
+            reason = hint or next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise ModelError(f"The tokenizer {name} cannot be loaded: {reason}") from error
+        if hint and "is gated" in hint:
+            raise ModelError(f"The tokenizer of the served model is needed. {hint}") from error
         raise ModelError(
             f"The tokenizer of the served model {name} was not found under that name; say which it is with "
             "--tokenizer FOLDER_OR_ID."

@@ -19,6 +19,7 @@ from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.gguf_files import reading_gguf
+from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_checks import refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
@@ -292,7 +293,8 @@ def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) ->
         with reading_gguf(files):
             tokenizer = AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
     except Exception as error:
-        raise ModelError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
+        reason = access_hint(error, files["pretrained_model_name_or_path"]) or _first_line(error)
+        raise ModelError(f"The tokenizer of {name} cannot be loaded: {reason}") from error
     refuse_empty_vocabulary(tokenizer, name)
     return tokenizer
 

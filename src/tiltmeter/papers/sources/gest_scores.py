@@ -190,10 +190,13 @@ def _distinct(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
 def _differing_in_one_token(items: list[GenderedPairItem], model: str) -> list[GenderedPairItem]:
     from transformers import AutoTokenizer
 
+    from tiltmeter.models.hub_access import access_hint
+
     try:
         tokenizer = AutoTokenizer.from_pretrained(model)
     except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = access_hint(error, model) or first
         raise NotAvailable(
             f"Which pairs count depends on the tokenizer of {model}, which cannot be loaded: {reason}"
         ) from error
