@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.printable import json_text
+from tiltmeter.printable import json_text, plain_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,6 @@ def sensitivity(
 
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
     """
-    from rich.console import Console
 
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.comparing.sensitivity import sensitivity as measured
@@ -52,7 +51,7 @@ def sensitivity(
     if as_json:
         typer.echo(json_text([row.to_dict() for row in rows]))
     else:
-        _print(rows, Console())
+        _print(rows, plain_console())
     if limit is None:
         write_manifest(run, with_notes(result.manifest, rows))
 

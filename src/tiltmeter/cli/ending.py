@@ -13,6 +13,7 @@ from types import FrameType
 
 from tiltmeter.addresses import without_secrets
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.printable import plain_console
 
 # Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
 WRONG_INPUT, FAULT = 2, 70
@@ -119,12 +120,11 @@ def _details(error: BaseException) -> str:
 
 def _say(sentence: str) -> None:
     # What is half a character, in a name or a text, cannot be printed.
-    from rich.console import Console  # a command that succeeds may not need it
     from rich.text import Text
 
     printable = without_secrets(sentence).encode("utf-8", "backslashreplace").decode()
     with suppress(OSError):
-        Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
+        plain_console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
 
 
 def _forget_output() -> None:
