@@ -45,6 +45,11 @@ def test_keys_of_the_environment(name: str, value: str, text: str, monkeypatch: 
     assert not any(secret in without_secrets(text) for secret in ("0123456789", "secret", "hunter22", "p@ssword"))
 
 
+def test_the_path_of_a_key_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", "/home/ada/key")
+    assert without_secrets("/home/ada/key cannot be read") == "/home/ada/key cannot be read"
+
+
 def test_a_project_holds_no_password(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="set TILTMETER_TRANSLATOR_LOGIN"):
         new_project(tmp_path / "new", "starter", language="sk", system="libretranslate:http://ada:secret@localhost:1")

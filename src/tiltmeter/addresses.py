@@ -58,7 +58,8 @@ def _of_environment(environment: tuple[tuple[str, str], ...]) -> tuple[str, ...]
 
 
 def _secrets(name: str, value: str) -> Iterator[str]:
-    if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY:
+    # Some variables hold the path of a file with the key.
+    if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY and not value.startswith(("/", "~", ".")):
         yield from (one for one in (value, value.partition(":")[2]) if len(one) >= _SHORTEST_KEY)
     if _ADDRESS_NAME.search(name) and "@" in value:
         user, _, password = value.rpartition("@")[0].rpartition("//")[2].partition(":")
