@@ -98,8 +98,8 @@ def test_texts_are_not_written(causal: str, tmp_path: Path) -> None:
     sentence = f"The texts of {NAME} are left out, since its repository states no licence."
     items = [item for source in DATASETS[NAME].sources for item in source.examine().items]
     for read in (result, Result.load(out)):
-        assert read.items is not None
-        assert read.items.empty
+        assert read.texts is not None
+        assert read.texts.empty
         assert sentence in read.manifest["notes"]
     report, _ = make_report([("run", Result.load(out))])
     compared = comparison_page(compare([("run", result)], by="language"))

@@ -34,7 +34,7 @@ def pairs(
     check_language: Annotated[
         bool, typer.Option("--check-language/--no-check-language", help="Drop English in other languages.")
     ] = True,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that split sentences.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, max=1024, help="Processes that split sentences.")] = 1,
 ) -> None:
     """Make sentence pairs from articles: a sentence with the next one, and with one of another article.
 

@@ -95,12 +95,10 @@ class _Table:
     def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection, name: str) -> None:
         self.old, self.new, self.name = old, new, name
         # A file of an earlier version may lack columns.
-        there = {
-            bytes(fact[1]).decode(errors="replace") for fact in old.execute(f"PRAGMA table_info({name})").fetchall()
-        }
-        facts = [
-            fact for fact in new.execute(f"PRAGMA table_info({name})").fetchall() if str(fact[1]) in there or not there
-        ]
+        query, there = f"PRAGMA table_info({name})", set[str]()
+        with suppress(sqlite3.Error):
+            there = {bytes(fact[1]).decode(errors="replace") for fact in old.execute(query)}
+        facts = [fact for fact in new.execute(query).fetchall() if str(fact[1]) in there or not there]
         self.columns = [str(fact[1]) for fact in facts]
         self.texts = {index for index, fact in enumerate(facts) if fact[2] == "TEXT"}
         self.keys = [(str(fact[1]), str(fact[2])) for fact in sorted(facts, key=lambda fact: int(fact[5])) if fact[5]]
