@@ -237,7 +237,7 @@ def test_convert_writes_nothing_if_the_source_is_bad(tmp_path: Path) -> None:
         (["validate", "{out}", "--from", "gest-csv", "--language", "en"], "cannot be read"),
         (["validate", "{file}", "--from", "stereoset-json", "--language", "en"], None),
         (["show", "{out}"], "cannot be read"),
-        (["convert", "starter", "{file}/out.jsonl"], "cannot be written"),
+        (["convert", "starter", "{file}/out.jsonl"], "is a file, not a folder"),
     ],
 )
 def test_bad_requests(arguments: list[str], message: str | None, tmp_path: Path) -> None:
