@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ def test_a_stop_that_python_could_not_pass_on_is_not_lost(
     def slow(*_args: Any, **_options: Any) -> Any:
         late = Late()
         del late
-        time.sleep(20)
+        threading.Event().wait(20)
         raise AssertionError("it went on")
 
     monkeypatch.setattr(evaluating, "evaluate", slow)
