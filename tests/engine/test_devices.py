@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import pickle
-import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -138,19 +137,3 @@ def test_what_nobody_expected_in_a_worker_comes_with_its_details(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_a_stop_from_the_terminal_reaches_the_parent_only_and_answers_are_kept(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
-) -> None:
-    # Tests that were started in the background ignore Ctrl-C.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    with AnswerStore(tmp_path / "a.sqlite") as store:
-        with pytest.raises(KeyboardInterrupt):
-            answer_on_devices(
-                QUESTIONS, kind="masked", fingerprint="f", loads=[partial(Worker, "interrupts")], store=store
-            )
-        assert multiprocessing.active_children() == []
-        assert "Traceback" not in capfd.readouterr().err
-        again = [partial(Worker, "answers")] * 2
-        found = answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=again, store=store)
-        assert len(found) == len(QUESTIONS)
