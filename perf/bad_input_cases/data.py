@@ -25,7 +25,7 @@ def cases(scene: Scene) -> Iterator[Case]:
         yield Case(f"validated file {way}", ["data", "validate", "mine.jsonl"], _at("mine.jsonl", broken))
         yield Case(f"converted file {way}", ["data", "convert", "mine.jsonl", "c.jsonl"], _at("mine.jsonl", broken))
     for format_name in FORMATS:
-        for way, content in _GARBAGE.items():
+        for way, content in GARBAGE.items():
             words = ["data", "validate", "file", "--from", format_name, "--language", "en"]
             yield Case(f"{format_name}: {way}", words, _bytes("file", content))
         for way in ("a folder", "a pipe", "a dangling link"):
@@ -67,7 +67,7 @@ def _bomb() -> bytes:
     return b"\x80\x04]r\xff\xff\xff\x7f."
 
 
-_GARBAGE: dict[str, bytes] = {
+GARBAGE: dict[str, bytes] = {
     "empty": b"",
     "binary": bytes(range(256)),
     "JSON of another shape": b'{"data": {"intrasentence": [1, {"sentences": null}], "intersentence": 3}}',

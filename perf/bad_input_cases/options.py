@@ -43,8 +43,9 @@ def cases(scene: Scene) -> Iterator[Case]:
                 del given[at : at + 2]
             prepare = copied(scene.root / "project", "project") if name in _IN_PROJECTS else _nothing
             for kind, value in _values(parameter).items():
-                scores = "out" if name == "run" and option != "--out" else None
-                yield Case(f"{name} {option} {kind}", [*given, option, value], prepare, scores=scores)
+                scores = "out" if name in ("run", "score") and option != "--out" else None
+                clean = scene.predictions.with_suffix(".run") if name == "score" else None
+                yield Case(f"{name} {option} {kind}", [*given, option, value], prepare, scores=scores, clean=clean)
 
 
 def _nothing(_folder: Path) -> None:
@@ -65,7 +66,7 @@ _IN_PROJECTS = ("make status", "make source", "make translate", "make repair", "
 def sound_calls(scene: Scene) -> dict[str, list[str]]:
     """A sound call of each command."""
     run, items, model = str(scene.run), str(scene.items), scene.model
-    on = ["--on", items]
+    on = ["--on", items, "--kind", "masked", "--out", "out"]
     return {
         "run": scene.measuring(),
         "show": ["show", run],

@@ -16,6 +16,7 @@ from tiltmeter.datasets.by_name import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.predictions import score_predictions
 
 ITEMS = 6
 # The forms whose items are edited field by field: a data set, and its part.
@@ -98,8 +99,11 @@ def make_scene(scene: Scene) -> None:
     save_model(root / "model")
     items = cast(list[AssociationItem], load("starter", "intrasentence", "en")[:ITEMS])
     write_jsonl(items, scene.items)
-    scored = [{"id": candidate.id, "score": -1.5} for item in items for candidate in item.candidates]
+    candidates = [candidate.id for item in items for candidate in item.candidates]
+    scored = [{"id": identifier, "score": -1 - number % 7 / 10} for number, identifier in enumerate(candidates)]
     scene.predictions.write_text(json.dumps({"intrasentence": scored}), encoding="utf-8")
+    run = scene.predictions.with_suffix(".run")
+    score_predictions(scene.predictions, form="stereotypes-multi", on=str(scene.items), kind="masked", out=run)
     words = ("bread", "tea", "a chair", "the lamp", "a boat", "the road", "a stone", "the rain")
     articles = [
         {"id": str(number), "language": "en", "sentences": [f"We saw {word} on day {day}." for word in words]}
