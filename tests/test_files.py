@@ -215,3 +215,13 @@ def test_settings_that_cannot_be_read_are_a_sentence(read: Any, content: bytes, 
 def test_the_home_of_somebody_unknown_is_a_sentence() -> None:
     with pytest.raises(UsageError, match="a user who is not known here"):
         reading.home_path("~nobody-of-this-name/x")
+
+
+def test_the_home_of_somebody_unknown_is_no_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for write in (check_file, check_folder, files.make_folder, lambda path: write_text(path, "x")):
+        with pytest.raises(UsageError, match="a user who is not known here"):
+            write(Path("~nobody-of-this-name/x"))
+    assert not names(tmp_path)
+    Path(tmp_path / "~mine").mkdir()
+    write_text(Path("~mine/x"), "x")

@@ -134,6 +134,16 @@ def test_no_two_module_names_differ_by_a_letter() -> None:
     assert alike == {("benchmark", "benchmarks"), ("form", "forms"), ("measure", "measures")}
 
 
+def test_texts_are_printed_as_they_are() -> None:
+    """A console of Rich reads `[bold]` in a text as markup, and fails on `[/x]`, unless it is `plain_console`."""
+    for _, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and path.name != "printable.py":
+                assert node.func.id != "Console", f"{path.name}:{node.lineno}"
+                if node.func.id == "TextColumn":
+                    assert any(keyword.arg == "markup" for keyword in node.keywords), f"{path.name}:{node.lineno}"
+
+
 def test_no_test_sleeps() -> None:
     """Durations depend on the load of the machine, so tests wait for events instead."""
     for path in Path(__file__).parent.rglob("*.py"):

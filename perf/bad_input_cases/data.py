@@ -6,32 +6,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from perf.bad_input_cases.scene import Case, Scene, broken_files, edits, json_file
-from tiltmeter.datasets.by_name import load
+from perf.bad_input_cases.scene import FORMS, Case, Scene, broken_files, edits, json_file
 from tiltmeter.datasets.readers import FORMATS
-from tiltmeter.datasets.readers.jsonl import to_line
 
-_FORMS = {
-    "association": ("starter", "intrasentence"),
-    "next sentence": ("starter", "intersentence"),
-    "pairs": ("starter-pairs", None),
-    "gest": ("starter-gest", None),
-}
 _ODD_TEXTS = {"half a character": "\ud800", "a null": "a\0b", "spaces": "  "}
 
 
 def cases(scene: Scene) -> Iterator[Case]:
     """Bad files of items, for `run` and `data validate`."""
-    for form, (name, part) in _FORMS.items():
-        lines = [to_line(item) for item in load(name, part, "en")[:4]]
+    for form in FORMS:
+        lines = scene.few(form).read_text(encoding="utf-8").splitlines()
+        clean = scene.few(form).with_suffix(".run")
         for edit, changed in _edited(json.loads(lines[1])):
-            yield _run(scene, f"{form}: {edit}", _written("\n".join([lines[0], json_file(changed), *lines[2:]])))
+            prepare = _written("\n".join([lines[0], json_file(changed), *lines[2:]]))
+            yield Case(f"{form}: {edit}", scene.measuring(on="mine.jsonl"), prepare, scores="out", clean=clean)
     for way, broken in broken_files(scene.items):
         yield _run(scene, f"file {way}", _at("mine.jsonl", broken))
         yield Case(f"validated file {way}", ["data", "validate", "mine.jsonl"], _at("mine.jsonl", broken))
         yield Case(f"converted file {way}", ["data", "convert", "mine.jsonl", "c.jsonl"], _at("mine.jsonl", broken))
     for format_name in FORMATS:
-        for way, content in _GARBAGE.items():
+        for way, content in GARBAGE.items():
             words = ["data", "validate", "file", "--from", format_name, "--language", "en"]
             yield Case(f"{format_name}: {way}", words, _bytes("file", content))
         for way in ("a folder", "a pipe", "a dangling link"):
@@ -73,7 +67,7 @@ def _bomb() -> bytes:
     return b"\x80\x04]r\xff\xff\xff\x7f."
 
 
-_GARBAGE: dict[str, bytes] = {
+GARBAGE: dict[str, bytes] = {
     "empty": b"",
     "binary": bytes(range(256)),
     "JSON of another shape": b'{"data": {"intrasentence": [1, {"sentences": null}], "intersentence": 3}}',

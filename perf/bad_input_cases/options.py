@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from perf.bad_input_cases.scene import Case, Scene
+from perf.bad_input_cases.scene import Case, Scene, copied
 from tiltmeter.cli import make_app
 
 _TEXTS = {
@@ -29,17 +29,27 @@ _NUMBERS = {"a word": "x", "below zero": "-4", "empty": "", "not a number": "nan
 def cases(scene: Scene) -> Iterator[Case]:
     """Each option of each command, with each value that does not fit its type."""
     command: Any = get_command(make_app())
-    for name, words in _commands(scene).items():
+    for name, words in sound_calls(scene).items():
         found = command
-        for word in name.split():
+        for word in _COMMAND.get(name, name).split():
             found = found.commands[word]
         for parameter in found.params:
             if not parameter.opts[0].startswith("-") or parameter.is_flag or parameter.name == "help":
                 continue
             option = max(parameter.opts, key=len)
+            given = list(words)
+            for spelling in set(parameter.opts) & set(given):
+                at = given.index(spelling)
+                del given[at : at + 2]
+            prepare = copied(scene.root / "project", "project") if name in _IN_PROJECTS else _nothing
             for kind, value in _values(parameter).items():
-                given = [word for word in words if word != option]
-                yield Case(f"{name} {option} {kind}", [*given, option, value], scores="out" if name == "run" else None)
+                scores = "out" if name in ("run", "score") and option != "--out" else None
+                clean = scene.predictions.with_suffix(".run") if name == "score" else None
+                yield Case(f"{name} {option} {kind}", [*given, option, value], prepare, scores=scores, clean=clean)
+
+
+def _nothing(_folder: Path) -> None:
+    """Nothing is to be made."""
 
 
 def _values(parameter: Any) -> dict[str, str]:
@@ -49,31 +59,47 @@ def _values(parameter: Any) -> dict[str, str]:
     return _PATHS if "path" in kind else _TEXTS
 
 
-def _commands(scene: Scene) -> dict[str, list[str]]:
-    """A sound call of each command; options that ask for much work are left to other classes."""
+_COMMAND = {"gender": "gender detect"}
+_IN_PROJECTS = ("make status", "make source", "make translate", "make repair", "make export", "make publish")
+
+
+def sound_calls(scene: Scene) -> dict[str, list[str]]:
+    """A sound call of each command."""
     run, items, model = str(scene.run), str(scene.items), scene.model
-    missing = str(Path("nowhere"))
+    on = ["--on", items, "--kind", "masked", "--out", "out"]
     return {
         "run": scene.measuring(),
         "show": ["show", run],
         "report": ["report", run, "--out", "r.html"],
-        "compare": ["compare", run, run],
-        "check": ["check", run, "--max", "items.SS distance 50"],
-        "export": ["export", run, "--to", "jsonl"],
+        "compare": ["compare", run, str(scene.few("association").with_suffix(".run")), "--html", "c.html"],
+        "check": ["check", run, "--max", f"{items}.SS distance 50"],
+        "export": ["export", run, "--to", "lm-eval", "--out", "e.json"],
         "items": ["items", run],
         "sensitivity": ["sensitivity", run, "--limit", "2"],
-        "score": ["score", "--predictions", items, "--as", "stereotypes-multi", "--on", "starter:en"],
+        "score": [
+            "score",
+            "--predictions",
+            str(scene.predictions),
+            "--as",
+            "stereotypes-multi",
+            *on,
+            "--kind",
+            "masked",
+        ],
         "data list": ["data", "list"],
         "data describe": ["data", "describe", items],
         "data get": ["data", "get", "starter"],
         "data show": ["data", "show", items],
         "data validate": ["data", "validate", items],
         "data convert": ["data", "convert", items, "c.jsonl"],
-        "make new": ["make", "new", "p", "--from", items, "--language", "de"],
-        "make status": ["make", "status", missing],
-        "make translate": ["make", "translate", missing],
-        "make repair": ["make", "repair", missing],
-        "make publish": ["make", "publish", missing],
-        "train pairs": ["train", "pairs", "--out", "pairs", "--articles", items],
-        "train next-sentence": ["train", "next-sentence", model, "--pairs", missing, "--out", "head"],
+        "make new": ["make", "new", items, "--to", "de", "--with", "file:x.csv", "--out", "p"],
+        "make status": ["make", "status", "project"],
+        "make source": ["make", "source", "project"],
+        "make translate": ["make", "translate", "project", "--dry-run"],
+        "make repair": ["make", "repair", "project"],
+        "make export": ["make", "export", "project", "--out", "e.csv"],
+        "make publish": ["make", "publish", "project", "--out", "edition"],
+        "train pairs": ["train", "pairs", "--articles", str(scene.articles), "--out", "pairs"],
+        "train next-sentence": ["train", "next-sentence", model, "--pairs", "nowhere", "--out", "head"],
+        "gender": ["gender", "--language", "sk", items],
     }

@@ -37,13 +37,13 @@ _STEPS: dict[str, list[str]] = {
     "status": ["make", "status", "project"],
     "repair": ["make", "repair", "project"],
     "translate": ["make", "translate", "project", "--yes"],
-    "publish": ["make", "publish", "project"],
+    "publish": ["make", "publish", "project", "--out", "edition"],
 }
 
 
 def cases(scene: Scene) -> Iterator[Case]:
     """Each of them, for `check`, `make` and `train`."""
-    run = str(scene.run)
+    run, clean = str(scene.run), scene.predictions.with_suffix(".run")
     for name, text in _TOML.items():
         yield Case(f"rules {name}", ["check", run, "--config", "rules.toml"], _text("rules.toml", text))
         yield Case(f"rules in this folder {name}", ["check", run], _text("tiltmeter.toml", text))
@@ -66,20 +66,28 @@ def cases(scene: Scene) -> Iterator[Case]:
         for file in sorted(path.name for path in project.iterdir() if path.is_file()):
             for way, broken in broken_files(project / file):
                 yield Case(f"{step}: {file} {way}", words, _broken(scene, file, broken))
+    for way, broken in broken_files(scene.articles):
+        words = ["train", "pairs", "--articles", "a.jsonl", "--out", "pairs"]
+        yield Case(f"articles: {way}", words, lambda f, b=broken: b(f / "a.jsonl"))
+    for way, broken in broken_files(scene.predictions):
+        yield Case(f"predictions: {way}", _score(scene), lambda f, b=broken: b(f / "p.json"), scores="out", clean=clean)
     for way, broken in broken_files(scene.items):
-        yield Case(
-            f"articles: {way}", ["train", "pairs", "a.jsonl", "--out", "pairs"], lambda f, b=broken: b(f / "a.jsonl")
-        )
-        yield Case(f"predictions: {way}", _SCORE, lambda f, b=broken: b(f / "p.json"))
         yield Case(f"translations: {way}", _TRANSLATIONS, lambda f, b=broken: b(f / "t.csv"))
         yield Case(
             f"texts with a gender: {way}", ["gender", "--language", "sk", "s.txt"], lambda f, b=broken: b(f / "s.txt")
         )
     for name, content in _PREDICTIONS.items():
-        yield Case(f"predictions: {name}", _SCORE, _text("p.json", json.dumps(content)))
+        yield Case(
+            f"predictions: {name}", _score(scene), _text("p.json", json.dumps(content)), scores="out", clean=clean
+        )
 
 
-_SCORE = ["score", "--predictions", "p.json", "--as", "stereotypes-multi", "--on", "starter:en", "--kind", "masked"]
+def _score(scene: Scene) -> list[str]:
+    """The words of a run from the file p.json."""
+    words = ["score", "--predictions", "p.json", "--as", "stereotypes-multi", "--on", str(scene.items)]
+    return [*words, "--kind", "masked", "--out", "out"]
+
+
 _TRANSLATIONS = ["run", "--translations", "t.csv", "--system", "S", "--on", "starter-gest-mt:sk"]
 _PREDICTIONS: dict[str, object] = {
     "a list": [],

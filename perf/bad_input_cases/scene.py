@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -14,9 +14,18 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from tiltmeter.datasets.by_name import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
+from tiltmeter.forms.association import AssociationItem
 from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.predictions import score_predictions
 
 ITEMS = 6
+# The forms whose items are edited field by field: a data set, and its part.
+FORMS = {
+    "association": ("starter", "intrasentence"),
+    "next sentence": ("starter", "intersentence"),
+    "pairs": ("starter-pairs", None),
+    "gest": ("starter-gest", None),
+}
 # Values that replace one of JSON: another type, nothing, or too much.
 WRONG: dict[str, Any] = {"null": None, "a number": -7.5, "a text": "x\x1b[31m", "a list": [[]], "an object": {"a": 1}}
 
@@ -25,7 +34,8 @@ WRONG: dict[str, Any] = {"null": None, "a number": -7.5, "a text": "x\x1b[31m", 
 class Case:
     """One kind of bad input: the words of the command, and what is to be made before it, in an empty folder.
 
-    `scores` says where the command writes a run, if it does. `limits` are set in the process of the command.
+    `scores` says where the command writes a run, if it does; `clean` is the run that it would be with sound input, if
+    not that of the scene. `user` and `largest_file` (in bytes) are limits of the process.
     """
 
     name: str
@@ -33,6 +43,7 @@ class Case:
     prepare: Callable[[Path], None] = lambda _folder: None
     environment: dict[str, str] = field(default_factory=dict)
     scores: str | None = None
+    clean: Path | None = None
     user: int | None = None
     largest_file: int | None = None
 
@@ -63,25 +74,55 @@ class Scene:
         """A cache with the answers of the run."""
         return self.root / "cache"
 
+    @property
+    def articles(self) -> Path:
+        """Articles to make sentence pairs of."""
+        return self.root / "articles.jsonl"
+
+    @property
+    def predictions(self) -> Path:
+        """Predictions for the items, in the published format."""
+        return self.root / "predictions.json"
+
+    def few(self, form: str) -> Path:
+        """A few items of a form; the run on them is beside it, with the suffix `.run`."""
+        return self.root / f"{form.replace(' ', '-')}.jsonl"
+
     def measuring(self, *words: str, on: str | None = None, model: str | None = None) -> list[str]:
-        """The words of a run like the finished one."""
-        return ["run", model or self.model, "--on", on or str(self.items), "--out", "out", *words]
+        """The words of a run like the finished one; without its report, which takes longer than everything else."""
+        return ["run", model or self.model, "--on", on or str(self.items), "--out", "out", "--no-report", *words]
 
 
-def make_scene(root: Path) -> Scene:
+def make_scene(scene: Scene) -> None:
     """Make all of it."""
-    scene = Scene(root)
+    root = scene.root
     save_model(root / "model")
-    write_jsonl(load("starter", "intrasentence", "en")[:ITEMS], scene.items)
+    items = cast(list[AssociationItem], load("starter", "intrasentence", "en")[:ITEMS])
+    write_jsonl(items, scene.items)
+    candidates = [candidate.id for item in items for candidate in item.candidates]
+    scored = [{"id": identifier, "score": -1 - number % 7 / 10} for number, identifier in enumerate(candidates)]
+    scene.predictions.write_text(json.dumps({"intrasentence": scored}), encoding="utf-8")
+    run = scene.predictions.with_suffix(".run")
+    score_predictions(scene.predictions, form="stereotypes-multi", on=str(scene.items), kind="masked", out=run)
+    words = ("bread", "tea", "a chair", "the lamp", "a boat", "the road", "a stone", "the rain")
+    articles = [
+        {"id": str(number), "language": "en", "sentences": [f"We saw {word} on day {day}." for word in words]}
+        for number, day in enumerate(("one", "two", "three", "four"))
+    ]
+    scene.articles.write_text("\n".join(map(json.dumps, articles)), encoding="utf-8")
     evaluate(scene.model, str(scene.items), out=scene.run)
-    return scene
+    for form, (name, part) in FORMS.items():
+        write_jsonl(load(name, part, "en")[:4], scene.few(form))
+        evaluate(scene.model, str(scene.few(form)), out=scene.few(form).with_suffix(".run"))
 
 
 def save_model(folder: Path) -> None:
-    """Save a tiny causal model that reads bytes, so that it knows every text."""
+    """Save a tiny causal model that reads bytes, so that it knows every text; he and she are one token each."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {letter: index for index, letter in enumerate([*letters, "<|endoftext|>"])}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    merges = [("h", "e"), ("s", "he"), ("Ġ", "she"), ("Ġ", "he")]
+    tokens = [*letters, "<|endoftext|>", *map("".join, merges)]
+    vocabulary = {token: index for index, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     torch.manual_seed(3)

@@ -84,7 +84,7 @@ def outputs(scene: Scene) -> Iterator[Case]:
         "convert": ["data", "convert", str(scene.items), "OUT", "--force"],
         "describe": ["data", "describe", str(scene.items), "--out", "OUT"],
         "project": ["make", "new", str(scene.items), "--to", "de", "--with", "file:x.csv", "--out", "OUT"],
-        "pairs": ["train", "pairs", str(scene.items), "--out", "OUT"],
+        "pairs": ["train", "pairs", "--articles", str(scene.articles), "--out", "OUT"],
     }
     places = {
         "a file's child": "file/x",

@@ -11,7 +11,7 @@ _USER = re.compile(r"(?<=://)[^\s/'\"<>]+@")
 # A value of a query that grants access.
 _QUERY = re.compile(r"(?i)([?&](?:[a-z_-]*key|[a-z_-]*token|password|secret|signature)=)[^&\s'\"<>]+")
 # Variables of the environment that hold a key, and those that hold an address with a password.
-_KEY_NAME = re.compile(r"(?i)(key|token|secret|password)$")
+_KEY_NAME = re.compile(r"(?i)(key|token|secret|password|_login)$")
 _ADDRESS_NAME = re.compile(r"(?i)(_proxy|^TILTMETER_MIRROR|^HF_ENDPOINT)$")
 _SHORTEST_KEY = 8
 
@@ -58,8 +58,9 @@ def _of_environment(environment: tuple[tuple[str, str], ...]) -> tuple[str, ...]
 
 
 def _secrets(name: str, value: str) -> Iterator[str]:
-    if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY:
-        yield value
+    # Some variables hold the path of a file with the key.
+    if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY and not value.startswith(("/", "~", ".")):
+        yield from (one for one in (value, value.partition(":")[2]) if len(one) >= _SHORTEST_KEY)
     if _ADDRESS_NAME.search(name) and "@" in value:
         user, _, password = value.rpartition("@")[0].rpartition("//")[2].partition(":")
         # Without the colon, a short password could be part of any word.

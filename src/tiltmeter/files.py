@@ -76,6 +76,7 @@ def append_text(path: Path, text: str) -> None:
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; a UsageError if that cannot be done."""
+    _refuse_unknown_home(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -96,6 +97,7 @@ def check_file(path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """A UsageError if files cannot be written to a folder, which need not exist yet; nothing is left of the trial."""
+    _refuse_unknown_home(path)
     try:
         existing = path
         while not existing.exists():
@@ -189,6 +191,15 @@ def make_readable(folder: Path) -> None:
     """Give a temporary folder, which only its owner can read, the permissions that a new folder would have."""
     folder.chmod(0o777 & ~_umask())
     share_like_folder(folder)
+
+
+def _refuse_unknown_home(path: Path) -> None:
+    """A UsageError for `~user/…` with a user who is not known, instead of a new folder whose name begins with `~`."""
+    if path.parts and path.parts[0].startswith("~") and not Path(path.parts[0]).exists():
+        raise UsageError(
+            f"{path} begins with the home folder of a user who is not known here; for a folder of that name in this "
+            f"one, write {Path.cwd() / path}."
+        )
 
 
 def _refuse_special(path: Path) -> None:

@@ -5,7 +5,10 @@ A terminal obeys control characters: they can move the cursor, hide what stands 
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Bidirectional embeddings, overrides and isolates reorder the text around them. Marks (LRM, RLM) and joiners do not,
 # and many scripts need them. Lone surrogates cannot be encoded as UTF-8. Tabs and line feeds are harmless.
@@ -35,3 +38,10 @@ def json_text(value: Any, indent: int | None = 1) -> str:
 def visible_values(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a table for people, with its texts made safe to print."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def plain_console(**options: Any) -> "Console":
+    """A console of Rich that takes texts as they are: `[bold]` and `:smile:` in data are no styles and no pictures."""
+    from rich.console import Console  # some commands do without it
+
+    return Console(markup=False, emoji=False, **options)

@@ -233,11 +233,13 @@ def test_convert_writes_nothing_if_the_source_is_bad(tmp_path: Path) -> None:
         (["validate", "{file}"], "say what it is with --from"),
         (["convert", "{file}", "{out}"], "say what it is with --from"),
         (["validate", "{file}", "--from", "gest-csv"], "needs --language"),
+        (["validate", "starter", "--language", "en"], "--language is for files given with --from"),
+        (["convert", "starter", "{out}", "--language", "en"], "--language is for files given with --from"),
         (["validate", "{file}", "--from", "csv", "--language", "en"], "--from csv is not known"),
         (["validate", "{out}", "--from", "gest-csv", "--language", "en"], "cannot be read"),
         (["validate", "{file}", "--from", "stereoset-json", "--language", "en"], None),
         (["show", "{out}"], "cannot be read"),
-        (["convert", "starter", "{file}/out.jsonl"], "cannot be written"),
+        (["convert", "starter", "{file}/out.jsonl"], "is a file, not a folder"),
     ],
 )
 def test_bad_requests(arguments: list[str], message: str | None, tmp_path: Path) -> None:

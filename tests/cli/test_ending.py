@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,26 @@ def test_a_full_standard_output_is_a_sentence(causal: str) -> None:
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_a_stop_that_python_could_not_pass_on_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A signal may come while a `__del__` or a callback runs, which ignores exceptions."""
+
+    class Late:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    def slow(*_args: Any, **_options: Any) -> Any:
+        late = Late()
+        del late
+        threading.Event().wait(20)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(evaluating, "evaluate", slow)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert command(monkeypatch, "run", "m", "--on", "starter:en") == 143
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    assert "Stopped" in told

@@ -15,8 +15,10 @@ from rich.console import Console
 from tests.reports import made
 from tests.support.command import command
 from tiltmeter.cli.guarded_output import guarded_output
+from tiltmeter.cli.progress import answering_bar
 from tiltmeter.comparing import comparison
 from tiltmeter.comparing.strongest_items import strongest_items
+from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.portions import portions
@@ -62,7 +64,7 @@ def runs(folder: Path) -> list[str]:
     "words",
     [
         "show R0",
-        "show R0 --view bias_type",
+        "show R0 --by bias_type",
         "show R0 --top 3",
         "show R0 --json",
         "show R0 --csv",
@@ -103,6 +105,38 @@ def test_the_data_of_json_are_whole(
 ) -> None:
     command(monkeypatch, "show", runs[0], "--json")
     assert {record["model"] for record in json.loads(capsys.readouterr().out)} == {f"model 0 {ESCAPES}"}
+
+
+MARKUP = "[/x] [bold red]hi[/] [link=http://example.org]here[/link] :smile:"
+
+
+@pytest.mark.parametrize(
+    "words", ["show R", "show R --by bias_type", "show R --top 2", "compare R R2", "items R R2 R3"]
+)
+def test_markup_is_text(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, name in enumerate(("R", "R2", "R3")):
+        made.association([f"{MARKUP}{number}"], "starter/intrasentence:en").save(tmp_path / name)
+    names = {name: str(tmp_path / name) for name in ("R", "R2", "R3")}
+    command(monkeypatch, *(names.get(word, word) for word in words.split()))
+    printed = capsys.readouterr()
+    assert "fault of Tiltmeter" not in printed.err
+    assert MARKUP in printed.out + printed.err or "--top" in words or "items" in words
+
+
+def test_a_bar_with_escapes_and_markup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "400")
+    with guarded_output(), answering_bar(f"{MARKUP} {ESCAPES}") as report:
+        report(Progress(1, 4, 0.0))
+        report(Progress(4, 4, 0.0))
+    printed = capsys.readouterr().err
+    assert MARKUP in OWN.sub("", printed)
+    assert "⟨U+001B⟩]52;c;ZWNobyBoaQ==" in OWN.sub("", printed)
+    assert "\x1b]" not in printed
+    assert "\x1b[?25l" in printed  # Rich's own, which hides the cursor while it draws
 
 
 @pytest.mark.parametrize("words", ["show R0", "show NAME", "compare R0 R1"])

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.comparing import parse_rule, read_config
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import TiltmeterError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "is not a TOML file"),
+        ("nonsense", "is not valid TOML"),
         ("[check]\nmax = 'stereoset.SS 5'", r"has no \[\[check\]\] table"),
         ("", r"has no \[\[check\]\] table"),
         ("[[check]]\nmaximum = 'stereoset.SS 5'", r"check 1: 'maximum' is not known \(did you mean max\?\)"),
@@ -116,10 +116,10 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(TiltmeterError, match=message):
         read_config(config(tmp_path, text))
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(TiltmeterError, match="cannot be read"):
         read_config(tmp_path / "none.toml")

@@ -2,18 +2,23 @@
 
 import hashlib
 import os
+import socket
+import ssl
+import threading
 import urllib.request
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from tests.studio.certificate import certificate
 from tests.support.command import command
 from tests.support.serving import serving
 from tiltmeter.datasets import download, recorded
@@ -308,3 +313,56 @@ def test_pin_prints_the_hashes_of_the_files_that_are_here(
     pinned = f'"{FILE.path}" = "sha256:{hashlib.sha256(CONTENT).hexdigest()} {len(CONTENT)}"'
     assert printed.out.splitlines() == ["# owner/repo at c0ffee", pinned]
     assert printed.err == "1 of 2 files without a known hash are here.\n"
+
+
+class Tunnel(BaseHTTPRequestHandler):
+    """A proxy that connects to the port that was asked for on this machine, after a login."""
+
+    logins: ClassVar[list[str | None]] = []
+
+    def do_CONNECT(self) -> None:
+        self.logins.append(self.headers.get("Proxy-Authorization"))
+        if self.logins[-1] != LOGIN:
+            self.send_error(407)
+            return
+        with socket.create_connection(("127.0.0.1", int(self.path.rpartition(":")[2]))) as upstream:
+            self.send_response(200)
+            self.end_headers()
+            back = threading.Thread(target=_copy, args=(upstream, self.connection), daemon=True)
+            back.start()
+            _copy(self.connection, upstream)
+            back.join()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while block := source.recv(1 << 16):
+            target.sendall(block)
+        target.shutdown(socket.SHUT_WR)
+
+
+def test_https_through_a_proxy_and_away_from_it(
+    webs: list[Web], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An https server behind a proxy with a password; then it redirects to http, which is not followed."""
+    web, plain = webs
+    plain.pages["/plain"] = CONTENT
+    cert, key = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+    with serving(_serve(web), context) as secure, serving(Tunnel) as proxy:
+        monkeypatch.setenv("TILTMETER_MIRROR", secure.replace("127.0.0.1", "localhost"))
+        monkeypatch.setenv("https_proxy", proxy.replace("//", f"//ada:{PASSWORD}@"))
+        web.pages = {f"/{FILE.name}": CONTENT}
+        assert fetch(FILE).read_bytes() == CONTENT
+        assert LOGIN in Tunnel.logins
+        assert web.asked[0][1].get("Proxy-Authorization") is None
+        web.redirects = {f"/{TABLE.name}": f"{plain.address}/plain"}
+        with pytest.raises(DownloadError, match="by http, which is not followed"):
+            fetch(TABLE)
+        assert plain.asked == []
+        monkeypatch.setenv("https_proxy", proxy.replace("//", "//ada:wrong-password@"))
+        with pytest.raises(DownloadError, match="407") as caught:
+            fetch(JSON)
+        assert "wrong-password" not in str(caught.value)

@@ -1,7 +1,6 @@
 """Several devices: the same bytes as with one, and a clear error if a worker fails."""
 
 import multiprocessing
-import os
 import pickle
 from collections.abc import Iterator
 from functools import partial
@@ -134,19 +133,3 @@ def test_what_nobody_expected_in_a_worker_comes_with_its_details(
         answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=[partial(Worker, "fails")] * 2, store=store)
     assert "nobody expected this" in str(raised.value)
     assert "Traceback" not in capfd.readouterr().err
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_a_stop_from_the_terminal_reaches_the_parent_only_and_answers_are_kept(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with AnswerStore(tmp_path / "a.sqlite") as store:
-        with pytest.raises(KeyboardInterrupt):
-            answer_on_devices(
-                QUESTIONS, kind="masked", fingerprint="f", loads=[partial(Worker, "interrupts")], store=store
-            )
-        assert multiprocessing.active_children() == []
-        assert "Traceback" not in capfd.readouterr().err
-        again = [partial(Worker, "answers")] * 2
-        found = answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=again, store=store)
-        assert len(found) == len(QUESTIONS)

@@ -226,7 +226,7 @@ def test_xliff_that_is_refused(translated: Project, tmp_path: Path, change: Call
         ('\nlanguage = "es"', '\nlanguage = "fr"', "the project was started with 'es'; set it back"),
         ('form = "association"', 'form = "pairs"', "the project was started with 'association'"),
         ('form = "association"', 'form = "asociation"', "There is no form of items called 'asociation'"),
-        ("filled = true", "filled = yes", "is not TOML"),
+        ("filled = true", "filled = yes", "is not valid TOML"),
     ],
 )
 def test_typos_in_the_settings(project: Project, run: Run, old: str, new: str, message: str) -> None:

@@ -112,7 +112,7 @@ def test_ratings_of_changed_texts_do_not_count(tmp_path: Path) -> None:
             "one of nominal, ordinal, interval",
         ),
         ('agree = 2\n[[tasks]]\nname = "a"\nquestion = "b"\nsteps = ["c", "d"]', "2 of 1 raters"),
-        ("[[tasks", "is not TOML"),
+        ("[[tasks", "is not valid TOML"),
         ("verse = 1", "`verse` has no meaning here"),
         ('second_decides = "yes"', "true or false, and is 'yes'"),
         ('[[tasks]]\nname = "a"\nquestion = "b"\nsteps = "cd"', "a list of texts"),

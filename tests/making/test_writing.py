@@ -122,7 +122,7 @@ def test_what_cannot_be_written(written: Project) -> None:
         ("number = 17", "number = 4\n#", "side of|twice|one of GEST's"),
         ("number = 17", "number = 0", "a whole number from 1, and is 0"),
         ("number = 17", "number = 10000", "a whole number from 1 to 9,999, and is 10000"),
-        ("quota = 5", "quota = many", "is not TOML"),
+        ("quota = 5", "quota = many", "is not valid TOML"),
         ("quota = 5", "quota = 0", "a whole number from 1, and is 0"),
         ("quota = 5", 'quota = "5"', "`quota` in .* number 2 should be a whole number"),
         ("quota = 2", "quotta = 2", "`quotta` has no meaning here; did you mean `quota`"),

@@ -15,6 +15,7 @@ from tests.models.tiny_tokenizers import word_level, word_piece
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.loading import open_model
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.model_notes import model_notes
 
 BERT = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
@@ -267,7 +268,6 @@ def test_models_of_bytes_need_no_vocabulary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [-4, 0])
-def test_a_batch_that_holds_nothing_is_an_error(size: int, tmp_path: Path) -> None:
-    folder = saved(made(CAUSAL["gpt2"]), tmp_path / "m")
+def test_a_batch_that_holds_nothing_is_an_error_before_a_model_is_opened(size: int) -> None:
     with pytest.raises(UsageError, match=f"A batch of {size} tokens holds nothing"):
-        open_model(folder, batch_tokens=size)
+        evaluate("no-such-model", "starter:en", batch_tokens=size)

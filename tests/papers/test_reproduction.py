@@ -136,7 +136,7 @@ def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
         tries.append(arguments)
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(download.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(download, "_receive", refuse)
     result = reproduce("oeztuerk2023", table="2")
     assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
     assert all("cannot be reached" in outcome.note for outcome in result.outcomes)

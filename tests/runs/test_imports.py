@@ -81,7 +81,7 @@ def test_items_that_lack_a_score_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("no json", r"gpt2_d_de\.json is not a JSON file"),
+        ("no json", r"gpt2_d_de\.json is not valid JSON"),
         ([1, 2], "is not an object with a list"),
         ({"intrasentence": {"a": 1}}, "is not an object with a list"),
         ({"intrasentence": [*entries("a"), "b"]}, r"intrasentence, prediction 4: an object with \"id\" and \"score\""),
@@ -115,7 +115,7 @@ def test_missing_and_binary_files_are_errors(tmp_path: Path) -> None:
         read_predictions(tmp_path / "none.json", "stereotypes-multi", ITEMS)
     path = tmp_path / "binary.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="is not a JSON file"):
+    with pytest.raises(DataError, match="is not UTF-8"):
         read_predictions(path, "stereotypes-multi", ITEMS)
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.models.chat_served import MadeChat, biased
+from tests.runs.chosen import pairs_file
 from tiltmeter.benchmarks.benchmark import Asked, Trial
 from tiltmeter.errors import ModelError
-from tiltmeter.questions import Question
+from tiltmeter.questions import Question, Sampling
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.long_items import leave_out_long_items
 from tiltmeter.runs.portions import Portion
@@ -72,3 +74,26 @@ def test_a_run_lists_them(causal: str, one_long: Path, tmp_path: Path) -> None:
 def test_reproduce_leaves_nothing_out(causal: str, one_long: Path) -> None:
     with pytest.raises(ModelError, match="reads at most 64; shorten"):
         evaluate(causal, str(one_long), every_item=True)
+
+
+class ShortChat(MadeChat):
+    """A chat model that reads messages of 500 words, as one on this machine says of itself."""
+
+    def longest_message(self, sampling: Sampling) -> int | None:
+        return 500
+
+
+@pytest.mark.parametrize("long", [1, 2])
+def test_messages_to_a_chat_model(long: int, tmp_path: Path) -> None:
+    path = Path(pairs_file(tmp_path, 100))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines[:long]:
+        line["more"] += " And so on." * 200
+    path.write_text("\n".join(map(json.dumps, lines)))
+    if long > 1:
+        with pytest.raises(ModelError, match=r"and 1 more of 100.*reads at most 500.*lower --max-tokens"):
+            evaluate(ShortChat(biased(0.8)), str(path))
+        return
+    result = evaluate(ShortChat(biased(0.8)), str(path))
+    assert [(skip["item"], skip["part"]) for skip in result.manifest["skipped"]] == [("p-0", "all")]
+    assert result.scores["item"].nunique() == 99

@@ -59,10 +59,10 @@ def test_a_core_of_a_gguf_file_is_loaded_without_a_progress_bar(
     def load(_folder: str, **arguments: Any) -> Any:
         assert arguments["gguf_file"] == "model.gguf"
         print("0 of 272", file=sys.stderr)
-        return core, {"missing_keys": []}
+        return core, {"missing_keys": [], "unexpected_keys": []}
 
     monkeypatch.setattr(with_head, "AutoModel", SimpleNamespace(from_pretrained=load, _model_mapping={}))
     checkpoint = Checkpoint("model.gguf", Path(), gguf="model.gguf")
-    model = SimpleNamespace(config=None, dtype=torch.float32, checkpoint=checkpoint, trust_remote_code=False)
+    model = SimpleNamespace(name="m", config=None, dtype=torch.float32, checkpoint=checkpoint, trust_remote_code=False)
     assert with_head.load_core(model, HEAD) is core
     assert capsys.readouterr().err == ""

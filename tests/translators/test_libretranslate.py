@@ -43,6 +43,19 @@ def test_a_name_and_password_in_the_address_are_sent_and_not_shown(service: Serv
     assert len(service.asked) == 2
 
 
+@pytest.mark.parametrize("kind", ["apy", "libretranslate"])
+def test_a_login_from_the_environment(kind: str, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.answer = {"apy": apy, "libretranslate": libre}[kind]
+    monkeypatch.setenv("TILTMETER_TRANSLATOR_LOGIN", "ada:s:e/c@ret-word")
+    translator = open_translator(f"{kind}:{service.url}")
+    translator.translate(TEXTS[:1], "sk")
+    assert service.asked[0].headers["authorization"] == f"Basic {b64encode(b'ada:s:e/c@ret-word').decode()}"
+    assert translator.name == translator.key == f"{kind}:{service.url}"
+    service.failures = [Failure(403, {"error": "not s:e/c@ret-word"})]
+    with pytest.raises(ModelError, match=r"answers 403 not \*\*\*\.$"):
+        translator.translate(TEXTS[:1], "sk")
+
+
 def test_apy(service: Service) -> None:
     service.answer = apy
     translator = open_translator(f"apy:{service.url}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.printable import json_text
+from tiltmeter.printable import json_text, plain_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,12 +38,13 @@ def sensitivity(
 
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
     """
-    from rich.console import Console
 
     from tiltmeter.cli.progress import answering_bar
     from tiltmeter.comparing.sensitivity import sensitivity as measured
     from tiltmeter.comparing.sensitivity import with_notes
+    from tiltmeter.runs.file_digests import with_own_digest
     from tiltmeter.runs.result import Result, write_manifest
+    from tiltmeter.runs.run_files import MANIFEST
 
     result = Result.load(run)
     rows = measured(
@@ -52,9 +53,11 @@ def sensitivity(
     if as_json:
         typer.echo(json_text([row.to_dict() for row in rows]))
     else:
-        _print(rows, Console())
+        _print(rows, plain_console())
     if limit is None:
-        write_manifest(run, with_notes(result.manifest, rows))
+        noted = with_notes(result.manifest, rows)
+        # A manifest that was changed by hand before stays one.
+        write_manifest(run, noted if MANIFEST in result.changed else with_own_digest(noted))
 
 
 def _print(rows: "list[SensitivityRow]", console: "Console") -> None:

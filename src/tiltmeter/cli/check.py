@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import choice_of
-from tiltmeter.printable import json_text
+from tiltmeter.printable import json_text, plain_console
 
 
 def check(
@@ -72,7 +72,6 @@ def check(
 
     `tiltmeter check runs/new --config tiltmeter.toml --markdown summary.md`
     """
-    from rich.console import Console
 
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
@@ -105,12 +104,12 @@ def check(
         across=[name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
     )
     if plan:
-        print_plan(verdicts, Console())
+        print_plan(verdicts, plain_console())
         return
     if as_json:
         typer.echo(json_text([to_dict(verdict) for verdict in verdicts]))
     else:
-        print_verdicts(verdicts, Console(), lenient=lenient)
+        print_verdicts(verdicts, plain_console(), lenient=lenient)
     summary = to_markdown(verdicts, lenient=lenient)
     if markdown is not None:
         write_text(markdown, summary)

@@ -7,7 +7,7 @@ import typer
 
 from tiltmeter.cli.output import choice_of
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text
+from tiltmeter.printable import json_text, plain_console
 
 
 def compare(
@@ -52,7 +52,6 @@ def compare(
 
     `tiltmeter compare runs/bert runs/roberta --where bias_type=gender --html compared.html`
     """
-    from rich.console import Console
 
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
@@ -75,7 +74,7 @@ def compare(
         content = {"differences": differences, "notes": comparison.notes}
         typer.echo(json_text(content))
     else:
-        print_comparison(comparison, Console())
+        print_comparison(comparison, plain_console())
     if html is not None:
         from tiltmeter.reports.comparison_page import comparison_page
 

@@ -180,7 +180,7 @@ def convert(
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; --force replaces it.")
     if format is None:
-        asked = _spec(source)
+        asked = _spec(source, language)
         refuse_export(asked.name)
         items = load_spec(asked)
     else:
@@ -189,7 +189,9 @@ def convert(
     typer.echo(f"{len(items)} items written to {out}", err=True)
 
 
-def _spec(source: str) -> Spec:
+def _spec(source: str, language: str | None = None) -> Spec:
+    if language is not None:
+        raise UsageError("--language is for files given with --from; leave it out, or name a language as in NAME:de.")
     asked = parse_spec(source)
     path = asked.path or Path(source)
     if path.suffix != ".jsonl" and path.is_file() and asked.name not in DATASETS:
@@ -200,6 +202,10 @@ def _spec(source: str) -> Spec:
 def _examine(source: str, format: str | None, language: str | None) -> list[Examination]:
     known = choice_of(format, FORMATS, "--from")
     if known is None:
+        if language is not None:
+            raise UsageError(
+                "--language is for files given with --from; leave it out, or name a language as in NAME:de."
+            )
         return examine_spec(_spec(source))
     if language is None:
         raise UsageError("--from needs --language, such as --language de.")

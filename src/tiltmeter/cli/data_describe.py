@@ -10,7 +10,7 @@ import typer
 from tiltmeter.datasets.by_name import load_spec
 from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text
+from tiltmeter.printable import json_text, plain_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,6 @@ def describe_data(
 
     `tiltmeter data describe my-items.jsonl --figure figures`
     """
-    from rich.console import Console
 
     from tiltmeter.datasets.describe import describe
 
@@ -56,7 +55,7 @@ def describe_data(
     if as_json:
         typer.echo(json_text([one.to_dict() for one in described]))
     else:
-        _print(described, Console())
+        _print(described, plain_console())
     if figure is not None:
         from tiltmeter.reports.figures.data_figure import data_figure
         from tiltmeter.reports.save import save_figures

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,7 @@ from types import FrameType
 
 from tiltmeter.addresses import without_secrets
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.printable import plain_console
 
 # Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
 WRONG_INPUT, FAULT = 2, 70
@@ -40,9 +42,10 @@ class Ended(BaseException):
 @contextmanager
 def told(*, debug: bool) -> Iterator[None]:
     """End the process with a sentence for whatever is raised; with `debug`, show the traceback as well."""
-    before = signal.getsignal(signal.SIGTERM)
+    before, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     with suppress(ValueError):  # only the main thread can do this
         signal.signal(signal.SIGTERM, _stop)
+    sys.unraisablehook = _stop_again
     try:
         yield
         sys.stdout.flush()
@@ -57,6 +60,7 @@ def told(*, debug: bool) -> Iterator[None]:
     finally:
         with suppress(ValueError, TypeError):
             signal.signal(signal.SIGTERM, before)
+        sys.unraisablehook = unraisable
 
 
 def _flush_output(ended: SystemExit) -> None:
@@ -119,12 +123,11 @@ def _details(error: BaseException) -> str:
 
 def _say(sentence: str) -> None:
     # What is half a character, in a name or a text, cannot be printed.
-    from rich.console import Console  # a command that succeeds may not need it
     from rich.text import Text
 
     printable = without_secrets(sentence).encode("utf-8", "backslashreplace").decode()
     with suppress(OSError):
-        Console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
+        plain_console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
 
 
 def _forget_output() -> None:
@@ -138,3 +141,14 @@ def _forget_output() -> None:
 
 def _stop(number: int, _frame: FrameType | None) -> None:
     raise Stopped(number)
+
+
+def _stop_again(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Repeat a stop that came while Python could not pass it on, such as in a callback or a `__del__`."""
+    if isinstance(unraisable.exc_value, Stopped | KeyboardInterrupt):
+        number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
+        again = threading.Timer(0.05, os.kill, (os.getpid(), number))  # here it would be ignored once more
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(unraisable)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text
+from tiltmeter.printable import json_text, plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.comparing.item_quality import ItemQuality
@@ -48,7 +48,6 @@ def items(
 
     `tiltmeter items --predictions results/predictions --as stereotypes-multi --on stereoset`
     """
-    from rich.console import Console
 
     from tiltmeter.comparing.item_quality import item_quality
     from tiltmeter.reports.item_tables import print_item_quality
@@ -63,7 +62,7 @@ def items(
     if as_json:
         typer.echo(json_text(quality.to_dict()))
     else:
-        print_item_quality(quality, Console(), top=top)
+        print_item_quality(quality, plain_console(), top=top)
     if suspects is not None:
         _write(quality, suspects)
 

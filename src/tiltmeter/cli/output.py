@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rich.console import Console
 
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -42,7 +43,7 @@ def silent(_sentence: str) -> None:
 
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+    plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
 
 
 def sizes_of(given: str | None) -> dict[str, str]:
@@ -78,7 +79,7 @@ def print_result(
         print(json_of(result.records))
     else:
         _print_table(result, view)
-    notes = Console(stderr=True, soft_wrap=True, highlight=False)
+    notes = plain_console(stderr=True, soft_wrap=True, highlight=False)
     _print_omissions(result, notes)
     if out:
         notes.print(f"Written to {out}", markup=False)
@@ -90,7 +91,7 @@ def _print_table(result: "Result", view: str) -> None:
     from tiltmeter.reports.terminal import print_measures
     from tiltmeter.runs.samples import sample_notes
 
-    console = Console()
+    console = plain_console()
     print_measures(result.records, console, view)
     for sample in sample_notes(result.manifest):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tiltmeter.printable import plain_console
+
 if TYPE_CHECKING:  # it imports torch, which commands that ask no model do without
     from tiltmeter.engine.execute import Progress as Answered
 
@@ -54,12 +56,12 @@ def _duration(seconds: float) -> str:
 @contextmanager
 def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
     """A progress bar with questions per second, the share of padding and the remaining time."""
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(),
         console=console,
         auto_refresh=False,
@@ -96,9 +98,9 @@ def no_bar(_label: str) -> Iterator[Callable[["Answered"], None]]:
 @contextmanager
 def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar of items, told how many are finished and how many there are."""
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -117,9 +119,9 @@ def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def step_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """A progress bar of steps, told the step, how much of it is done and how much there is, if that is known."""
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+
+from tiltmeter.printable import plain_console
 
 
 def report(
@@ -33,7 +34,7 @@ def report(
     path = report_path(runs, out)
     check_report(path, figures)
     written = write_report(named_runs(runs), path, figures)
-    notes = Console(stderr=True, soft_wrap=True, highlight=False)
+    notes = plain_console(stderr=True, soft_wrap=True, highlight=False)
     notes.print(f"Written to {path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False)
     if figures:
         notes.print(f"{len(written)} figure files written to {figures}", markup=False)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.papers.reproduction import Reproduction
@@ -85,7 +85,7 @@ def reproduce(
     else:
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
-        print_reproduction(reproduction, Console())
+        print_reproduction(reproduction, plain_console())
     if not reproduction.holds:
         raise typer.Exit(1)
 

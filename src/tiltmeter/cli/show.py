@@ -7,6 +7,7 @@ import typer
 
 from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import plain_console
 
 
 def show(
@@ -40,7 +41,6 @@ def show(
 
     The texts of items may be offensive; those of translated items have their English originals beside them.
     """
-    from rich.console import Console
 
     from tiltmeter.comparing.strongest_items import strongest_items
     from tiltmeter.datasets.suggest import did_you_mean
@@ -67,4 +67,4 @@ def show(
         if by == "target":
             typer.echo(SINGLE_TERMS)
         if top:
-            print_strongest(strongest_items(result, top), Console())
+            print_strongest(strongest_items(result, top), plain_console())

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import plain_console
 
 
 def studio(
@@ -69,7 +69,7 @@ def studio(
     except ModuleNotFoundError as error:
         raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
 
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = plain_console(stderr=True, soft_wrap=True, highlight=False)
     if adjudicator is not None and add_reviewer is None:
         raise UsageError("--adjudicator goes with --add-reviewer NAME.")
     if add_reviewer is not None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tiltmeter.cli.output import print_note
 from tiltmeter.cli.progress import item_bar
 from tiltmeter.cli.train_pairs import write_pairs
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.training.accuracy import Accuracy
@@ -233,7 +233,7 @@ def _print_accuracy(found: "Sequence[Accuracy]") -> None:
             f"{row.pairs:,}",
             f"{row.articles:,}",
         )
-    Console().print(table)
+    plain_console().print(table)
 
 
 @contextmanager
@@ -245,12 +245,12 @@ def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def _training_bar() -> "Iterator[Callable[[TrainingProgress], None]]":
     """Updates, loss, accuracy, tokens a second and time left: a bar, or lines where there is no terminal."""
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     progress = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[numbers]}"),
+        TextColumn("{task.fields[numbers]}", markup=False),
         TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,

@@ -7,6 +7,7 @@ import typer
 
 from tiltmeter.cli.output import choice_of, print_note
 from tiltmeter.errors import UsageError
+from tiltmeter.printable import plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.training.pairs_making import Parts
@@ -74,7 +75,6 @@ def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options
         import sentencex  # noqa: F401
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed; install it with: pip install 'tiltmeter[train]'") from error
-    from rich.console import Console
 
     from tiltmeter.training.articles import open_sources
     from tiltmeter.training.pairs_making import PairOptions, make_pairs
@@ -82,6 +82,6 @@ def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options
 
     with step_bar() as report:
         summary = make_pairs(open_sources(articles), out, PairOptions(**options), processes=processes, report=report)
-    Console().print(summary_table(summary))
+    plain_console().print(summary_table(summary))
     for warning in summary.warnings:
         print_note(f"Warning: {warning}")

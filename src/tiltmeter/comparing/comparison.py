@@ -18,6 +18,7 @@ from tiltmeter.measures.measure import measures as all_measures
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.rule import ALPHA
 from tiltmeter.printable import visible, visible_values
+from tiltmeter.runs.file_digests import on_changed
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
@@ -209,7 +210,8 @@ def compare(
     differences = [entry for left, right in allowed for entry in _differences(left, right, cells, measures, across)]
     if not differences:
         raise UsageError(_why_no_differences(allowed, measures, across))
-    notes = [*_notes(differences), *_notes_on_tokenizers(allowed, measures, across)]
+    notes = [sentence for name, result in runs for sentence in on_changed(result.changed, name)]
+    notes += [*_notes(differences), *_notes_on_tokenizers(allowed, measures, across)]
     notes += dict.fromkeys(why for left, right in allowed for why in undefined(left, right, measures))
     notes += warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
     notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from tiltmeter.datasets.download import Progress
+from tiltmeter.printable import plain_console
 
 MIN_SIZE = 1_000_000
 """Bytes; smaller files get no bar."""
@@ -29,10 +30,9 @@ def terminal_bar(name: str) -> Iterator[Progress]:
 @contextmanager
 def _rich_bar(name: str) -> Iterator[Progress]:
     # Imported here: rich is slow to import, and most calls draw nothing.
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=plain_console(stderr=True), transient=True) as bars:
         task = bars.add_task(name)
         yield lambda received, total: bars.update(task, completed=received, total=total)

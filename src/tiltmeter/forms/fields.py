@@ -46,6 +46,9 @@ class Fields:
         if not _is_unicode(value):
             self.note("bad-encoding", field, "holds half of a surrogate pair, which is no character")
             return ""
+        if "\0" in value:
+            self.note("bad-encoding", field, "holds a null character, which no text has")
+            return ""
         return value
 
     def language(self) -> str:

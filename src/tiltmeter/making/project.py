@@ -33,6 +33,7 @@ from tiltmeter.making.settings import SETTINGS, Settings, SourceFacts, check_unc
 from tiltmeter.making.store import ProjectItem, ProjectStore, now
 from tiltmeter.translators import check_system
 from tiltmeter.translators.base import SOURCE
+from tiltmeter.translators.http import LOGIN, has_password
 
 DATABASE = "project.sqlite"
 # Source items that an open project remembers.
@@ -131,6 +132,11 @@ def new_project(
     if not is_language(language):
         raise UsageError(f"{language!r} is not a language code such as de or pt-BR.")
     check_system(system)
+    if has_password(system.partition(":")[2]):
+        raise UsageError(
+            "A password does not go into the settings of a project, which others get to see: leave it out of the "
+            f"address, and set {LOGIN} to NAME:PASSWORD when you translate."
+        )
     spec = parse_spec(source)
     refuse_export(spec.name)
     items = [item for item in load_spec(spec) if item.language == SOURCE][:limit]

@@ -46,6 +46,11 @@ class LocalChat:
         """The number of tokens of a message in the template."""
         return len(self._ids(prompt))
 
+    def longest_message(self, sampling: Sampling) -> int | None:
+        """The longest message, in tokens, that leaves room for the answer; None if there is no limit."""
+        longest = self.model.max_length
+        return longest if longest is None or sampling.probabilities else longest - sampling.max_tokens
+
     def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
         """The replies, a batch at a time."""
         with self.model.measuring():

@@ -23,7 +23,7 @@ from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.loaded_checks import refuse_wrong_direction
 from tiltmeter.models.quiet import quiet_transformers
@@ -63,10 +63,6 @@ class LocalModel(ABC):
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _usage: Usage = field(default_factory=Usage, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.batch_tokens is not None and self.batch_tokens < 1:
-            raise UsageError(f"A batch of {self.batch_tokens} tokens holds nothing; give --batch-tokens at least 1.")
 
     @property
     @abstractmethod

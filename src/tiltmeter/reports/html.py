@@ -20,6 +20,7 @@ from tiltmeter.reports.group_names import shown_group
 from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import benchmark_sections, models_of, packed_figures
 from tiltmeter.reports.templating import page_template, template_file
+from tiltmeter.runs.file_digests import on_changed
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
@@ -61,10 +62,10 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
                 "files": provenance.data_files(manifest),
                 "omissions": provenance.omissions(manifest),
                 "flags": provenance.flags(manifest),
-                "notes": provenance.notes(manifest),
+                "notes": [*on_changed(result.changed), *provenance.notes(manifest)],
                 "models": provenance.model_table(manifest),
             }
-            for name, manifest in gathered.runs
+            for (name, manifest), (_, result) in zip(gathered.runs, results, strict=True)
         ],
         data_sets=provenance.data_set_facts(section.name for section in sections),
         definitions=provenance.definitions(gathered.records),

@@ -25,6 +25,7 @@ from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
+from tiltmeter.runs.long_items import long_items
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
 from tiltmeter.runs.score_tables import score_table
@@ -39,6 +40,8 @@ PROTOCOLS = {
 _DEFAULT = "published"
 # A note says how many answers were cut off, if they are more than this share.
 _CUT_OFF = 0.02
+# Tokens that a tokenizer may add to a message besides its template.
+_MARGIN = 8
 
 Watching = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 
@@ -119,7 +122,10 @@ def _plan(
     store: ReplyStore,
 ) -> _Plan:
     run = ModelRun()
-    asked = list(_asked(run, model.name, portions, protocol, perturb, options, sampling))
+    asked = [
+        _without_long(entry, model, run, sampling)
+        for entry in _asked(run, model.name, portions, protocol, perturb, options, sampling)
+    ]
     questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
     stored = store.get(model.chat_fingerprint(sampling), questions)
     pending = [question for digest, question in questions.items() if digest not in stored]
@@ -258,6 +264,29 @@ def _asked(
             run.notes.append(f"{location} was asked in English: there are no instructions in its language yet.")
         told = ", ".join(filter(None, case))
         yield _Asked(portion, f"{protocol}/{told}" if told else protocol, items, prompts)
+
+
+def _without_long(entry: _Asked, model: ChatModel, run: ModelRun, sampling: Sampling) -> _Asked:
+    """The portion without the items that are too long for a model on this machine, which are entered into the run."""
+    longest_message: Callable[[Sampling], int | None] | None = getattr(model, "longest_message", None)
+    longest = longest_message(sampling) if longest_message else None
+    if longest is None:
+        return entry
+    lengths: dict[str, int] = {}
+    # No tokenizer makes more tokens than bytes, besides those of the template: few messages need to be counted.
+    surely_short = longest - model.tokens("A") - _MARGIN
+    for prompt in entry.prompts:
+        text = prompt.question.prompt
+        if len(text.encode()) > surely_short:
+            lengths[prompt.item] = max(model.tokens(text), lengths.get(prompt.item, 0))
+    skipped = long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
+    left_out = {skip.item for skip in skipped}
+    run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
+    return replace(
+        entry,
+        items={name: item for name, item in entry.items.items() if name not in left_out},
+        prompts=[prompt for prompt in entry.prompts if prompt.item not in left_out],
+    )
 
 
 def _choices(portion: Portion) -> list[tuple[Item, Choice]]:

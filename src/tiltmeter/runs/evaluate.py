@@ -161,6 +161,8 @@ def evaluate(
         raise UsageError("A run needs at least one model and one benchmark.")
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
+    if batch_tokens is not None and batch_tokens < 1:
+        raise UsageError(f"A batch of {batch_tokens} tokens holds nothing; give --batch-tokens at least 1.")
     refuse_same_names(names)
     request: dict[str, Any] = {
         "models": names,

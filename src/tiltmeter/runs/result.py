@@ -1,6 +1,7 @@
 """The result of a run, in memory and as a folder."""
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.printable import visible
 from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
+from tiltmeter.runs.file_digests import changed_files, on_changed, with_digests
 from tiltmeter.runs.items import SCHEMA
 from tiltmeter.runs.measuring import measure_again
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replaced_files
@@ -29,6 +31,8 @@ from tiltmeter.runs.run_shape import (
 )
 from tiltmeter.runs.token_table import TOKENS_SCHEMA
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -36,7 +40,7 @@ class Result:
 
     `texts` are those of the items as they were measured; None for runs of earlier versions. `answers` are the
     replies of chat models, one row each; None for other models. `tokens` are what models say of each token, if the run
-    was to keep it.
+    was to keep it. `changed` are files of the folder that were changed since the run was saved.
     """
 
     scores: pd.DataFrame
@@ -45,6 +49,7 @@ class Result:
     texts: pd.DataFrame | None = None
     answers: pd.DataFrame | None = None
     tokens: pd.DataFrame | None = None
+    changed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """What was measured, in a line."""
@@ -107,12 +112,15 @@ class Result:
                     with atomic_write(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema)
             write_text(part / MEASURES, _json(to_dicts(self.records)))
-            write_manifest(part, self.manifest)
+            write_manifest(part, with_digests(json.loads(_json(self.manifest)), part))
         return folder
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
-        """Read a run's folder; a DataError if a file of it is missing, damaged or not as a run writes it."""
+        """Read a run's folder; a DataError if a file of it is missing, damaged or not as a run writes it.
+
+        Files that were changed since the run was saved are named in a warning, and in `changed`.
+        """
         folder = home_path(folder)
         try:
             finish_save(folder)
@@ -132,7 +140,10 @@ class Result:
                 checked_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
                 for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
-            return cls(scores, records, manifest, items, answers, tokens)
+            changed = changed_files(manifest, folder)
+            for sentence in on_changed(changed, folder):
+                logger.warning("%s", sentence)
+            return cls(scores, records, manifest, items, answers, tokens, tuple(changed))
         except DataError as error:
             raise DataError(f"The run in {folder} cannot be read: {error} Make it again, or copy it whole.") from error
         except (OSError, ValueError, MemoryError) as error:

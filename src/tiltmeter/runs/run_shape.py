@@ -62,6 +62,7 @@ _WHOLE: dict[str, Any] = {
     "platform": str,
     "finished": str,
     "seconds": _NUMBER,
+    "digests": dict,
 }
 _NEEDED = ("request", "models", "data", "refused", "skipped")
 

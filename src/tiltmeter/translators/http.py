@@ -1,9 +1,10 @@
 """JSON over HTTP, for self-hosted servers."""
 
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import httpx2
 
@@ -17,11 +18,24 @@ _LONGEST_MESSAGE = 200
 _LARGEST_REPLY = 1 << 26
 
 
+LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
+"""The environment variable with the user name and password of a server, NAME:PASSWORD, if its address has none."""
+
+
 def base_url(url: str) -> str:
-    """The URL without a trailing slash; a UsageError if it is not an http(s) URL."""
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+    """The URL without a trailing slash, with the user name and password of `LOGIN`; a UsageError if it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
         raise UsageError(f"{url!r} is not an http(s) address, such as http://localhost:5000.")
+    user, colon, password = os.environ.get(LOGIN, "").partition(":")
+    if colon and "@" not in parts.netloc:
+        url = urlunsplit(parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{parts.netloc}"))
     return url.rstrip("/")
+
+
+def has_password(url: str) -> bool:
+    """Whether an address holds a user name or a password."""
+    return "://" in url and "@" in urlsplit(url).netloc
 
 
 def post_json(url: str, content: Mapping[str, Any], service: str) -> Any:

@@ -157,12 +157,15 @@ def _metadata_of(path: Path) -> Path:
 def _targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
     """By category, example and question: the place of the stereotype's answer, and whether people have names."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    needed = ("category", "example_id", "question_index", "target_loc")
-    for column in needed:
-        if column not in (reader.fieldnames or ()):
+    try:
+        columns, rows = list(reader.fieldnames or ()), list(reader)
+    except csv.Error as error:
+        raise BrokenFileError("bad-csv", f"needs {path.name}, which is not CSV: {error}") from error
+    for column in ("category", "example_id", "question_index", "target_loc"):
+        if column not in columns:
             raise BrokenFileError("missing-column", f"needs {path.name}, which has no column {column}")
     targets: dict[tuple[str, str, str], tuple[int | None, bool]] = {}
-    for row in reader:
+    for row in rows:
         target = (row["target_loc"] or "").strip()
         place = int(float(target)) if target.replace(".0", "") in ("0", "1", "2") else None
         key = (row["category"], row["example_id"], row["question_index"])

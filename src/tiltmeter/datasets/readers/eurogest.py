@@ -142,9 +142,12 @@ def _table(path: Path, headers: int) -> tuple[list[str], Iterator[tuple[str, str
         except csv.Error as error:
             raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
 
-    header = next(reader, [])
-    for _ in range(headers - 1):
-        next(reader, None)
+    try:
+        header = next(reader, [])
+        for _ in range(headers - 1):
+            next(reader, None)
+    except csv.Error as error:
+        raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
     return header, rows()
 
 

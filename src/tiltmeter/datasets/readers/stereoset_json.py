@@ -30,7 +30,8 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as StereoSet's `dev.json`: intrasentence, then intersentence."""
     document = read_document(path)
     data = document.get("data") if isinstance(document, dict) else None
-    if not isinstance(data, dict) or not any(isinstance(data.get(part), list) for part in PARTS):
+    parts = [data[part] for part in PARTS if part in data] if isinstance(data, dict) else []
+    if not isinstance(data, dict) or not parts or not all(isinstance(examples, list) for examples in parts):
         raise BrokenFileError("bad-json", "should hold data.intrasentence or data.intersentence, and a list there")
     for part in PARTS:
         for number, example in enumerate(data.get(part, ())):
