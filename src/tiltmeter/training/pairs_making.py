@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -82,7 +83,7 @@ def _fill(
     preparation = Preparation(options.seed, languages, options.check_language)
 
     def read(index: int) -> Iterator[PreparedArticle]:
-        chosen: Iterable[Article] = islice(sources[index].read(), options.limit)
+        chosen: Iterable[Article] = islice(sources[index].read(), options.limit and min(options.limit, sys.maxsize))
         for article in preparation.prepare_all(chosen, processes):
             articles[index] += 1
             contents[index] = (contents[index] + article.content_number) % 2**64
