@@ -42,7 +42,6 @@ class ServedChat:
     served: str
     client: Client
     requests_sent: int = field(default=0, init=False)
-    _called: set[str] = field(default_factory=set, init=False)
     # What the server calls the limit of new tokens, and how many log-probabilities it gives.
     _limit: str = field(default="max_tokens", init=False)
     _top: int = field(default=20, init=False)
@@ -59,7 +58,6 @@ class ServedChat:
             "kind": "chat",
             "endpoint": self.client.public_address,
             "served": self.served,
-            "called": sorted(self._called),
             "requests": self.requests_sent,
         }
 
@@ -76,7 +74,6 @@ class ServedChat:
         for index, reply in chain(first, others):
             self.requests_sent += 1
             read = self._read(reply, sampling)
-            self._called |= {read.model} - {""}
             yield index, read
 
     def _others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:

@@ -186,9 +186,12 @@ def _enter(
                 zero=0,
             )
         )
+    # What servers call the model: in replies that were stored before as well.
+    called = sorted({reply.model for reply in replies.values()} - {""})
     run.model = {
         "name": model.name,
         **model.describe(),
+        **({"called": called} if called else {}),
         "design": "full" if options.full else "default",
         "temperature": sampling.temperature,
         "samples": options.samples,
