@@ -57,6 +57,7 @@ SAME_THING = {
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
     "controls": {"measures", "reports"},
+    "matrix": {"cluster", "cli"},
     "multiple_choice": {"forms", "benchmarks", "measures"},
     "data": {"studio", "cli"},
     "review": {"making", "studio"},

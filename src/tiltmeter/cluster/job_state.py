@@ -99,6 +99,18 @@ class JobLock:
                 (self.folder / LOCK).unlink()
 
 
+def wait_for_lock(folder: Path) -> JobLock:
+    """A lock that can be taken: waits while its last owner writes nothing more, until it counts as lost.
+
+    An engine starts a job again after its machine was lost, which others notice only by the age of its state. An owner
+    that lives writes its state meanwhile; then this returns at once, and the lock cannot be taken.
+    """
+    first = _read(folder / STATE).get("time")
+    while is_held(folder) and _read(folder / STATE).get("time") == first:
+        time.sleep(BEAT / 4)
+    return JobLock(folder)
+
+
 class JobState:
     """What a job is at, written every few seconds by a thread of its own while the context lasts."""
 

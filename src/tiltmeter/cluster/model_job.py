@@ -12,13 +12,13 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from tiltmeter.cluster.job_state import JobLock, JobState
+from tiltmeter.cluster.job_state import JobState, wait_for_lock
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import planned_model
 from tiltmeter.datasets.cache import cache_dir
@@ -69,7 +69,7 @@ def run_job(folder: Path, **about: Any) -> Outcome:
         os.chdir(directory)
     entry = ModelCells(planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder)
     try:
-        with JobLock(folder) as lock:
+        with wait_for_lock(folder) as lock:
             cells = entry.unfinished
             kept = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
             with JobState(lock, {**about, **kept, "failed": {}, "timings": []}, _taken_over) as state:
@@ -196,7 +196,8 @@ def main(folder: Path) -> int:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     try:
-        outcome = run_job(folder)
+        with redirect_stdout(sys.stderr):
+            outcome = run_job(folder)
     except KeyboardInterrupt:
         return 130
     print(json.dumps(outcome, ensure_ascii=False), flush=True)
