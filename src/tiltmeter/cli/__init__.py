@@ -16,6 +16,7 @@ from tiltmeter.cli.help import with_plain_types
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
+    "matrix": ("matrix", "matrix"),
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
     **{name: (name, name) for name in ("export", "reproduce", "studio", "protocols")},

@@ -212,6 +212,7 @@ def open_model(
     split: bool = False,
     max_memory: Mapping[str, str] | None = None,
     without: Collection[str] = (),
+    keep_heads: bool = False,
 ) -> CheckpointModel:
     """The model of a name: a folder, a .gguf file, a hub id (`id@revision`), `embedded`, an adapter, or BASE+ADAPTER.
 
@@ -248,6 +249,7 @@ def open_model(
         devices=tuple(devices),
         trust_remote_code=trust_remote_code,
         without=check_names(without),
+        keep_heads=keep_heads,
     )
 
 

@@ -15,7 +15,6 @@ from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.parsing import REFUSAL, UNPARSEABLE, parse
 from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
 from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
-from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item, form_named
@@ -28,6 +27,7 @@ from tiltmeter.runs.budget import Budget, ChatOptions, Spending
 from tiltmeter.runs.long_items import long_items
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
+from tiltmeter.runs.preparing import PreparedRun
 from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 
@@ -80,35 +80,36 @@ class _Plan:
 
 def ask_chats(
     models: Sequence[ChatModel],
-    portions: Sequence[Portion],
+    prepared: PreparedRun,
+    store: ReplyStore,
     *,
-    protocol: str,
-    perturb: str | None,
-    options: ChatOptions,
     watch: Watching,
     so_far: SoFar,
     tell: Callable[[str], None],
+    keep_open: bool = False,
 ) -> list[ModelRun]:
-    """Ask chat models about all portions. Replies that are stored are not asked for again.
+    """Ask chat models about all portions of a run. Replies that are stored are not asked for again.
 
-    The limits of `options` are for all models together, and are checked before the first request.
+    The limits of the run's settings are for all models together, and are checked before the first request. A model is
+    closed when it is finished, unless it is to be kept open.
     """
-    protocol = _known(protocol)
+    protocol, options = _known(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
     sampling = options.sampling(probabilities=protocol == PROBABILITIES)
-    with ReplyStore(cache_dir() / "replies.sqlite") as store:
-        plans = [_plan(model, portions, protocol, perturb, options, sampling, store) for model in models]
-        for plan in plans:
-            if plan.budget.requests:
-                stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
-                tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
-        sum((plan.budget for plan in plans), Budget.none(options)).refuse_beyond(options)
-        cost = 0.0
-        for plan in plans:
-            spending = Spending(options, cost)
-            replies = _replies(plan, sampling, spending, store, watch, so_far)
+    perturb = prepared.settings.perturb
+    plans = [_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
+    for plan in plans:
+        if plan.budget.requests:
+            stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
+            tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
+    sum((plan.budget for plan in plans), Budget.none(options)).refuse_beyond(options)
+    cost = 0.0
+    for plan in plans:
+        spending = Spending(options, cost)
+        replies = _replies(plan, sampling, spending, store, watch, so_far)
+        if not keep_open:
             plan.model.close()
-            cost += spending.cost or 0.0
-            _enter(plan, replies, sampling, options, spending)
+        cost += spending.cost or 0.0
+        _enter(plan, replies, sampling, options, spending)
     return [plan.run for plan in plans]
 
 
