@@ -70,7 +70,7 @@ class Slurm:
         munge = self.folder / "munge"
         files = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
         self._spawn("munged", "--foreground", "--force", *(f"--{name}={munge / file}" for name, file in files.items()))
-        wait_until(lambda: (munge / "socket").exists(), "munged did not start")
+        wait_until((munge / "socket").exists, "munged did not start")
         self.start_slurm()
 
     def start_slurm(self) -> None:
