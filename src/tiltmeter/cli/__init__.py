@@ -40,7 +40,8 @@ def _tiltmeter(
 ) -> None:
     """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
 
-    Start with `tiltmeter run`: it measures the small embedded model on the starter set in about a minute.
+    Start with `tiltmeter run`: it measures the embedded model (SmolLM2-135M-Instruct, Q4_1) on the starter set in about
+    a minute.
     """
 
 

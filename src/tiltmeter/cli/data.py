@@ -172,7 +172,7 @@ def convert(
 
     **Examples**
 
-    `tiltmeter data convert starter:de mine.jsonl`
+    `tiltmeter data convert starter:de starter-de.jsonl`
 
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote
 
 from tiltmeter.database.connection import Connection, StoreError, told
-from tiltmeter.database.rescue import rescue
+from tiltmeter.database.rescue import finish_rescue, rescue
 from tiltmeter.files import make_shared_folder, share_like_folder
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,8 @@ class Database:
                 raise
 
     def _open(self) -> None:
+        if self._is_cache and self._file != ":memory:":
+            finish_rescue(Path(self._file))
         is_new = self._file != ":memory:" and not Path(self._file).exists()
         self._db = self._connected(self._file)
         if is_new:
