@@ -104,7 +104,7 @@ class SlurmEngine:
             parameters |= {
                 "slurm_signal_delay_s": self._signal_seconds,
                 "slurm_setup": [f"export {name}={value}" for name, value in environment.items()],
-                "slurm_additional_parameters": {"open-mode": "append", **self._more},
+                "slurm_additional_parameters": {name: value or True for name, value in self._more.items()},
             }
             if self._partition is not None:
                 parameters["slurm_partition"] = self._partition

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tiltmeter.cluster.engine_slurm import SUBMITTED
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.printable import plain_console
@@ -44,6 +45,8 @@ def job_row(entry: ModelCells) -> JobRow:
     finished = int(state["finished"]) if "finished" in state else len(entry.cells) - len(entry.unfinished)
     if told == "waiting" and finished == len(entry.cells):
         told = "finished"
+    elif told != "running" and (entry.folder / SUBMITTED).is_file():
+        told = "queued"  # or Slurm has ended it, which the next call finds out
     elif told == "finished" and finished < len(entry.cells):
         told = "waiting"  # the plan has more cells now
     running = told == "running"
