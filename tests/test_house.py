@@ -38,6 +38,7 @@ ROOMS = [
     "training",
     "papers",
     "api",
+    "cluster",
     "studio",
     "cli",
 ]
