@@ -19,7 +19,7 @@ _COMMANDS = {
     "matrix": ("matrix", "matrix"),
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
-    **{name: (name, name) for name in ("export", "reproduce", "studio", "protocols")},
+    **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
