@@ -36,7 +36,7 @@ FILES = [
     for name in ("one", "two")
 ]
 # What changes from run to run: times, and how much was stored before.
-_TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00|[\d.e-]+ hours|\bhours: [\d.e-]+")
+_TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00|\d+ \w+ \d{4}, \d\d:\d\d UTC|[\d.e-]+ hours|\bhours: [\d.e-]+")
 _COUNTS = {"asked", "characters", "cost", "finished", "hours", "made", "requests", "seconds", "sent", "stored"}
 _COUNTS |= {"tokens_in", "tokens_out"}
 
