@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiltmeter.comparing.comparison import Comparison, Difference
+from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.console_tables import is_roomy, new_table, part_name

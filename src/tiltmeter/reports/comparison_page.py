@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 import tiltmeter
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.comparing.comparison import Comparison, Difference
+from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.datasets.by_name import DATASETS, keeps_texts, without_texts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
