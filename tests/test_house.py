@@ -39,6 +39,7 @@ ROOMS = [
     "training",
     "papers",
     "api",
+    "cluster",
     "studio",
     "cli",
 ]
@@ -57,6 +58,7 @@ SAME_THING = {
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
     "controls": {"measures", "reports"},
+    "matrix": {"cluster", "cli"},
     "multiple_choice": {"forms", "benchmarks", "measures"},
     "data": {"studio", "cli"},
     "review": {"making", "studio"},

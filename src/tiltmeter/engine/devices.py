@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from tiltmeter.database import Journal
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import BatchAnswerer, Progress, Report, answer_batches
 from tiltmeter.engine.plan import padding_share, plan
@@ -28,6 +29,7 @@ class _Work:
     kind: Kind
     fingerprint: str
     store: str
+    journal: Journal
     names: Mapping[bytes, str] | None
 
 
@@ -83,7 +85,7 @@ def answer_on_devices(
     report(Progress(len(answers), len(asked), 0.0))
     if len(answers) < len(asked):
         store.refuse_read_only(len(asked) - len(answers))
-        work = _Work(list(asked.values()), kind, fingerprint, store.path, names)
+        work = _Work(list(asked.values()), kind, fingerprint, store.path, store.journal, names)
         _run_workers(loads, work, batch_tokens, len(answers), report)
         answers = store.get(fingerprint, asked)
     return answers
@@ -182,7 +184,7 @@ def _answer(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
             work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
         )
         mine = [batch for batch in batches if share.takes(batch)]
-        with AnswerStore(work.store) as store:
+        with AnswerStore(work.store, journal=work.journal) as store:
             answers = store.get(work.fingerprint, (question.digest for question in work.questions))
             for new in answer_batches(model, mine, answers, work.names):
                 store.put(work.fingerprint, new)

@@ -1,6 +1,7 @@
 """From articles to a folder of sentence pairs."""
 
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -80,7 +81,7 @@ def _fill(
     preparation = Preparation(options.seed, languages, options.check_language)
 
     def read(index: int) -> Iterator[PreparedArticle]:
-        chosen: Iterable[Article] = islice(sources[index].read(), options.limit)
+        chosen: Iterable[Article] = islice(sources[index].read(), options.limit and min(options.limit, sys.maxsize))
         for article in preparation.prepare_all(chosen, processes):
             articles[index] += 1
             contents[index] = (contents[index] + article.content_number) % 2**64

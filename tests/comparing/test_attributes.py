@@ -1,0 +1,116 @@
+"""Attributes of models from plans and other TOML files, joined with those that manifests have."""
+
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.comparing.attributes import DescribedModel, attributes_of_runs, language_attributes, read_attributes
+from tiltmeter.errors import DataError
+
+PLAN = """
+benchmarks = ["starter"]
+[[models]]
+name = "org/pythia"
+revision = "step1000"
+series = "pythia"
+step = 1000
+gpus = 1
+retries = 3
+attributes = { family = "pythia", instruct = false, size = 1.5 }
+[[models]]
+name = "bert"
+"""
+
+
+def written(folder: Path, text: str, name: str = "plan.toml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_models_are_named_as_runs_name_them(tmp_path: Path) -> None:
+    found = read_attributes(written(tmp_path, PLAN))
+    assert list(found.models) == ["org/pythia@step1000", "bert"]
+    pythia = found.of("org/pythia@step1000")
+    assert pythia.series == "pythia"
+    assert pythia.step == 1000
+    assert pythia.texts() == {"family": "pythia", "instruct": "false", "size": "1.5"}
+    assert found.without_run(["bert"]) == ["org/pythia@step1000"]
+
+
+def test_measured_attributes_are_added_and_given_ones_win(tmp_path: Path) -> None:
+    found = read_attributes(
+        written(tmp_path, '[[models]]\nname = "m"\nattributes = { parameters = 7, family = "a" }\n')
+    )
+    entry = {"kind": "causal", "parameters": 5, "dtype": None, "type": "gpt2", "answers": {"a": 1}}
+    assert found.of("m", entry).attributes == {
+        "kind": "causal",
+        "model type": "gpt2",
+        "parameters": 7,
+        "family": "a",
+    }
+    assert found.of("other", entry) == DescribedModel(
+        "other", {"kind": "causal", "model type": "gpt2", "parameters": 5}
+    )
+
+
+def test_the_plan_of_a_run_is_the_nearest_above_it(tmp_path: Path) -> None:
+    run = tmp_path / "out" / "model" / "cell"
+    run.mkdir(parents=True)
+    assert attributes_of_runs([run]).models == {}
+    plan = written(tmp_path / "out", PLAN)
+    assert attributes_of_runs([run, run]).sources == (plan.resolve(),)
+    written(run, 'title = "a plan of something else"')
+    assert attributes_of_runs([run]).sources == (plan.resolve(),)
+    written(run.parent, '[[models]]\nname = "near"\n')
+    assert list(attributes_of_runs([run]).models) == ["near"]
+    other = written(tmp_path, '[[models]]\nname = "other"\n', "facts.toml")
+    assert list(attributes_of_runs([run], other).models) == ["other"]
+
+
+def test_a_plan_far_above_is_not_that_of_a_run(tmp_path: Path) -> None:
+    written(tmp_path, PLAN)
+    run = tmp_path / "a" / "b" / "c"
+    assert attributes_of_runs([run]).models
+    assert not attributes_of_runs([run / "d"]).models
+
+
+def test_plans_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    for name, family in (("one", "a"), ("two", "b")):
+        written(tmp_path / name, f'[[models]]\nname = "m"\nattributes = {{ family = "{family}" }}\n')
+    runs = [tmp_path / "one" / "run", tmp_path / "two" / "run"]
+    with pytest.raises(DataError, match=r"one.plan\.toml and .*two.plan\.toml describe m with different"):
+        attributes_of_runs(runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("benchmarks = []", "has no [[models]] table"),
+        ("models = 3", "has no [[models]] table"),
+        ("[[models]]\nkind = 'masked'", "model 1 has no name"),
+        ("[[models]]\nname = 3", "name is 3; it should be a text"),
+        ("[[models]]\nname = 'a'\nattribute = {}", "'attribute' is not known (did you mean attributes?)"),
+        ("[[models]]\nname = 'a'\nseries = 's'", "has a series and no step"),
+        ("[[models]]\nname = 'a'\nstep = 1", "has a step and no series"),
+        ("[[models]]\nname = 'a'\nseries = 's'\nstep = true", "step is True; it should be a number"),
+        ("[[models]]\nname = 'a'\nseries = 's'\nstep = nan", "step is nan; it should be a number"),
+        ("[[models]]\nname = 'a@b'\nrevision = 'c'", "has a revision in its name and another"),
+        ("[[models]]\nname = 'a'\nattributes = 'x'", "should be a table"),
+        ("[[models]]\nname = 'a'\nattributes = { x = [1] }", "the attribute x is [1]"),
+        ("[[models]]\nname = 'a'\nattributes = { x = inf }", "the attribute x is inf"),
+        ("[[models]]\nname = 'a'\n[[models]]\nname = 'a'\nattributes = { x = 1 }", "describes a twice"),
+        ("[[models", "is not valid TOML"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(DataError) as caught:
+        read_attributes(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_languages_have_attributes() -> None:
+    assert language_attributes("pt-BR")["family"] == "Romance"
+    assert set(language_attributes("tr")) == {"language", "family", "script", "grammatical gender"}
