@@ -40,7 +40,7 @@ def main() -> None:
         folder = Path(name)
         for command, words in commands(folder).items():
             began = time.monotonic()
-            kills = storm(folder / "scene", words, given.operations, given.random, random.Random(given.seed))
+            kills = storm(folder / f"scene-{command}", words, given.operations, given.random, random.Random(given.seed))
             print(f"{command}: {kills}, {time.monotonic() - began:.0f} s", flush=True)
 
 

@@ -17,6 +17,7 @@ ROOMS = [
     "printable",
     "csv_text",
     "addresses",
+    "guarded_output",
     "errors",
     "files",
     "reading",

@@ -15,7 +15,7 @@ from tests.examples.others import MEANWHILE
 from tiltmeter.cli import main
 
 # The largest number of items of each part and language; `gest theme` and `gest validity` need more.
-LIMIT, GEST_LIMIT = 4, 100
+LIMIT, GEST_LIMIT = 4, 60
 # Exit codes that are no failure: 1 of `check` says that a rule does not hold.
 _CODES = {"check": (0, 1)}
 

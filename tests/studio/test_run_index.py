@@ -15,9 +15,10 @@ from tiltmeter.errors import UsageError
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.words import headlines
+from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
-from tiltmeter.studio import run_index, run_summary
+from tiltmeter.studio import run_index
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices
 from tiltmeter.studio.run_summary import RunSummary, summarize
@@ -176,12 +177,12 @@ def test_a_run_without_verdicts_is_listed(tmp_path: Path) -> None:
 def test_only_the_rows_over_all_items_are_parsed_and_none_is_missed() -> None:
     result = biased()
     text = json.dumps([record_row(row) for row in result.measures.to_dict("records")], indent=1).encode() + b"\n"
-    rows = json.loads(run_summary._over_all(text))
+    rows = json.loads(only_over_all(text))
     expected = [row for row in json.loads(text) if row["view"] == "all"]
     assert rows == expected
     assert 0 < len(rows) < len(json.loads(text)) / 5
     for other in (b"[]\n", b"[ {}]", text.replace(b"\n", b"\r\n"), text[:-3]):
-        assert run_summary._over_all(other) == other
+        assert only_over_all(other) == other
 
 
 def record_row(row: Any) -> dict[str, str]:

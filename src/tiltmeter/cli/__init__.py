@@ -10,8 +10,8 @@ from typer.core import TyperGroup
 
 import tiltmeter
 from tiltmeter.cli.ending import Ended, told
-from tiltmeter.cli.guarded_output import guarded_output
 from tiltmeter.cli.help import with_plain_types
+from tiltmeter.guarded_output import guarded_output
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
@@ -19,7 +19,7 @@ _COMMANDS = {
     "matrix": ("matrix", "matrix"),
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
-    **{name: (name, name) for name in ("export", "reproduce", "studio", "protocols")},
+    **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }

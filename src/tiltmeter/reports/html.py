@@ -47,7 +47,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     style = template_file("report.css")
     scripts = [_vega(), template_file("figures.js"), template_file("explorer.js")]
     html = page_template("report.html.jinja").render(
-        policy=_policy(style, scripts),
+        policy=content_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         charts=Markup(packed_figures(sections)),
@@ -87,7 +87,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     return html, figures
 
 
-def _policy(style: str, scripts: Sequence[str]) -> str:
+def content_policy(style: str, scripts: Sequence[str]) -> str:
     """A Content-Security-Policy that allows these scripts and this style sheet by hash, and loads nothing."""
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (

@@ -1,7 +1,7 @@
 """The shape of a run's files, checked when a run is read: a folder may be edited or copied in part."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +71,17 @@ _TEXTS = ("model", "benchmark", "part", "language", "item", "candidate", "role",
 _ROW = ("model", "benchmark", "part", "language", "protocol", "item", "candidate", "role")
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A Parquet file as a data frame."""
+def read_table(path: Path, without: Collection[str] = ()) -> pd.DataFrame:
+    """A Parquet file as a data frame, without these columns."""
     if not path.is_file():
         raise DataError(f"{path.name} is missing.")
     try:
-        rows = pq.ParquetFile(path).metadata.num_rows
+        file = pq.ParquetFile(path)
+        rows = file.metadata.num_rows
         if rows > _MOST_ROWS:
             raise DataError(f"{path.name} claims to have {rows:,} rows.")
-        return pd.read_parquet(path)
+        columns = [name for name in file.schema_arrow.names if name not in without] if without else None
+        return pd.read_parquet(path, columns=columns)
     except DataError:
         raise
     except Exception as error:  # a damaged file may raise anything

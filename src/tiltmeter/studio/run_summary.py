@@ -18,6 +18,7 @@ from tiltmeter.reports.record_rows import ALL_MODELS, rows_of, summaries
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Headline, RowVerdict, Tone, headlines, verdicts
+from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.samples import sample_notes
 
@@ -115,7 +116,7 @@ def summarize(folder: Path) -> RunSummary:
     manifest: dict[str, Any] = {}
     try:
         manifest = _mapping(_read(folder / MANIFEST), MANIFEST)
-        return _summary(manifest, _rows(_read(folder / MEASURES, _over_all)))
+        return _summary(manifest, _rows(_read(folder / MEASURES, only_over_all)))
     except (TiltmeterError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         return RunSummary(finished=_finished(manifest), models=_models(manifest, ()), problem=_problem(error))
 
@@ -127,21 +128,6 @@ def _read(path: Path, shorten: Callable[[bytes], bytes] = bytes) -> Any:
         raise DataError(f"It has no {path.name}; make the run again.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
-
-
-def _over_all(text: bytes) -> bytes:
-    """The text of measures.json with only the rows over all items, which are few; most others are not parsed.
-
-    That needs the layout in which `Result.save` writes it: a line for each field, and rows that begin and end with a
-    space. A line break in a string is escaped, so that the lines are those of the layout. Any other text is unchanged.
-    """
-    if not text.startswith(b"[\n {\n") or not text.endswith(b"\n }\n]\n"):
-        return text
-    kept, end = [], 0
-    while (field := text.find(b'\n  "view": "all",\n', end)) >= 0:
-        start, end = text.rfind(b"\n {\n", 0, field), text.find(b"\n }", field)
-        kept.append(text[start:end])
-    return b"[" + b"},".join(kept) + b"}]" if kept else b"[]"
 
 
 def _mapping(value: Any, name: str) -> dict[str, Any]:

@@ -1,0 +1,120 @@
+"""The runs below folders, each with what its manifest and its numbers over all items say; its tables are not read."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import DataError, TiltmeterError, UsageError
+from tiltmeter.measures.records import Record, from_dicts
+from tiltmeter.reading import home_path, parse_json, read_bytes, read_json
+from tiltmeter.reports.record_rows import ALL_MODELS
+from tiltmeter.runs.file_digests import DIGESTS
+from tiltmeter.runs.over_all import only_over_all
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
+from tiltmeter.runs.run_shape import checked_manifest, checked_rows
+
+# A run of a matrix is two levels down; deeper folders are somebody's archive, and links may be circles.
+_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRun:
+    """A run: its folder, its name on the board, when it was finished, its manifest and its records over all items."""
+
+    folder: Path
+    name: str
+    finished: float
+    manifest: Mapping[str, Any]
+    records: Sequence[Record]
+    is_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRun:
+    """A run that cannot be shown, and the reason in a sentence."""
+
+    name: str
+    reason: str
+
+
+def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[BrokenRun]]:
+    """The runs in folders and below them, each once, by name, and those that cannot be read."""
+    runs: list[BoardRun] = []
+    broken: list[BrokenRun] = []
+    for name, folder in _named(folders):
+        try:
+            runs.append(_read(folder, name))
+        except TiltmeterError as error:
+            # Pages are shown to others, so they do not show the folders of this machine.
+            broken.append(BrokenRun(name, str(error).replace(str(folder), name)))
+    if not runs:
+        given = ", ".join(str(folder) for folder in folders)
+        first = f" The first of {len(broken)} that cannot be read: {broken[0].reason}" if broken else ""
+        raise UsageError(f"There is no finished run in {given}; make some with `tiltmeter run` or `matrix`.{first}")
+    return runs, broken
+
+
+def _named(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
+    seen: set[Path] = set()
+    several = len(list(folders := list(folders))) > 1
+    for given in map(home_path, folders):
+        if not given.is_dir():
+            raise UsageError(f"{given} is not a folder; name a folder with runs in it.")
+        for path in sorted(_below(given, _DEPTH)):
+            if path.resolve() not in seen:
+                seen.add(path.resolve())
+                inside = path.relative_to(given).as_posix()
+                name = given.resolve().name if inside == "." else inside
+                yield f"{given.name}/{name}" if several and inside != "." else name, path
+
+
+def _below(folder: Path, levels: int) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            inside = list(entries)
+    except OSError:
+        return
+    if any(entry.name in (MANIFEST, MEASURES, SCORES) for entry in inside):
+        yield folder
+    elif levels:
+        for entry in inside:
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                yield from _below(Path(entry.path), levels - 1)
+
+
+def _read(folder: Path, name: str) -> BoardRun:
+    finish_save(folder)
+    if not (folder / MANIFEST).is_file():
+        raise DataError(f"{folder} has no {MANIFEST}, so it was not finished; start the run again.")
+    manifest = checked_manifest(read_json(folder / MANIFEST))
+    content = read_bytes(folder / MEASURES)
+    rows = checked_rows(parse_json(_decoded(folder, only_over_all(content)), str(folder / MEASURES)))
+    digest = manifest.get(DIGESTS, {}).get(MEASURES)
+    is_changed = digest is not None and digest != hashlib.sha256(content).hexdigest()
+    # Rows without verdicts are of earlier versions, and are measured again from the scores.
+    records = from_dicts(rows) if all("verdict" in row for row in rows) else Result.load(folder).records
+    over_all = [record for record in records if record.view == "all" and record.model != ALL_MODELS]
+    if not over_all:
+        raise DataError(f"{folder} has no numbers over all items; make the run again.")
+    return BoardRun(folder, name, _finished(manifest, folder), manifest, over_all, is_changed)
+
+
+def _decoded(folder: Path, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{folder / MEASURES} is not UTF-8 (byte {error.start}); make the run again.") from error
+
+
+def _finished(manifest: Mapping[str, Any], folder: Path) -> float:
+    """When a run was finished; when its manifest was written, if it does not say so."""
+    try:
+        finished = datetime.fromisoformat(str(manifest.get("finished")))
+        return (finished if finished.tzinfo else finished.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return (folder / MANIFEST).stat().st_mtime

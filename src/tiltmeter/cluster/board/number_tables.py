@@ -1,0 +1,71 @@
+"""All numbers of the board as tables: CSV for spreadsheets, JSON for programs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tiltmeter.cluster.board.site import Board
+from tiltmeter.csv_text import csv_text
+from tiltmeter.printable import json_text, visible
+
+# The first entry of the JSON file, by which a folder is known as a board.
+FORMAT = "tiltmeter board 1"
+
+
+def rows_of_board(board: Board) -> Iterator[dict[str, Any]]:
+    """One row for each number."""
+    for column in board.columns:
+        key = column.key
+        for cell in column.cells:
+            record, rank = cell.record, cell.rank
+            yield {
+                "model": cell.model,
+                "benchmark": key.benchmark,
+                "part": key.part,
+                "language": key.language,
+                "measure": key.measure,
+                "kind": key.kind or None,
+                "protocol": key.protocol,
+                "answers": key.family,
+                "edition": key.edition or None,
+                "value": record.value,
+                "low": record.low,
+                "high": record.high,
+                "ideal": record.ideal,
+                "n": record.n,
+                "verdict": cell.verdict.words,
+                "rank_first": None if rank is None else rank.first,
+                "rank_last": None if rank is None else rank.last,
+                "models_ranked": cell.ranked or None,
+                "reference": column.reference or None,
+                "distance_from_ideal_and_reference": cell.relation or None,
+                "p_reference": cell.p_reference,
+                "paired": column.paired if cell.ranked else None,
+                "run": cell.run.name,
+            }
+
+
+def board_csv(board: Board) -> str:
+    """The numbers as CSV."""
+    rows = list(rows_of_board(board))
+    texts = ([visible(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
+    return csv_text(list(rows[0]), texts)
+
+
+def board_json(board: Board) -> str:
+    """The numbers as JSON, with the attributes of the models, and the runs that could not be read."""
+    content = {
+        "format": FORMAT,
+        "models": [
+            {
+                "name": model.shown.name,
+                "attributes": dict(model.described.attributes),
+                "series": model.described.series or None,
+                "step": model.described.step,
+            }
+            for model in board.models
+        ],
+        "numbers": list(rows_of_board(board)),
+        "not shown": [{"run": run.name, "reason": run.reason} for run in board.broken],
+        "notes": list(board.notes),
+    }
+    return json_text(content, indent=None) + "\n"

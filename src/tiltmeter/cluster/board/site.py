@@ -1,0 +1,107 @@
+"""The board: what all its pages are made of."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.cluster.board.columns import BoardCell, BoardColumn, columns_of
+from tiltmeter.cluster.board.found_runs import BoardRun, BrokenRun, find_runs
+from tiltmeter.cluster.board.shown import ShownModel, ShownSection, shown_sections, slug
+from tiltmeter.cluster.board.told_apart import ranked
+from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes, attributes_of_runs
+from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+from tiltmeter.reports.clean import label
+
+# Attributes that say to which family a model belongs, the first that is known.
+_FAMILY = ("family", "model type")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardModel:
+    """A model with its attributes, and the address of its card if it is one of the hub."""
+
+    shown: ShownModel
+    described: DescribedModel
+    entry: Mapping[str, Any]
+    card: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The models, tables and notes of a board."""
+
+    models: Sequence[BoardModel]
+    columns: Sequence[BoardColumn]
+    sections: Sequence[ShownSection]
+    runs: Sequence[BoardRun]
+    broken: Sequence[BrokenRun]
+    notes: Sequence[str]
+
+
+def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes: Path | None = None) -> Board:
+    """The board on the runs below folders.
+
+    `reference` is the model that the others are tested against, `attributes` a file with attributes of models; without
+    it they are those of the plans beside or above the runs.
+    """
+    runs, broken = find_runs(folders)
+    given = attributes_of_runs((run.folder for run in runs), attributes)
+    columns, notes = columns_of(runs)
+    keys = list(dict.fromkeys(cell.model for column in columns for cell in column.cells))
+    if not keys:
+        raise UsageError("The runs have no measure of bias; there is nothing to show on a board.")
+    columns, unread = ranked(columns, _reference(reference, columns, keys))
+    models = _models(columns, keys, given)
+    if attributes is not None:
+        measured = {cell.record.model for column in columns for cell in column.cells}
+        notes += [f"{attributes.name} describes {name}, which no run has." for name in given.without_run(measured)]
+    notes += [f"{run.name}: measures.json was changed since the run was saved." for run in runs if run.is_changed]
+    numbers = {model.shown.name: model.shown.number for model in models}
+    return Board(models, columns, shown_sections(columns, numbers), runs, broken, [*notes, *unread])
+
+
+def _reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[str]) -> str:
+    """The name on the board of a model that is named as on the board, or as in its runs."""
+    if not name or name in keys:
+        return name
+    for column in columns:
+        for cell in column.cells:
+            if cell.record.model == name:
+                return cell.model
+    raise UsageError(f"There is no model {name!r} in the runs{did_you_mean(name, keys)}.")
+
+
+def _models(columns: Sequence[BoardColumn], keys: Sequence[str], given: ModelAttributes) -> list[BoardModel]:
+    """The models by name, each with the newest entry that a manifest has of it."""
+    newest: dict[str, BoardCell] = {}
+    for column in columns:
+        for cell in column.cells:
+            if cell.model not in newest or cell.run.finished > newest[cell.model].run.finished:
+                newest[cell.model] = cell
+    models = []
+    for number, key in enumerate(sorted(keys, key=lambda key: (key.casefold(), key))):
+        cell = newest[key]
+        listed = cell.run.manifest.get("models", ())
+        entry: Mapping[str, Any] = next((one for one in listed if one["name"] == cell.record.model), {})
+        described = given.of(cell.record.model, entry)
+        texts = described.texts()
+        family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
+        shown = ShownModel(number, key, f"models/{slug(key)}.html", label(family))
+        models.append(BoardModel(shown, described, entry, card_of(cell.record.model, entry)))
+    return models
+
+
+def card_of(name: str, entry: Mapping[str, Any]) -> str:
+    """The address of the card of a model of the hub; empty for files, servers, adapters on bases and the embedded one.
+
+    >>> card_of("org/model@main", {"revision": "0" * 40}), card_of("models/mine", {"revision": None})
+    ('https://huggingface.co/org/model', '')
+    """
+    hub_id = name.partition("@")[0]
+    at_commit = isinstance(entry.get("revision"), str) and _COMMIT.fullmatch(entry["revision"])
+    return f"https://huggingface.co/{hub_id}" if at_commit and _HUB_ID.fullmatch(hub_id) else ""

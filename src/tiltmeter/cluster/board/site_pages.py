@@ -1,0 +1,227 @@
+"""The pages of a board: tables of all benchmarks and of each, models, trends. They load nothing, not even each other.
+
+A page with tables holds its data as gzip-compressed JSON in base64, for `templates/board.js`:
+
+    {"models": [[name, page, family]], "root": path of the site from this page, "verdicts": [[mark, tone, side]],
+     "shownColumns": 6, "shownRows": 200,
+     "sections": [{"columns": [{"place", "benchmark", "code", "language", "measure", "extra", "reference", "summary",
+     "cells": [[model, value, interval, low, high, at, verdict, [words beside], value to sort by, distance]]}]}]}
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+import tiltmeter
+from tiltmeter.cluster.board.shown import ShownCell, ShownColumn, ShownModel, ShownSection, slug
+from tiltmeter.cluster.board.site import Board, BoardModel
+from tiltmeter.cluster.board.trends import HEIGHT, WIDTH, Trend, trends_of
+from tiltmeter.measures import measure_named
+from tiltmeter.reports.clean import clip, label
+from tiltmeter.reports.html import content_policy
+from tiltmeter.reports.model_facts import model_facts
+from tiltmeter.reports.provenance import data_set_facts
+from tiltmeter.reports.templating import page_template, template_file
+
+_PACKAGE = "tiltmeter.cluster.board"
+# Columns and rows of a table at once, and cells that the page has before the script draws the others.
+SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 200, 1_500
+
+METHOD = (
+    "A column holds numbers that can be compared: one part of a benchmark in one language, one measure, models of one "
+    "kind, asked by one protocol on the same files. Likelihoods and answers to prompts never share a column.",
+    "Values have 95% intervals; verdicts are those of the runs. The dotted line of a small picture is the ideal, and "
+    "stereotypes are to its right.",
+    "Ranks count from the model closest to the ideal, and are given as the ranks that a model may have: every pair of "
+    "models in a column is tested for being equally far from the ideal, paired by item, and corrected by Holm's method "
+    "over all pairs of the column, so that with 95% confidence all ranks of a column hold at once. Models that are not "
+    "interpretable have no rank.",
+    "The reference of a column is the model closest to the ideal, unless another was named. “Closer” and “farther” are "
+    "models told apart from it by the same tests; models without either word are not.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstTable:
+    """A table as it is in the page before the script runs."""
+
+    title: str
+    range: str
+    columns: Sequence[ShownColumn]
+    rows: Sequence[tuple[ShownModel, Sequence[ShownCell | None]]]
+
+
+def pages_of(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The path and the text of each page; `reports` are the paths of the reports of runs, by the name of the run."""
+    trends = trends_of(board)
+    names = {column.column.key.benchmark: column.benchmark for section in board.sections for column in section.columns}
+    benchmarks = {name: f"benchmarks/{slug(name)}.html" for name in sorted(names)}
+    common = {
+        "style": Markup(_style()),
+        "made": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
+        "version": tiltmeter.__version__,
+        "benchmark_pages": [(names[name], page) for name, page in benchmarks.items()],
+        "trend_pages": [(trend.name, trend.page) for trend in trends],
+        "root": "../",
+    }
+    yield "index.html", _tables_page(board, board.sections, {**common, "root": ""}, None)
+    for name, page in benchmarks.items():
+        sections = [
+            ShownSection(section.key, section.title, columns)
+            for section in board.sections
+            if (columns := [column for column in section.columns if column.column.key.benchmark == name])
+        ]
+        yield page, _tables_page(board, sections, common, name)
+    without_script = {**common, "policy": content_policy(_style(), [])}
+    for model in board.models:
+        yield model.shown.page, _model_page(board, model, trends, reports, without_script)
+    for trend in trends:
+        yield (
+            trend.page,
+            page_template("trend.html.jinja", _PACKAGE).render(
+                **without_script,
+                trend=trend,
+                width=WIDTH,
+                height=HEIGHT,
+                names=[model.shown.name for model in board.models],
+                pages=[model.shown.page for model in board.models],
+            ),
+        )
+
+
+def _tables_page(board: Board, sections: Sequence[ShownSection], common: dict[str, Any], benchmark: str | None) -> str:
+    script = _script()
+    columns = [column for section in sections for column in section.columns]
+    measured = {number for column in columns for number in column.cells}
+    return page_template("tables.html.jinja", _PACKAGE).render(
+        **common,
+        policy=content_policy(_style(), [script]),
+        script=Markup(script),
+        packed=_packed(board, sections, str(common["root"])),
+        models=len(measured),
+        columns=len(columns),
+        filters=_filters(board, sections),
+        tables=list(_first_tables(board, sections)),
+        benchmark=None if benchmark is None else {"name": columns[0].benchmark, "definitions": _definitions(columns)},
+        data_sets=data_set_facts([benchmark]) if benchmark else [],
+        method=METHOD,
+        broken=[{"name": label(run.name, 200), "reason": clip(run.reason, 300)} for run in board.broken],
+        notes=[clip(note, 300) for note in board.notes],
+    )
+
+
+def _definitions(columns: Sequence[ShownColumn]) -> list[tuple[str, str]]:
+    names = dict.fromkeys(column.column.key.measure for column in columns)
+    return [(name, measure_named(name).meaning) for name in names if measure_named(name).meaning]
+
+
+def _filters(board: Board, sections: Sequence[ShownSection]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """The choices of the filters: id, heading, the choice of all, and values with their texts."""
+    columns = [column for section in sections for column in section.columns]
+    places = sorted({place for column in columns for place in (column.benchmark, column.place)})
+    languages = sorted({(column.column.key.language, column.language) for column in columns}, key=lambda one: one[1])
+    families = sorted({model.shown.family for model in board.models if model.shown.family})
+    return [
+        ("by-place", "Benchmark", "all benchmarks", [(place, place) for place in places]),
+        ("by-language", "Language", "all languages", languages),
+        ("by-section", "Kind", "all kinds", [(str(n), section.title) for n, section in enumerate(sections)]),
+        ("by-family", "Family", "all families", [(family, family) for family in families]),
+    ]
+
+
+def _first_tables(board: Board, sections: Sequence[ShownSection]) -> Iterator[_FirstTable]:
+    """The tables before anything is chosen; the script draws those for which there is no room in the page."""
+    room = _FIRST_CELLS
+    for section in sections:
+        summary = [column for column in section.columns if column.column.is_summary]
+        columns = summary[:SHOWN_COLUMNS]
+        rows = [
+            (model.shown, [column.cells.get(model.shown.number) for column in columns])
+            for model in board.models
+            if any(model.shown.number in column.cells for column in columns)
+        ][:SHOWN_ROWS]
+        total = len(summary)
+        text = f"Columns 1–{len(columns)} of {total}" if total > len(columns) else f"{total} column{'s' * (total != 1)}"
+        fits = room == _FIRST_CELLS or len(rows) * len(columns) <= room
+        room -= len(rows) * len(columns)
+        yield _FirstTable(section.title, text, columns, rows if fits else [])
+
+
+def _packed(board: Board, sections: Sequence[ShownSection], root: str) -> str:
+    verdicts: dict[tuple[str, str, str], int] = {}
+    packed = []
+    for section in sections:
+        columns = []
+        for column in section.columns:
+            key = column.column.key
+            columns.append(
+                {
+                    "place": column.place,
+                    "benchmark": column.benchmark,
+                    "code": key.language,
+                    "language": column.language,
+                    "measure": key.measure,
+                    "extra": column.extra,
+                    "reference": column.reference,
+                    "summary": column.column.is_summary,
+                    "cells": [_packed_cell(cell, verdicts) for cell in column.cells.values()],
+                }
+            )
+        packed.append({"columns": columns})
+    content = {
+        "models": [[model.shown.name, model.shown.page, model.shown.family] for model in board.models],
+        "root": root,
+        "verdicts": [list(verdict) for verdict in verdicts],
+        "shownColumns": SHOWN_COLUMNS,
+        "shownRows": SHOWN_ROWS,
+        "sections": packed,
+    }
+    raw = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()
+
+
+def _packed_cell(cell: ShownCell, verdicts: dict[tuple[str, str, str], int]) -> list[Any]:
+    at = cell.ruler
+    verdict = verdicts.setdefault((cell.mark, cell.tone, at.side), len(verdicts))
+    numbers = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
+    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.beside), *numbers]
+
+
+def _model_page(
+    board: Board, model: BoardModel, trends: Sequence[Trend], reports: Mapping[str, str], common: Mapping[str, Any]
+) -> str:
+    number = model.shown.number
+    tables = [
+        (section.title, [(column, column.cells[number]) for column in section.columns if number in column.cells])
+        for section in board.sections
+    ]
+    described = {name: clip(text, 200) for name, text in model.described.texts().items()}
+    trend = next((one for one in trends if one.name == label(model.described.series)), None)
+    return page_template("model.html.jinja", _PACKAGE).render(
+        **common,
+        model=model,
+        facts=list({**{label(name): text for name, text in described.items()}, **model_facts(model.entry)}.items()),
+        trend=trend if model.described.series else None,
+        step=model.described.step,
+        tables=[(title, lines) for title, lines in tables if lines],
+        reports=reports,
+    )
+
+
+def _style() -> str:
+    return template_file("report.css") + _file("board.css")
+
+
+def _script() -> str:
+    return _file("board.js")
+
+
+def _file(name: str) -> str:
+    return (files(_PACKAGE) / "templates" / name).read_text(encoding="utf-8")

@@ -1,0 +1,100 @@
+"""Trends: the numbers of the models of a series over their steps, one figure for each column."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tiltmeter.cluster.board.shown import ShownCell, ShownColumn, slug
+from tiltmeter.cluster.board.site import Board
+from tiltmeter.measures import measure_named
+from tiltmeter.reports.clean import label
+
+# The drawing: its size, and the margins of its axes.
+WIDTH, HEIGHT = 340, 180
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 10, 24
+# Steps that span more than this factor are on a logarithmic scale.
+_LOGARITHMIC = 30
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """A model of a series: its step, its cell, and where it is drawn."""
+
+    step: float
+    shown: ShownCell
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrendFigure:
+    """The trend in one column: points in order of steps, ticks of the axis of values, and where the ideal is."""
+
+    column: ShownColumn
+    points: Sequence[TrendPoint]
+    ticks: Sequence[tuple[float, str]]
+    ideal: float
+    is_logarithmic: bool
+
+    @property
+    def line(self) -> str:
+        """The path through the points."""
+        return "M" + "L".join(f"{point.x} {point.y}" for point in self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A series with its figures."""
+
+    name: str
+    page: str
+    figures: Sequence[TrendFigure]
+
+
+def trends_of(board: Board) -> list[Trend]:
+    """The series of the models, by name; one with a single step in every column is no trend."""
+    steps: dict[str, dict[int, float]] = {}
+    for model in board.models:
+        if model.described.series and model.described.step is not None:
+            steps.setdefault(model.described.series, {})[model.shown.number] = model.described.step
+    found = [
+        Trend(label(name), f"trends/{slug(name)}.html", list(_figures(board, by_model)))
+        for name, by_model in sorted(steps.items())
+    ]
+    return [trend for trend in found if trend.figures]
+
+
+def _figures(board: Board, steps: dict[int, float]) -> Iterator[TrendFigure]:
+    for section in board.sections:
+        for column in section.columns:
+            cells = [cell for number, cell in column.cells.items() if number in steps]
+            if len({steps[cell.model] for cell in cells}) > 1:
+                yield _figure(column, sorted(((steps[cell.model], cell) for cell in cells), key=lambda one: one[0]))
+
+
+def _figure(column: ShownColumn, points: Sequence[tuple[float, ShownCell]]) -> TrendFigure:
+    measure = measure_named(column.column.key.measure)
+    records = [cell.cell.record for _, cell in points]
+    scale = measure.span(end for record in records for end in (record.value, *(record.interval or ())))
+    bottom, top = (measure.position(end) for end in scale)
+    steps = [step for step, _ in points]
+    is_logarithmic = steps[0] > 0 and steps[-1] / steps[0] > _LOGARITHMIC
+
+    def across(step: float) -> float:
+        first, last, at = (math.log(one) if is_logarithmic else one for one in (steps[0], steps[-1], step))
+        return round(_LEFT + 8 + (at - first) / (last - first) * (WIDTH - _LEFT - _RIGHT - 16), 1)
+
+    def down(value: float) -> float:
+        share = (measure.position(value) - bottom) / (top - bottom)
+        return round(_TOP + (1 - min(max(share, 0.0), 1.0)) * (HEIGHT - _TOP - _BOTTOM), 1)
+
+    drawn = []
+    for step, cell in points:
+        record = cell.cell.record
+        low, high = record.interval or (record.value, record.value)
+        drawn.append(TrendPoint(step, cell, across(step), down(record.value), down(low), down(high)))
+    ideal = measure.ideal or 0.0
+    ticks = [(down(value), measure.number(value)) for value in (scale[0], ideal, scale[1])]
+    return TrendFigure(column, drawn, ticks, down(ideal), is_logarithmic)

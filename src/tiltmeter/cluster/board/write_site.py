@@ -1,0 +1,89 @@
+"""Write a board as a folder of pages; the folder is replaced as a whole, or not at all."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tiltmeter.cluster.board.number_tables import FORMAT, board_csv, board_json
+from tiltmeter.cluster.board.shown import slug
+from tiltmeter.cluster.board.site import Board, make_board
+from tiltmeter.cluster.board.site_pages import pages_of
+from tiltmeter.errors import UsageError
+from tiltmeter.files import check_folder, make_readable, not_writable, temporary_folder, write_text
+from tiltmeter.reading import home_path
+from tiltmeter.reports.write import REPORT
+
+_NUMBERS_CSV, _NUMBERS_JSON = "board.csv", "board.json"
+
+
+def write_board(
+    folders: Sequence[Path | str],
+    out: Path | str,
+    *,
+    reference: str = "",
+    attributes: Path | str | None = None,
+    with_reports: bool = False,
+) -> Board:
+    """Write the board on the runs below folders to a folder, and return it.
+
+    A folder that holds another board is replaced; one that holds anything else is refused. `reference` is the model
+    that others are tested against, `attributes` a file that describes models, `with_reports` copies the reports of
+    runs that have one.
+    """
+    out = home_path(out)
+    check_site(out, folders)
+    described = None if attributes is None else home_path(attributes)
+    board = make_board(folders, reference=reference, attributes=described)
+    with temporary_folder(out.resolve().parent) as part:
+        site = part / "site"
+        reports = dict(_copied_reports(board, site)) if with_reports else {}
+        for path, text in pages_of(board, reports):
+            write_text(site / path, text)
+        write_text(site / _NUMBERS_CSV, board_csv(board))
+        write_text(site / _NUMBERS_JSON, board_json(board))
+        make_readable(site)
+        _put(site, out, part / "old")
+    return board
+
+
+def check_site(out: Path, folders: Sequence[Path | str]) -> None:
+    """A UsageError if a board cannot be written to a folder: before the runs are read."""
+    check_folder(out)
+    if any(home_path(folder).resolve().is_relative_to(out.resolve()) for folder in folders):
+        raise UsageError(f"{out} holds the runs themselves; choose another place with --out.")
+    if out.is_dir() and any(out.iterdir()) and not _is_board(out):
+        raise UsageError(f"{out} holds something other than a board; choose another place with --out, or empty it.")
+
+
+def _is_board(folder: Path) -> bool:
+    try:
+        with (folder / _NUMBERS_JSON).open(encoding="utf-8") as file:
+            return FORMAT in file.read(len(FORMAT) + 40)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _copied_reports(board: Board, site: Path) -> Iterator[tuple[str, str]]:
+    """Copy the reports of the runs that are shown, and yield the names of the runs with their paths in the site."""
+    shown = {cell.run.name: cell.run for column in board.columns for cell in column.cells}
+    for name, run in shown.items():
+        report = run.folder / REPORT
+        if report.is_file() and not report.is_symlink():
+            path = f"reports/{slug(name)}.html"
+            write_text(site / path, report.read_text(encoding="utf-8", errors="replace"))
+            yield name, path
+
+
+def _put(site: Path, out: Path, old: Path) -> None:
+    """Move a finished site to its place; the one that is there is moved away first, and back if that fails."""
+    try:
+        if out.exists():
+            shutil.move(out, old)
+        try:
+            site.rename(out)
+        except OSError:
+            if old.exists():
+                old.rename(out)
+            raise
+    except OSError as error:
+        raise not_writable(out, error) from error

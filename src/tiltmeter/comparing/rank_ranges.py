@@ -1,0 +1,63 @@
+"""Ranks with confidence sets: the ranks that a model may have, from tests of all pairs.
+
+A model's rank is 1 plus the number of models closer to the ideal. Its confidence set (Mogstad, Romano, Shaikh and
+Wilhelm 2024) begins after the models that are significantly closer and ends before those that are significantly
+farther. The tests are corrected by Holm's method over all pairs, so that with 95% confidence the sets of all models
+hold at once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from tiltmeter.measures.families import holm
+from tiltmeter.measures.rule import ALPHA
+from tiltmeter.measures.standard_errors import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RankRange:
+    """The ranks that a model may have, the first and the last."""
+
+    first: int
+    last: int
+
+
+def holm_over_pairs(p_values: Floats) -> Floats:
+    """The p-values of all pairs, corrected over the pairs; a symmetric matrix, with ones on its diagonal."""
+    upper = np.triu_indices(len(p_values), 1)
+    corrected = np.ones_like(p_values)
+    corrected[upper] = holm(p_values[upper].tolist())
+    return np.minimum(corrected, corrected.T)
+
+
+def rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]:
+    """The ranks of models with these distances from the ideal, from the corrected p-values of all pairs.
+
+    >>> p_values = np.array([[1.0, 0.5, 0.01], [0.5, 1.0, 0.3], [0.01, 0.3, 1.0]])
+    >>> rank_ranges(np.array([1.0, 2.0, 6.0]), p_values)
+    [RankRange(first=1, last=2), RankRange(first=1, last=3), RankRange(first=2, last=3)]
+    """
+    apart: NDArray[np.bool_] = corrected < ALPHA
+    closer = distances[:, None] > distances[None, :]
+    first = 1 + (apart & closer).sum(axis=1)
+    last = len(distances) - (apart & closer.T).sum(axis=1)
+    return [RankRange(int(low), int(high)) for low, high in zip(first, last, strict=True)]
+
+
+def separate_tests(values: Floats, ideal: float, errors: Floats, df: Floats) -> Floats:
+    """The p-values of all pairs for being equally far from the ideal, where their items cannot be paired.
+
+    Estimates on the same items are correlated, and the correlation is not known here: the standard error of a
+    difference, or of a sum, is at most the sum of the two, which is taken. Two models are then told apart about where
+    their intervals, corrected for the number of pairs, do not overlap.
+    """
+    error = errors[:, None] + errors[None, :]
+    freedom = np.minimum(df[:, None], df[None, :])
+    centred = values - ideal
+    gaps = (centred[:, None] - centred[None, :], centred[:, None] + centred[None, :])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tests = [np.where(error > 0, 2 * stdtr(freedom, -np.abs(gap) / error), 1.0) for gap in gaps]
+    return np.minimum(1.0, np.maximum(tests[0], tests[1]))
