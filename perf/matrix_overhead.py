@@ -22,7 +22,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 from perf.matrix_scene import make_models, make_plan
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.matrix import run_matrix
-from tiltmeter.cluster.plan_cells import Matrix, make_matrix
+from tiltmeter.cluster.plan_cells import RunMatrix, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 
 _ONE_PROCESS = """
@@ -55,7 +55,7 @@ def main() -> None:
             print(json.dumps(measure(folder, matrix), indent=1), flush=True)
 
 
-def measure(folder: Path, matrix: Matrix) -> dict[str, Any]:
+def measure(folder: Path, matrix: RunMatrix) -> dict[str, Any]:
     """Seconds and processor seconds of the three ways."""
     found: dict[str, Any] = {"models": len(matrix.models), "cells": matrix.cells}
     plan = matrix.plan.path

@@ -26,7 +26,7 @@ from tiltmeter.cluster import engine_ray
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.job_table import job_rows, summary
 from tiltmeter.cluster.matrix import run_matrix
-from tiltmeter.cluster.plan_cells import Matrix
+from tiltmeter.cluster.plan_cells import RunMatrix
 
 LANGUAGES = ["en", "de", "fr", "es", "tr"]
 BENCHMARKS = ["stereoset", "starter", "gender-pairs:en,de,fr"]
@@ -96,7 +96,7 @@ class _Killer(threading.Thread):
     """Kills the process of a random job, again and again: most of them while they ask; once, a whole node."""
 
     def __init__(
-        self, cluster: Any, nodes: list[Any], kills: int, seconds: float, chance: random.Random, matrix: Matrix
+        self, cluster: Any, nodes: list[Any], kills: int, seconds: float, chance: random.Random, matrix: RunMatrix
     ) -> None:
         super().__init__(daemon=True)
         self._cluster, self._nodes, self._kills, self._seconds = cluster, nodes, kills, seconds

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.cluster.job_stores import JobAnswers
-from tiltmeter.cluster.plan_cells import Matrix, make_matrix
+from tiltmeter.cluster.plan_cells import RunMatrix, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.runs.evaluate import evaluate
 
@@ -68,7 +68,7 @@ def make_models(folder: Path, names: tuple[str, ...] = NAMES, width: int = 64, l
     return made
 
 
-def make_plan(folder: Path, models: list[Path], benchmarks: list[str], languages: list[str], limit: int) -> Matrix:
+def make_plan(folder: Path, models: list[Path], benchmarks: list[str], languages: list[str], limit: int) -> RunMatrix:
     """A plan of these models, and its matrix in the folder `out`."""
     lines = [f"benchmarks = {json.dumps(benchmarks)}", f"languages = {json.dumps(languages)}", f"limit = {limit}"]
     for model in models:
@@ -90,7 +90,7 @@ def log_questions(folder: Path) -> None:
     JobAnswers.put = logged  # type: ignore[method-assign]
 
 
-def asked_twice(matrix: Matrix) -> tuple[int, int, int]:
+def asked_twice(matrix: RunMatrix) -> tuple[int, int, int]:
     """The number of questions that were asked, of those asked more than once, and of the batches that these were in."""
     total = again = batches = 0
     for entry in matrix.models:
@@ -107,7 +107,7 @@ def asked_twice(matrix: Matrix) -> tuple[int, int, int]:
     return total, again, batches
 
 
-def differing(matrix: Matrix, folder: Path) -> tuple[int, list[str]]:
+def differing(matrix: RunMatrix, folder: Path) -> tuple[int, list[str]]:
     """The number of cells that are compared with runs made one by one, and those whose bytes differ."""
     folder.mkdir(exist_ok=True)
     os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp(dir=folder)

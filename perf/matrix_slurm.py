@@ -24,7 +24,7 @@ from tiltmeter.cluster.engine_slurm import SUBMITTED, SlurmEngine
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.job_table import job_rows, summary
 from tiltmeter.cluster.matrix import run_matrix
-from tiltmeter.cluster.plan_cells import Matrix
+from tiltmeter.cluster.plan_cells import RunMatrix
 from tiltmeter.reading import read_json
 
 
@@ -83,7 +83,7 @@ def measure(folder: Path, limit: int, before: int) -> dict[str, Any]:
 class _Trouble(threading.Thread):
     """Cancels a job that runs, then restarts Slurm's daemons while others run."""
 
-    def __init__(self, slurm: Slurm, matrix: Matrix) -> None:
+    def __init__(self, slurm: Slurm, matrix: RunMatrix) -> None:
         super().__init__(daemon=True)
         self._slurm, self._matrix = slurm, matrix
         self.cancelled = self.restarts = 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiltmeter.cluster.job_stores import ANSWERS, UnlockedAnswers
 from tiltmeter.cluster.matrix import forms_of, known_timings
-from tiltmeter.cluster.plan_cells import Matrix, ModelCells
+from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.time_estimates import ModelEstimate, ModelSize, estimate_model
 from tiltmeter.cluster.timings import Timing
 from tiltmeter.datasets import parse_spec
@@ -42,7 +42,7 @@ class ModelForecast:
 
 
 @hashed_once()
-def forecast(matrix: Matrix, tell: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
+def forecast(matrix: RunMatrix, tell: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
     """The forecast of each model. Nothing is downloaded or sent, and no weights are loaded."""
     timings = known_timings()
     found = []
