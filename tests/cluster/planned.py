@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiltmeter.cluster.plan_cells import Matrix, ModelCells, make_matrix
+from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.runs.evaluate import evaluate
 
@@ -25,7 +25,7 @@ def write_plan(folder: Path, models: Sequence[str], on: Sequence[str] = ("starte
     return path
 
 
-def matrix_of(folder: Path, models: Sequence[str], on: Sequence[str] = ("starter",)) -> Matrix:
+def matrix_of(folder: Path, models: Sequence[str], on: Sequence[str] = ("starter",)) -> RunMatrix:
     """The matrix of such a plan, in the folder `out`."""
     return make_matrix(read_plan(write_plan(folder, models, on)), folder / "out")
 
@@ -35,7 +35,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in COMPARED}
 
 
-def assert_like_single_runs(matrix: Matrix, folder: Path) -> None:
+def assert_like_single_runs(matrix: RunMatrix, folder: Path) -> None:
     """Every cell has the bytes of `evaluate`, called for one cell after the other."""
     for entry in matrix.models:
         for cell in entry.cells:
@@ -51,7 +51,7 @@ def assert_like_single_runs(matrix: Matrix, folder: Path) -> None:
             assert digests(entry.folder / cell.folder) == digests(single), cell.folder
 
 
-def only(matrix: Matrix) -> ModelCells:
+def only(matrix: RunMatrix) -> ModelCells:
     """The one model of a matrix."""
     (entry,) = matrix.models
     return entry

@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import transformers as t
 
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
+from tests.models.tiny import MASKED, made, saved
+from tests.models.tiny_tokenizers import word_piece
 from tiltmeter.cluster.job_state import JobLock, read_state
 from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
 from tiltmeter.cluster.model_job import run_job, write_job
@@ -55,6 +58,16 @@ def test_cells_have_the_bytes_of_single_runs(
     assert len(loads) == len(set(loads)) == 2  # once for all four cells
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other"))
     assert_like_single_runs(matrix, tmp_path / "single")
+
+
+def test_both_heads_of_a_model_are_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made(lambda: t.BertForPreTraining(MASKED["bert"]().config))
+    entry = only(matrix_of(tmp_path, [saved(tmp_path / "both", model, word_piece())]))
+    loads: list[str] = []
+    own = CheckpointModel._module
+    monkeypatch.setattr(CheckpointModel, "_module", lambda self, kind: loads.append(kind) or own(self, kind))
+    assert done(entry) == {}
+    assert loads == ["masked", "next-sentence"]
 
 
 def test_a_finished_cell_is_left_alone_and_one_with_other_settings_is_not(causal: str, tmp_path: Path) -> None:

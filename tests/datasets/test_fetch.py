@@ -54,6 +54,17 @@ def test_an_http_mirror_replaces_the_service(http_mirror):
     assert http_mirror.asked == [(IN_MIRROR, 0)]
 
 
+def test_nothing_is_downloaded_offline(http_mirror, monkeypatch):
+    monkeypatch.setenv("TILTMETER_OFFLINE", "1")
+    with pytest.raises(DownloadError, match="TILTMETER_OFFLINE is set, so nothing is downloaded"):
+        fetch(FILE)
+    assert http_mirror.asked == []
+    monkeypatch.delenv("TILTMETER_OFFLINE")
+    path = fetch(FILE)
+    monkeypatch.setenv("TILTMETER_OFFLINE", "1")
+    assert fetch(FILE) == path
+
+
 def test_a_git_blob_id_is_a_pin_too(http_mirror):
     blob = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
     assert fetch(UpstreamFile(FILE.repository, FILE.commit, FILE.path, Pin("git-blob", blob))).is_file()

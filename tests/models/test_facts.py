@@ -127,3 +127,9 @@ def test_apples_gpu_is_found_and_used_in_float32(causal: str, monkeypatch: pytes
     assert (str(model.device), model.dtype) == ("mps", torch.float32)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert str(open_model(folder).device) == "cuda"
+
+
+def test_a_model_that_is_used_again_counts_its_time_anew() -> None:
+    used = Usage(seconds=7200.0)
+    assert used.taken([torch.device("cpu")])["hours"] == 2
+    assert used.taken([torch.device("cpu")])["hours"] == 0

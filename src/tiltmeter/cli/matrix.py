@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tiltmeter.cluster.dry_run import ModelForecast
     from tiltmeter.cluster.engine import Engine
     from tiltmeter.cluster.matrix import MatrixResult
-    from tiltmeter.cluster.plan_cells import Matrix
+    from tiltmeter.cluster.plan_cells import RunMatrix
 
 _ENGINES = ("local", "ray", "slurm")
 _DAY = 24 * 60
@@ -129,7 +129,7 @@ def _refuse_idle(context: typer.Context, engine: str) -> None:
 
 
 def _engine(
-    matrix: "Matrix",
+    matrix: "RunMatrix",
     name: str,
     jobs: int | None,
     address: str | None,
@@ -157,7 +157,7 @@ def _engine(
     return LocalEngine(jobs or 1, ready)
 
 
-def _run(matrix: "Matrix", engine: "Engine", *, wait: bool) -> None:
+def _run(matrix: "RunMatrix", engine: "Engine", *, wait: bool) -> None:
     from tiltmeter.cluster.job_table import shown_jobs
     from tiltmeter.cluster.matrix import run_matrix
 
@@ -173,7 +173,7 @@ def _run(matrix: "Matrix", engine: "Engine", *, wait: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print_result(matrix: "Matrix", result: "MatrixResult", *, waited: bool) -> None:
+def _print_result(matrix: "RunMatrix", result: "MatrixResult", *, waited: bool) -> None:
     for note in result.notes:
         print_note(note)
     for name in result.elsewhere:
@@ -188,7 +188,7 @@ def _print_result(matrix: "Matrix", result: "MatrixResult", *, waited: bool) -> 
     print(f"{told}.")
 
 
-def _print_status(matrix: "Matrix") -> None:
+def _print_status(matrix: "RunMatrix") -> None:
     from tiltmeter.cluster.job_table import job_rows, job_table, summary
 
     rows = job_rows(matrix.models)
@@ -206,7 +206,7 @@ def _print_status(matrix: "Matrix") -> None:
     console.print(f"{summary(rows).partition('. ')[0]}.", markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_forecast(matrix: "Matrix") -> None:
+def _print_forecast(matrix: "RunMatrix") -> None:
     from tiltmeter.cluster.dry_run import forecast
     from tiltmeter.cluster.time_estimates import duration
 
@@ -250,7 +250,7 @@ def _forecast_line(one: "ModelForecast") -> str:
     return visible(f"{one.entry.model.name}: {'; '.join(parts)}.")
 
 
-def _prefetch(matrix: "Matrix") -> None:
+def _prefetch(matrix: "RunMatrix") -> None:
     from tiltmeter.cluster.prefetch import prefetch
 
     failed = prefetch(matrix, print_note)

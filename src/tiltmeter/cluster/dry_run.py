@@ -1,13 +1,12 @@
 """What a matrix would do, without doing it: cells, questions, those that are answered already, and the time."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.cluster.job_stores import ANSWERS, UnlockedAnswers
 from tiltmeter.cluster.matrix import forms_of, known_timings
-from tiltmeter.cluster.plan_cells import Matrix, ModelCells
+from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.time_estimates import ModelEstimate, ModelSize, estimate_model
 from tiltmeter.cluster.timings import Timing
 from tiltmeter.datasets import parse_spec
@@ -16,6 +15,7 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.checkpoint import EMBEDDED
 from tiltmeter.models.opening import opened, own_scheme
 from tiltmeter.models.protocol import Model
 from tiltmeter.reading import home_path
@@ -42,7 +42,7 @@ class ModelForecast:
 
 
 @hashed_once()
-def forecast(matrix: Matrix, tell: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
+def forecast(matrix: RunMatrix, tell: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
     """The forecast of each model. Nothing is downloaded or sent, and no weights are loaded."""
     timings = known_timings()
     found = []
@@ -77,13 +77,11 @@ def _forecast(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
             with opened(entry.model.name, options) as model:
                 if isinstance(model, Model):
                     size = ModelSize(getattr(model, "size", None), model.kinds[0])
-                    by_kind: Counter[str] = Counter()
                     one.questions = 0
                     for run in prepared:
                         for kind, digests in questions_of(model, run).items():
                             one.questions += len(digests)
                             one.answered += _stored(entry.folder, model.fingerprint(kind), digests)
-                            by_kind[kind] += len(digests)
         except (TiltmeterError, OSError) as error:
             one.why = str(error)
     forms = " ".join(forms_of([cell.on for cell in cells]))
@@ -114,9 +112,9 @@ def _has_files(name: str) -> bool:
     """Whether a model's files are on this machine: a path, the embedded model, or a download of the hub."""
     from huggingface_hub import snapshot_download
 
-    if home_path(name).exists() or name == "embedded":
-        return True
-    for part in name.split("+"):
+    for part in [name] if home_path(name).exists() else name.split("+"):
+        if home_path(part).exists() or part == EMBEDDED:
+            continue
         model_id, _, revision = part.partition("@")
         try:
             snapshot_download(model_id, revision=revision or None, local_files_only=True)

@@ -7,6 +7,7 @@ from typing import Protocol
 from tiltmeter.cluster.model_job import Outcome
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.datasets.fetch import OFFLINE
+from tiltmeter.models.option_scope import source_of
 
 # What keeps a job from asking the hub, and from downloading data.
 _WITHOUT_NETWORK = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", OFFLINE: "1"}
@@ -43,7 +44,7 @@ def job_environment(entry: ModelCells, prefetched: Iterable[str]) -> dict[str, s
 
 def is_served(entry: ModelCells) -> bool:
     """Whether a model is behind a server, so that its job needs no GPU."""
-    return "://" in entry.model.name
+    return source_of(entry.model.name) in ("endpoint", "chat server")
 
 
 def thread_limit(jobs: int) -> dict[str, str]:

@@ -44,8 +44,6 @@ class RayEngine:
         self._probe: Path | None = None
 
     def _connect(self, address: str | None) -> None:
-        # Ray would tell of its own metrics and of every worker that is killed.
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if address is None:
             options |= {"address": "local", "include_dashboard": False}
@@ -67,18 +65,22 @@ class RayEngine:
         """Submit a task for each job."""
         if not entries:
             return
+        for entry in entries:
+            self._refuse_too_large(entry, self._wanted(entry))
         self._probe = entries[0].folder.parent.resolve() / f".probe-{uuid.uuid4().hex}"
         self._probe.touch()
         variables = {name: os.environ[name] for name in _FOR_ALL_NODES if name in os.environ}
         for entry in entries:
             wanted = self._wanted(entry)
-            self._refuse_too_large(entry, wanted)
+            own = job_environment(entry, self._prefetched)
+            if not wanted["num_gpus"]:
+                own["CUDA_VISIBLE_DEVICES"] = ""
             # A worker process ends with its task, which frees the memory of GPUs.
             task = self._ray.remote(max_calls=1)(_job).options(
                 **wanted,
                 name=f"tiltmeter {entry.folder.name}",
                 max_retries=self._retries,
-                runtime_env={"env_vars": {**variables, **job_environment(entry, self._prefetched)}},
+                runtime_env={"env_vars": {**variables, **own}},
             )
             reference = task.remote(str(entry.folder.resolve()), str(self._probe))
             self._tasks[reference] = entry

@@ -7,6 +7,7 @@ there is no Slurm, `cluster="local"` runs the same jobs as processes, for tests.
 import getpass
 import json
 import logging
+import math
 import os
 import subprocess
 import time
@@ -85,8 +86,8 @@ class SlurmEngine:
                 continue
             model = entry.model
             gpus = model.gpus if model.gpus is not None else int(not is_served(entry) and self._has_gpus())
-            environment = tuple(sorted(job_environment(entry, self._prefetched).items()))
-            groups.setdefault((gpus, model.cpus, model.memory_gb, environment), []).append(entry)
+            own = {**job_environment(entry, self._prefetched), **({} if gpus else {"CUDA_VISIBLE_DEVICES": ""})}
+            groups.setdefault((gpus, model.cpus, model.memory_gb, tuple(sorted(own.items()))), []).append(entry)
         for (gpus, cpus, memory, environment), members in groups.items():
             self._submit(members, gpus, cpus, memory, dict(environment))
 
@@ -99,7 +100,7 @@ class SlurmEngine:
         if gpus:
             parameters["gpus_per_node"] = gpus
         if memory is not None:
-            parameters["mem_gb"] = memory
+            parameters["mem_gb"] = math.ceil(memory)
         if self._cluster == "slurm":
             parameters |= {
                 "slurm_signal_delay_s": self._signal_seconds,

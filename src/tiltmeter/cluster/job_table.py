@@ -42,7 +42,8 @@ def job_row(entry: ModelCells) -> JobRow:
     """A job by the state it wrote last; `waiting` if it has none yet, `lost` if it wrote nothing for long."""
     state: dict[str, Any] = read_state(entry.folder)
     told = str(state.get("state", "waiting"))
-    finished = int(state["finished"]) if "finished" in state else len(entry.cells) - len(entry.unfinished)
+    is_of_plan = state.get("cells") == len(entry.cells)  # else the plan has changed since
+    finished = int(state["finished"]) if is_of_plan else len(entry.cells) - len(entry.unfinished)
     if told == "waiting" and finished == len(entry.cells):
         told = "finished"
     elif told != "running" and (entry.folder / SUBMITTED).is_file():

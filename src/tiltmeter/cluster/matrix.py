@@ -12,7 +12,7 @@ from tiltmeter.cluster.engine import Engine
 from tiltmeter.cluster.job_state import is_held, read_state
 from tiltmeter.cluster.job_stores import merge_stores
 from tiltmeter.cluster.model_job import Outcome, write_job
-from tiltmeter.cluster.plan_cells import Matrix, ModelCells
+from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.plan_file import PLAN_COPY
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.datasets.cache import cache_dir
@@ -45,7 +45,7 @@ Show = Callable[[Sequence[ModelCells]], None]
 
 
 def run_matrix(
-    matrix: Matrix, engine: Engine, *, show: Show = lambda _entries: None, wait: bool = True, look: float = _LOOK
+    matrix: RunMatrix, engine: Engine, *, show: Show = lambda _entries: None, wait: bool = True, look: float = _LOOK
 ) -> MatrixResult:
     """Start a job for each model that has unfinished cells, and wait until all have ended.
 
@@ -92,7 +92,7 @@ def run_matrix(
     return result
 
 
-def _conclude(matrix: Matrix, ended: dict[str, Outcome], result: MatrixResult) -> None:
+def _conclude(matrix: RunMatrix, ended: dict[str, Outcome], result: MatrixResult) -> None:
     for entry in matrix.models:
         left = entry.unfinished
         result.complete += len(entry.cells) - len(left)

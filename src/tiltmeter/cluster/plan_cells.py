@@ -71,7 +71,7 @@ class ModelCells:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class RunMatrix:
     """All cells of a plan. `lacking` are the languages that a benchmark does not have."""
 
     plan: Plan
@@ -85,7 +85,7 @@ class Matrix:
         return sum(len(entry.cells) for entry in self.models)
 
 
-def make_matrix(plan: Plan, out: Path) -> Matrix:
+def make_matrix(plan: Plan, out: Path) -> RunMatrix:
     """The cells of a plan, with folders below `out`; an error for a benchmark, part or option that is not known.
 
     Nothing is opened or downloaded.
@@ -112,7 +112,7 @@ def make_matrix(plan: Plan, out: Path) -> Matrix:
                 entry.request(cell)
             except UsageError as error:
                 raise DataError(f"{plan.path}, model {entry.model.name}: {error}") from error
-    return Matrix(plan, home_path(out), models, lacking)
+    return RunMatrix(plan, home_path(out), models, lacking)
 
 
 def folder_of(model: PlannedModel) -> str:
@@ -171,7 +171,7 @@ def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
         seen.add(name)
 
 
-def finished_cells(matrix: Matrix) -> Iterator[tuple[ModelCells, PlannedCell]]:
+def finished_cells(matrix: RunMatrix) -> Iterator[tuple[ModelCells, PlannedCell]]:
     """The cells whose runs are complete."""
     for entry in matrix.models:
         for cell in entry.cells:

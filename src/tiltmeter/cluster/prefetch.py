@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tiltmeter.cluster.engine import is_served
-from tiltmeter.cluster.plan_cells import Matrix
+from tiltmeter.cluster.plan_cells import RunMatrix
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import make_folder, write_text
@@ -16,7 +16,7 @@ from tiltmeter.runs.portions import portions
 _PREFETCHED = "prefetched.json"
 
 
-def prefetch(matrix: Matrix, tell: Callable[[str], None]) -> dict[str, str]:
+def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
     """Download what the plan's cells need, by the code that opens it in a run; the reasons of what failed, by name.
 
     Jobs of the models that are here then run without a network.
