@@ -1,4 +1,4 @@
-# make demo   install into .venv, measure the embedded model on the starter set, print the result
+# make demo   install into .venv, measure SmolLM2-135M-Instruct (Q4_1) on the starter set, print the result
 # make quick  lint, types and the tests that need no model: under a minute
 # make test   install into .venv what the tests need, and run them all
 # make docs   build the docs as a site, in site/

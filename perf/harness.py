@@ -24,8 +24,8 @@ import pandas as pd
 
 from perf import show
 from tiltmeter.forms import form_named
-from tiltmeter.runs.evaluate import limited
 from tiltmeter.runs.portions import portions
+from tiltmeter.runs.preparing import limited
 
 _TASK = """task: pairs_of_a_file
 dataset_path: json

@@ -2,27 +2,26 @@
 
     python -m perf.kills_making --kills 100
 
-A step runs in a forked process that kills itself (SIGKILL) at a random one of its Python calls, or is killed from
-outside after a random time; then it is run again, and so on, and at last to its end. The project must then be the same
-as after a run that was not disturbed. A text may be sent twice only if it was in the request in flight at a kill.
+A step runs in a forked process that is killed (SIGKILL) at a random one of its Python calls, at one of its file
+operations (`--at operations`) or after a random time (`--at times`); then it is run again, and so on, and at last to
+its end. The project must then be the same as after a run that was not disturbed, and nothing temporary may be left. A
+text may be sent twice only if it was in the request in flight at a kill.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
-import signal
 import sqlite3
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from perf.breaking_engine import BreakingEngine
+from perf.killing import Ending, attempt, even_sample
 from perf.making_items import source_file
 from tiltmeter.datasets.readers.jsonl import read_jsonl
 from tiltmeter.making import repair_step, translate
@@ -160,49 +159,6 @@ def state(scene: Scene) -> dict[str, Any]:
     return content
 
 
-def in_process(run: Callable[[], None], *, calls: int | None = None, seconds: float | None = None) -> tuple[bool, int]:
-    """Run in a forked process, killed at the given Python call or after the given time.
-
-    Returns whether it came to its end, and the number of calls it made.
-    """
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _run_child(run, calls, writer)
-    os.close(writer)
-    if seconds is not None:
-        time.sleep(seconds)
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    with os.fdopen(reader) as pipe:
-        report = json.loads(pipe.read() or "{}")
-    if "error" in report:
-        raise RuntimeError(report["error"])
-    return status == 0, int(report.get("calls", 0))
-
-
-def _run_child(run: Callable[[], None], calls: int | None, writer: int) -> None:
-    made = 0
-
-    def count(*_: object) -> None:
-        nonlocal made
-        made += 1
-        if made == calls:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    code = 0
-    sys.setprofile(count)
-    try:
-        run()
-        sys.setprofile(None)
-        report: dict[str, object] = {"calls": made}
-    except BaseException as error:
-        sys.setprofile(None)
-        report, code = {"error": f"{type(error).__name__}: {error}"}, 1
-    os.write(writer, json.dumps(report).encode())
-    os._exit(code)
-
-
 def sent_twice(scene: Scene) -> tuple[int, int]:
     """How many texts were sent more than once, and how many of them were not in a request in flight at a kill."""
     seen: set[str] = set()
@@ -220,38 +176,57 @@ def sent_twice(scene: Scene) -> tuple[int, int]:
     return twice, unexcused
 
 
-def storm(step: str, kills: int, seed: int, *, timed: bool = False, items: int = ITEMS) -> dict[str, Any]:
-    """Kill a step so many times, finish it, and compare; an AssertionError says what was lost."""
+def storm(
+    step: str, kills: int, seed: int, *, at: Literal["calls", "operations", "times"] = "calls", items: int = ITEMS
+) -> dict[str, Any]:
+    """Kill a step so many times, finish it, and compare; an AssertionError says what was lost.
+
+    It is killed at random calls or after random times, several times in a row, or at an even sample of its file
+    operations, once each.
+    """
     dice = random.Random(seed)
     run = STEPS[step]
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         reference = prepare(_folder(folder, "reference"), step, items)
-        began = time.monotonic()
-        _, calls = in_process(lambda: run(reference, reference.root / "sent.log"))
-        seconds = time.monotonic() - began
+        clean = _attempt(run, reference, count="calls" if at == "times" else at)
         expected = state(reference)
         done = rounds = twice = unexcused = 0
-        while done < kills:
+        places = even_sample(len(clean.operations), kills)
+        while done < kills and (at != "operations" or places):
             rounds += 1
             scene = prepare(_folder(folder, "killed"), step, items)
-            finished = False
-            # Fewer kills than a round needs to get nowhere: a resumed run has less to do, and ends sooner.
-            while not finished and done < kills:
-                moment = {"seconds": dice.uniform(0, seconds)} if timed else {"calls": dice.randint(1, calls)}
-                log = scene.next_log()
-                finished, _ = in_process(lambda scene=scene, log=log: run(scene, log), **moment)  # type: ignore[misc,arg-type]
-                done += not finished
-            in_process(lambda scene=scene: run(scene, scene.next_log()))  # type: ignore[misc]
-            scene.logs.append(scene.root / f"sent.{scene.runs + 1}.log")  # of the last run, counted in the child
+            # A resumed run has less to do, and ends sooner.
+            while done < kills:
+                if at == "operations":
+                    moment: dict[str, Any] = {"operation": places.pop(0)}
+                elif at == "times":
+                    moment = {"seconds": dice.uniform(0, clean.seconds)}
+                else:
+                    moment = {"calls": dice.randint(1, clean.calls)}
+                killed = _attempt(run, scene, **moment).killed
+                done += killed
+                if not killed or at == "operations":
+                    break
+            _attempt(run, scene)
             found = state(scene)
             for part, content in expected.items():
-                assert found[part] == content, f"{step}: {part} differs after {done} kills"
+                assert found[part] == content, f"{step}: {part} differs after {done} kills, the last at {moment}"
+            left = [str(path.relative_to(scene.root)) for path in scene.root.rglob("*part*")]
+            assert not left, f"{step}: left over after {moment}: {left}"
             own_twice, own_unexcused = sent_twice(scene)
             twice, unexcused = twice + own_twice, unexcused + own_unexcused
             if (scene.root / "out").is_dir():
                 read_jsonl(scene.root / "out" / "items.jsonl")
     assert unexcused == 0, f"{step}: {unexcused} texts were sent twice"
-    return {"step": step, "kills": done, "rounds": rounds, "calls": calls, "sent twice, in flight": twice}
+    return {"step": step, "kills": done, "rounds": rounds, "sent twice, in flight": twice}
+
+
+def _attempt(run: Callable[[Scene, Path], None], scene: Scene, **moment: Any) -> Ending:
+    log = scene.next_log()
+    ending = attempt(lambda: run(scene, log), **moment)
+    if ending.error:
+        raise RuntimeError(ending.error)
+    return ending
 
 
 def _folder(parent: str, name: str) -> Path:
@@ -265,11 +240,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="kills of each step")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timed", action="store_true", help="kill after random times, not at random calls")
+    parser.add_argument(
+        "--at", choices=["calls", "operations", "times"], default="calls", help="at random calls, at file operations …"
+    )
     options = parser.parse_args()
     for step in STEPS:
         began = time.monotonic()
-        result = storm(step, options.kills, options.seed, timed=options.timed)
+        result = storm(step, options.kills, options.seed, at=options.at)
         print(*(f"{key}: {value}" for key, value in result.items()), f"{time.monotonic() - began:.0f} s", sep=", ")
 
 

@@ -14,13 +14,12 @@ import os
 import random
 import signal
 import sqlite3
-import sys
 import tempfile
 import time
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from perf.killing import KillAt
 from perf.reviewed_project import make_project
 from tiltmeter.making.project import DATABASE, Project, open_project
 from tiltmeter.making.review.review import Review
@@ -33,15 +32,6 @@ VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "accept", "edit", "drop")
 
 def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, seed: int) -> None:
     """Decide on all items, or until the process has made so many Python calls and kills itself."""
-    left = calls
-
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal left
-        if event in ("call", "c_call") and left is not None:
-            left -= 1
-            if left <= 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
     choice = random.Random(f"{seed} {name}")
     plan = {f"i{number}": choice.choice(VERDICTS) for number in range(1000)}
     with open_project(folder / "project") as project, log.open("a", encoding="utf-8") as lines:
@@ -49,7 +39,9 @@ def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, s
         review = Review(project, held=0.0)
         decided = {decision.item for decision in project.store.decisions() if decision.reviewer == name}
         review.show("i0", name)  # what is computed once comes before the count
-        sys.setprofile(count)
+        kill = KillAt(calls)
+        if calls is not None:
+            kill.count_calls()
         for entry in project.store.items(dropped=None):
             if entry.id in decided:
                 continue
@@ -59,7 +51,7 @@ def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, s
             _log(lines, "deciding", entry.id, verdict)
             review.decide(name, entry.id, verdict, texts=texts, shown=shown.shown)
             _log(lines, "stored", entry.id, verdict)
-    sys.setprofile(None)
+    kill.stop()
 
 
 def _log(lines: Any, *words: str) -> None:

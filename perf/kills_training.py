@@ -1,84 +1,121 @@
-"""Kill the training of a next-sentence head at random moments, and compare it with one that was not interrupted.
+"""Kill the making of pairs and the training of a next-sentence head, and compare with what was not interrupted.
 
-    python -m perf.kills_training [--kills 20] [--seed 0]
+    python -m perf.kills_training [--operations 20] [--random 20] [--seed 0]
 
-A tiny model (with dropout) is trained on the CPU by the command line, in a process that is killed with SIGKILL after a
-random time, or when it has written two more checkpoints, again and again; then it is left to finish. Weights have to be
-the same bit for bit, and so has the curve.
+A tiny model (with dropout) is trained on the CPU by the command line, in a forked process that is killed with SIGKILL
+just before one of its file operations, or after random times, again and again; then it is left to finish. Weights have
+to be the same bit for bit, and so has the curve; so have the pairs that `train pairs` makes. Nothing temporary may be
+left.
 """
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a forked process has none of its parent's threads
 
 import argparse
 import json
 import random
-import signal
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-import torch
-from safetensors.torch import load_file
-
+from perf.killing import Ending, attempt, even_sample, import_again
+from tests.training.made_articles import made
 from tests.training.made_task import make_model, make_pairs
+from tiltmeter.cli import main as tiltmeter
+
+Words = list[str]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--operations", type=int, default=20, help="kills of each command at its file operations")
+    parser.add_argument("--random", type=int, default=20, help="kills of each command after random times")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        base = make_model("distilbert", folder / "base")
-        pairs = make_pairs(folder / "pairs", 6_000)
-        began = time.monotonic()
-        process = _train(base, pairs, folder / "whole", given.kills)
-        while not (every := _last_step(folder / "whole")):
-            assert process.poll() is None, "it ended before its first checkpoint"
-            time.sleep(0.02)
-        first = time.monotonic() - began
-        process.wait()
-        whole = time.monotonic() - began
-        print(f"{first:.1f} s to the first checkpoint, {whole:.1f} s in all", flush=True)
-        chance = random.Random(given.seed)
-        for kill in range(1, given.kills + 1):
-            before = _last_step(folder / "killed")
-            process = _train(base, pairs, folder / "killed", given.kills)
-            end = time.monotonic() + chance.uniform(0.5, 1.3) * first
-            while time.monotonic() < end and _last_step(folder / "killed") < before + 2 * every:
-                time.sleep(0.02)
-            assert process.poll() is None, "it ended before it was killed"
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            print(f"kill {kill}: at update {_last_step(folder / 'killed')} or later", flush=True)
-        _train(base, pairs, folder / "killed", given.kills).wait()
-        (weights, curve), (other_weights, other_curve) = (_outcome(folder / name) for name in ("whole", "killed"))
-        assert curve == other_curve, "the curves differ"
-        assert weights.keys() == other_weights.keys()
-        assert all(torch.equal(tensor, other_weights[name]) for name, tensor in weights.items()), "the weights differ"
-        print(f"{given.kills} kills: {len(weights)} tensors and {len(curve)} entries of the curve are the same")
+        for command, words in commands(folder).items():
+            began = time.monotonic()
+            kills = storm(folder / f"scene-{command}", words, given.operations, given.random, random.Random(given.seed))
+            print(f"{command}: {kills}, {time.monotonic() - began:.0f} s", flush=True)
 
 
-def _last_step(folder: Path) -> int:
-    """The update of the last whole checkpoint; 0 before the first."""
-    found = folder.glob(".training/checkpoints/checkpoint-*/complete")
-    return max((int(path.parent.name.rpartition("-")[2]) for path in found), default=0)
+def commands(folder: Path) -> dict[str, Words]:
+    """The words of each command, without `--out`; what they need is made."""
+    base = make_model("distilbert", folder / "base")
+    pairs = make_pairs(folder / "pairs", 600)
+    for name, sentences in made("en", 30).items():
+        (folder / "articles").mkdir(exist_ok=True)
+        (folder / "articles" / f"{name}.txt").write_text(" ".join(sentences), encoding="utf-8")
+    more = ["--batch", "16", "--accumulate", "2", "--passes", "3", "--checkpoints", "5"]
+    return {
+        "pairs": ["train", "pairs", "--articles", f"en={folder / 'articles'}"],
+        "next-sentence": ["train", "next-sentence", base, "--pairs", str(pairs), "--cpu", *more],
+    }
 
 
-def _train(base: str, pairs: Path, out: Path, kills: int) -> subprocess.Popen[bytes]:
-    # Of so many checkpoints that all kills come before the end.
-    words = ["train", "next-sentence", base, "--pairs", str(pairs), "--out", str(out), "--cpu"]
-    more = ["--batch", "16", "--accumulate", "2", "--passes", "12", "--checkpoints", str(3 * kills)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "tiltmeter", *words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+def storm(scene: Path, words: Words, operations: int, randomly: int, dice: random.Random) -> dict[str, int]:
+    """Kill a command at an even sample of its operations, once each, and after random times; the number of kills."""
+    clean = _attempt(scene, words, count="operations")
+    import_again(clean)
+    expected = _outcome(scene)
+    shutil.rmtree(scene)
+    seconds = _attempt(scene, words).seconds
+    kills = {"at operations": 0, "after times": 0}
+    for place in even_sample(len(clean.operations), operations):
+        shutil.rmtree(scene)
+        kills["at operations"] += _attempt(scene, words, operation=place).killed
+        _finish(scene, words, expected, f"operation {place}, {clean.operations[place - 1]}")
+    while kills["after times"] < randomly:
+        shutil.rmtree(scene)
+        while kills["after times"] < randomly and _attempt(scene, words, seconds=dice.uniform(0, seconds)).killed:
+            kills["after times"] += 1
+        _finish(scene, words, expected, f"{kills['after times']} kills")
+    return {"operations": len(clean.operations), **kills}
 
 
-def _outcome(folder: Path) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:
-    tensors = {**load_file(folder / "model.safetensors"), **load_file(folder / "head.safetensors")}
-    log = json.loads((folder / "training.json").read_text())["log"]
-    return tensors, log
+def _attempt(scene: Path, words: Words, **moment: Any) -> Ending:
+    (scene / "tmp").mkdir(parents=True, exist_ok=True)
+
+    def run() -> None:
+        tempfile.tempdir = str(scene / "tmp")
+        os.environ["TILTMETER_CACHE"] = str(scene / "cache")
+        sys.argv = ["tiltmeter", *words, "--out", str(scene / "out")]
+        tiltmeter()
+
+    ending = attempt(run, printed=scene / "printed", **moment)
+    if not ending.killed and ending.code:
+        raise AssertionError(f"ends with {ending.code} {ending.error}: {(scene / 'printed').read_text()[-2000:]}")
+    return ending
+
+
+def _finish(scene: Path, words: Words, expected: dict[str, Any], where: str) -> None:
+    # Pairs that are complete are not made again, and the command says so.
+    if "next-sentence" in words or not (scene / "out").exists():
+        _attempt(scene, words)
+    found = _outcome(scene)
+    assert found.keys() == expected.keys(), f"{where}: other files: {sorted(found.keys() ^ expected.keys())}"
+    for name, content in expected.items():
+        assert found[name] == content, f"{where}: {name} differs"
+
+
+def _outcome(scene: Path) -> dict[str, Any]:
+    """The content of all files, but for times."""
+    found: dict[str, Any] = {}
+    for path in sorted(scene.rglob("*")):
+        name = str(path.relative_to(scene))
+        if path.is_file() and name != "printed" and not name.startswith("cache/"):
+            found[name] = path.read_bytes()
+        elif path.name.endswith(".part") or name.startswith("tmp/"):
+            found[name] = "a folder"
+    if "out/training.json" in found:
+        found["out/training.json"] = json.loads(found["out/training.json"])["log"]
+        del found["out/README.md"]  # has hours
+    return found
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import stat
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from perf.killing import attempt
 from tiltmeter import files, reading
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import (
@@ -118,6 +120,45 @@ def test_parts_of_dead_processes_are_swept_and_those_of_living_ones_not(tmp_path
         assert part.exists()
     # A part of another file is left to whoever writes that file, a new one may be about to be locked.
     assert names(tmp_path) == [".a.txt.new.part", ".b.txt.dead.part", "a.txt"]
+
+
+@posix
+def test_what_a_killed_process_left_is_swept_at_once(tmp_path: Path) -> None:
+    def write() -> None:
+        with temporary_folder(tmp_path) as folder, atomic_write(tmp_path / "a.txt") as part:
+            part.write_text("half")
+            (folder / "inside").write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert attempt(write).killed
+    assert len(names(tmp_path)) == 2
+    write_text(tmp_path / "a.txt", "x")
+    with temporary_folder(tmp_path):
+        pass
+    assert names(tmp_path) == ["a.txt"]
+
+
+@posix
+def test_a_new_part_that_was_swept_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, swept = files.fcntl.flock, []
+
+    def late(handle: int, how: int) -> None:
+        if not swept:
+            (part,) = tmp_path.iterdir()
+            swept.append(part)
+            part.rmdir() if part.is_dir() else part.unlink()
+        lock(handle, how)
+
+    monkeypatch.setattr(files.fcntl, "flock", late)
+    write_text(tmp_path / "a.txt", "x")
+    assert (tmp_path / "a.txt").read_text() == "x"
+    (tmp_path / "a.txt").unlink()
+    swept.clear()
+    with temporary_folder(tmp_path) as folder:
+        assert folder.is_dir()
+        assert swept != [folder]
 
 
 @posix

@@ -98,7 +98,7 @@ def install_riddles(folder: Path) -> None:
 def test_a_package_provides_a_form_a_benchmark_and_a_data_set(tmp_path: Path) -> None:
     install_riddles(tmp_path)
     checked = python(tmp_path, "-c", USE, "data", "validate", "riddles")
-    assert "1 items, 1 errors, 0 warnings" in checked.stdout, checked.stderr
+    assert "1 item, 1 error, 0 warnings" in checked.stdout, checked.stderr
     assert "line 2, riddle, item s: should end in a question mark" in checked.stdout
     assert "a riddle that asks nothing" in checked.stdout
     (tmp_path / "riddles.jsonl").write_text(LINES.splitlines()[0], encoding="utf-8")

@@ -18,6 +18,8 @@ def cases(scene: Scene) -> Iterator[Case]:
         lines = scene.few(form).read_text(encoding="utf-8").splitlines()
         clean = scene.few(form).with_suffix(".run")
         for edit, changed in _edited(json.loads(lines[1])):
+            if edit == "direction missing":  # pairs need none
+                continue
             prepare = _written("\n".join([lines[0], json_file(changed), *lines[2:]]))
             yield Case(f"{form}: {edit}", scene.measuring(on="mine.jsonl"), prepare, scores="out", clean=clean)
     for way, broken in broken_files(scene.items):

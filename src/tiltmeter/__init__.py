@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tiltmeter import datasets
     from tiltmeter.api import check, compare, load_run, plot, report, strongest_items, summary
     from tiltmeter.benchmarks.benchmark import Benchmark
-    from tiltmeter.comparing.comparison import Comparison, Difference
     from tiltmeter.comparing.gate_rules import Rule
+    from tiltmeter.comparing.paired_difference import Comparison, Difference
     from tiltmeter.comparing.rule_verdict import RuleVerdict
     from tiltmeter.datasets.description import Dataset
     from tiltmeter.forms.form import Form, Item
@@ -71,9 +71,9 @@ __all__ = [
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
     "ChatOptions": "tiltmeter.runs.budget",
-    "Comparison": "tiltmeter.comparing.comparison",
+    "Comparison": "tiltmeter.comparing.paired_difference",
     "Dataset": "tiltmeter.datasets.description",
-    "Difference": "tiltmeter.comparing.comparison",
+    "Difference": "tiltmeter.comparing.paired_difference",
     "Form": "tiltmeter.forms.form",
     "Item": "tiltmeter.forms.form",
     "Measure": "tiltmeter.measures.measure",

@@ -12,8 +12,9 @@ import pandas as pd
 from tiltmeter.comparing import comparison, judge
 from tiltmeter.comparing import strongest_items as strongest
 from tiltmeter.comparing.comparability import Across
-from tiltmeter.comparing.comparison import By, Comparison
+from tiltmeter.comparing.comparison import By
 from tiltmeter.comparing.gate_rules import Rule, parse_rule
+from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.comparing.rule_verdict import RuleVerdict
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.result import Result

@@ -1,10 +1,12 @@
 """Atomic file writes, checked before the work, and temporary folders; what a killed process left of them is removed."""
 
 import os
+import platform
 import shutil
 import stat
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,8 +20,10 @@ except ImportError:  # Windows
 
 # Written and deleted again to find out whether a disk is full, in bytes.
 _TRIAL = 256 * 1024
-# What nobody holds a lock on is left over after so many seconds; without locks, only after a day.
+# What a process on this machine made is left over once nobody holds a lock on it; that of another machine, whose locks
+# need not be seen here, after so many seconds; and without locks only after a day.
 _UNLOCKED_FOR, _UNTOUCHED_FOR = 60.0, 86_400.0
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 
 
 @contextmanager
@@ -33,11 +37,9 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[Path]:
         make_folder(path.parent)
         prefix = _prefix(path)
         _sweep(path.parent, prefix)
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
+        handle, part = _new_part(path.parent, prefix)
     except (OSError, ValueError) as error:
         raise not_writable(path, error) from error
-    part = Path(name)
-    _hold(handle)
     try:
         yield part
         # mkstemp creates files with mode 0600; give the file the permissions that open() would have.
@@ -130,12 +132,9 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
     try:
         make_folder(where)
         _sweep(where, "tiltmeter-")
-        folder = Path(tempfile.mkdtemp(prefix="tiltmeter-", suffix=".part", dir=where))
+        handle, folder = _new_folder(where)
     except OSError as error:
         raise not_writable(where, error) from error
-    handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
-    if handle is not None:
-        _hold(handle)
     try:
         yield folder
     finally:
@@ -219,42 +218,71 @@ def _prefix(path: Path) -> str:
     return f".{os.fsdecode(name[:220])}."
 
 
-def _hold(handle: int) -> None:
-    """Lock a file or folder, so that nobody takes it for one that is left over."""
+def _new_part(folder: Path, prefix: str) -> tuple[int, Path]:
+    """An empty file that is locked, open for writing."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=prefix + _MACHINE, suffix=".part", dir=folder)
+        if _hold(handle, Path(name)):
+            return handle, Path(name)
+        os.close(handle)
+
+
+def _new_folder(parent: Path) -> tuple[int | None, Path]:
+    """An empty folder that is locked, and the handle that holds the lock."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f"tiltmeter-{_MACHINE}", suffix=".part", dir=parent))
+        if fcntl is None:
+            return None, folder
+        try:
+            handle = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:  # taken for one that is left over
+            continue
+        if _hold(handle, folder):
+            return handle, folder
+        os.close(handle)
+
+
+def _hold(handle: int, path: Path) -> bool:
+    """Lock a new file or folder, so that nobody takes it for one that is left over; False if somebody just did."""
     if fcntl is not None:
         with suppress(OSError):  # not every file system has locks
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _sweep(folder: Path, prefix: str) -> None:
     """Delete the parts that killed processes left in a folder."""
     with suppress(OSError):
         for part in folder.iterdir():
-            if part.name.startswith(prefix) and part.name.endswith(".part") and _is_left_over(part):
-                if part.is_dir():
-                    shutil.rmtree(part, ignore_errors=True)
-                else:
-                    part.unlink(missing_ok=True)
+            if part.name.startswith(prefix) and part.name.endswith(".part") and not part.is_symlink():
+                with suppress(OSError):
+                    _delete_left_over(part, is_of_this_machine=part.name.startswith(prefix + _MACHINE))
 
 
-def _is_left_over(part: Path) -> bool:
-    """Whether the process that wrote a part has ended."""
+def _delete_left_over(part: Path, *, is_of_this_machine: bool) -> None:
+    """Delete a part if the process that made it has ended; it is locked meanwhile."""
+    age = time.time() - part.lstat().st_mtime
+    if age > _UNTOUCHED_FOR:
+        _delete(part)
+        return
+    if fcntl is None or (age < _UNLOCKED_FOR and not is_of_this_machine):
+        return
+    handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
-        age = time.time() - part.lstat().st_mtime
-        if age < _UNLOCKED_FOR or part.is_symlink():
-            return False
-        if fcntl is None or age > _UNTOUCHED_FOR:
-            return age > _UNTOUCHED_FOR
-        handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error if it is held
+        _delete(part)
     finally:
         os.close(handle)
-    return True
+
+
+def _delete(part: Path) -> None:
+    if part.is_dir():
+        shutil.rmtree(part, ignore_errors=True)
+    else:
+        part.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -171,7 +171,8 @@ class Reply:
 
     `refused`: the server says that it is a refusal. `first_tokens` are log-probabilities of first tokens, by their
     text. `tokens_in` and `tokens_out` are what the server counts, if it does; `model` is what it calls the model.
-    `cut`: the answer was longer than allowed.
+    `cut`: the answer was longer than allowed. `too_long`: the server's words if it does not take messages of that
+    length; such a reply is not stored.
     """
 
     text: str
@@ -181,10 +182,11 @@ class Reply:
     tokens_out: int | None = None
     model: str = ""
     cut: bool = False
+    too_long: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The reply as JSON values."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "too_long"}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Reply":

@@ -31,8 +31,25 @@ def test_the_other_bars_tell_every_minute_too(clock: list[float], capsys: pytest
     with progress.item_bar("translate") as report, progress.step_bar() as told:
         report(0, 10)
         told("pairs", 0, None)
-        clock[0] += 61
+        clock[0] += 1
+        report(1, 10)
+        clock[0] += 60
         report(5, 10)
         told("pairs", 7, None)
         report(6, 10)
     assert capsys.readouterr().err.splitlines() == ["translate: 5 of 10, about 2 minutes left", "pairs: 7"]
+
+
+def test_what_happens_before_the_first_answer_is_not_expected_again(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Loading the weights takes minutes; the answers then come fast."""
+    with progress.answering_bar("large (causal)") as report:
+        report(Progress(40, 6040, 0.0))
+        clock[0] += 300
+        report(Progress(140, 6040, 0.0))
+        clock[0] += 61
+        report(Progress(1040, 6040, 0.0))
+    first, second = capsys.readouterr().err.splitlines()
+    assert "left" not in first
+    assert second.endswith("about 6 minutes left")

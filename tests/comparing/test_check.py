@@ -182,6 +182,16 @@ def test_what_is_printed(lenient: bool, encoding: str) -> None:
     assert to_dict(verdicts[0])["end"] == ("lower" if lenient else "upper")
 
 
+def test_a_narrow_terminal_has_subjects_unbroken() -> None:
+    verdicts = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")])
+    console = Console(file=io.StringIO(), width=60, record=True)
+    print_verdicts(verdicts, console, lenient=False)
+    lines = [line.rstrip() for line in console.export_text(styles=False).splitlines()]
+    assert all(len(line) <= 60 for line in lines)
+    subject = lines.index("m on stereoset/overall:en: SS")
+    assert lines[subject + 1].startswith("  not shown: value 57.00, judged 59.00 (upper), limit ≤ 58")
+
+
 def test_the_summary_says_why() -> None:
     verdicts = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")])
     assert summary(verdicts).startswith("Failed: 1 of 1 checks. For 1 the interval contains the limit")

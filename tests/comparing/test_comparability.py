@@ -12,8 +12,9 @@ from tests.runs.made import (
     saved,
     saved_before,
 )
-from tiltmeter.comparing.comparison import Comparison, compare
+from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.not_compared import NotCompared, not_compared
+from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.comparison import reading
 from tiltmeter.reports.comparison_page import comparison_page

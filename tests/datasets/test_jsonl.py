@@ -119,7 +119,9 @@ def test_the_short_form_is_written_where_it_says_all(tmp_path: Path) -> None:
     assert json.loads(to_line(item)) == LINE
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(str.strip)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
+    str.strip
+)
 languages = st.from_regex("[a-z]{2,3}(-[A-Z]{2})?", fullmatch=True)
 stories = st.builds("{} BLANK{}".format, texts, texts)
 

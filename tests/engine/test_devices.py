@@ -1,7 +1,11 @@
 """Several devices: the same bytes as with one, and a clear error if a worker fails."""
 
 import multiprocessing
+import os
 import pickle
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.engine.stopped_run import QUESTIONS
 from tests.engine.workers import Telling, Worker
 from tests.models.tiny import CAUSAL, MASKED, made
 from tests.models.tiny_tokenizers import word_level, word_piece
@@ -44,9 +49,6 @@ def test_two_devices_write_the_bytes_of_one(kind: str, tmp_path: Path, monkeypat
         evaluate(str(folder), "starter:en", device="cpu", devices=devices, batch_tokens=64, out=out)
         written.append((out / "scores.parquet").read_bytes())
     assert written[0] == written[1] == written[2]
-
-
-QUESTIONS = [Question((1, i, 2), ((1, i),)) for i in range(40)]
 
 
 @pytest.mark.parametrize(("ending", "error"), [("dies", r"exit code 9.*same command goes on"), ("complains", "enough")])
@@ -133,3 +135,31 @@ def test_what_nobody_expected_in_a_worker_comes_with_its_details(
         answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=[partial(Worker, "fails")] * 2, store=store)
     assert "nobody expected this" in str(raised.value)
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_what_a_worker_prints_is_safe_to_print(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        loads = [partial(Worker, "prints")]
+        answer_on_devices(QUESTIONS[:1], kind="masked", fingerprint="f", loads=loads, store=store)
+    assert capfd.readouterr().err == "⟨U+001B⟩[8mhidden\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "to_all"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_a_stop_says_what_is_kept_and_leaves_no_process(number: int, to_all: bool, tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to all processes; whoever ends one process sends SIGTERM to it alone."""
+    command = [sys.executable, "-m", "tests.engine.stopped_run", str(tmp_path / "a.sqlite")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as run:
+        assert run.stdout is not None
+        assert [run.stdout.readline() for _ in range(2)] == ["SIGINT SIGTERM\n"] * 2
+        (os.killpg if to_all else os.kill)(run.pid, number)
+        # Workers have the same output: it ends when all of them have ended.
+        _, told = run.communicate(timeout=30)
+    assert run.returncode == 128 + number
+    assert "Stopped. What is stored so far is kept" in told
+    assert "the same command goes on from what is stored" in told
+    assert len(told.splitlines()) == 1
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        kept = len(store.get("f", [question.digest for question in QUESTIONS]))
+    assert kept == 2 * 2  # a batch of two questions by each worker

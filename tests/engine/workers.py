@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -27,11 +29,8 @@ class Worker:
             os._exit(9)
         if self._ending == "fails":
             raise KeyError("nobody expected this")
-        if self._ending == "interrupts":
-            # As a terminal does: to the parent and its workers.
-            self._ending = "answers"
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getppid(), signal.SIGINT)
+        if self._ending == "prints":
+            print("\x1b[8mhidden", file=sys.stderr)
         if self._ending == "complains":
             raise UsageError("This worker has had enough.")
         tokens = Asks.of(batch).tokens
@@ -50,3 +49,21 @@ class Telling(Worker):
         lengths = np.array([len(row.ids) for row in batch])[Asks.of(batch).lines]
         numbers = np.float32([1000 * self.batch_tokens + 100 * self.pack + lengths, np.full(len(lengths), len(batch))])
         return lambda: numbers
+
+
+class Waiting(Worker):
+    """Answers one batch; when asked for a second one, prints which signals do not reach it, and waits."""
+
+    def __init__(self) -> None:
+        super().__init__("answers")
+        self._batches = 0
+
+    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        self._batches += 1
+        if self._batches == 2:
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+            names = sorted(signal.Signals(number).name for number in blocked)
+            sys.stdout.write(" ".join(names) + "\n")  # at once: the other worker writes, too
+            sys.stdout.flush()
+            threading.Event().wait(20)
+        return super().start(batch)

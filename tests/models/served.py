@@ -26,7 +26,7 @@ SENTENCES = (
 )
 
 
-def train(folder: Path) -> Path:
+def train(folder: Path, positions: int = 256) -> Path:
     """A GPT-2 of two layers that has learnt the sentences above by heart, with its tokenizer; takes seconds."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -41,7 +41,7 @@ def train(folder: Path) -> Path:
     wrapped = t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="<s>")
     torch.manual_seed(1)
     config = t.GPT2Config(
-        vocab_size=len(wrapped), n_embd=48, n_layer=2, n_head=2, n_positions=256, bos_token_id=0, eos_token_id=0
+        vocab_size=len(wrapped), n_embd=48, n_layer=2, n_head=2, n_positions=positions, bos_token_id=0, eos_token_id=0
     )
     model = t.GPT2LMHeadModel(config)
     rows = [[0, *wrapped(sentence).input_ids] for sentence in SENTENCES]
@@ -143,14 +143,14 @@ class Served:
 
 
 @contextmanager
-def serving(served: Served, chat: Callable[[dict[str, Any]], Reply] | None = None) -> Iterator[str]:
-    """The address of a server of the model; with `chat`, also of chat completions."""
+def serving(served: Served, chat: Callable[[dict[str, Any]], Reply] | None = None, name: str = "tiny") -> Iterator[str]:
+    """The address of a server of the model under this name; with `chat`, also of chat completions."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self._reply(200, {"data": [{"id": "tiny", "max_model_len": 256}]})
+            self._reply(200, {"data": [{"id": name, "max_model_len": served.model.config.n_positions}]})
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -7,62 +7,21 @@ import gguf
 import numpy as np
 import pytest
 import torch
-from gguf import GGMLQuantizationType as Stored
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+from tests.models.tiny_gguf import write_gguf
 from tiltmeter.errors import ModelError
 from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.text import tokenizer_digest
 
-WIDTH, LAYERS, HEADS, INNER = 32, 2, 4, 64
 TOKENS = ["<|endoftext|>", *"abcdehlnorstu", "Ġ", "th", "the", "nu", "rs", "nurs", "nurse"]
 MERGES = ["t h", "th e", "n u", "r s", "nu rs", "nurs e"]
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny model in the layout of Llama, with tensors in two quantised formats and in float32."""
-    path = tmp_path_factory.mktemp("gguf") / "tiny.gguf"
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(64)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(INNER)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(HEADS)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(len(TOKENS))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(TOKENS)
-    writer.add_token_types([3] + [1] * (len(TOKENS) - 1))
-    writer.add_token_merges(MERGES)
-    writer.add_bos_token_id(0)
-    writer.add_eos_token_id(0)
-    random = np.random.default_rng(0)
-
-    def add(name: str, *shape: int, stored: Stored = Stored.F32) -> None:
-        numbers = random.normal(size=shape).astype(np.float32)
-        if stored == Stored.F32:
-            writer.add_tensor(name, numbers)
-        else:
-            writer.add_tensor(name, gguf.quants.quantize(numbers, stored), raw_dtype=stored)
-
-    add("token_embd.weight", len(TOKENS), WIDTH, stored=Stored.Q8_0)
-    add("output_norm.weight", WIDTH)
-    for layer in range(LAYERS):
-        for part in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            add(f"blk.{layer}.{part}.weight", WIDTH, WIDTH, stored=Stored.Q4_1)
-        add(f"blk.{layer}.ffn_gate.weight", INNER, WIDTH, stored=Stored.Q4_1)
-        add(f"blk.{layer}.ffn_up.weight", INNER, WIDTH, stored=Stored.Q8_0)
-        add(f"blk.{layer}.ffn_down.weight", WIDTH, INNER, stored=Stored.Q8_0)
-        add(f"blk.{layer}.attn_norm.weight", WIDTH)
-        add(f"blk.{layer}.ffn_norm.weight", WIDTH)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return write_gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf", TOKENS, MERGES)
 
 
 def arguments(file: Path) -> dict[str, str]:

@@ -271,3 +271,10 @@ def test_models_of_bytes_need_no_vocabulary(tmp_path: Path) -> None:
 def test_a_batch_that_holds_nothing_is_an_error_before_a_model_is_opened(size: int) -> None:
     with pytest.raises(UsageError, match=f"A batch of {size} tokens holds nothing"):
         evaluate("no-such-model", "starter:en", batch_tokens=size)
+
+
+def test_more_layers_than_any_model_has_are_refused_at_once(tmp_path: Path) -> None:
+    name = saved(made(lambda: t.BertForMaskedLM(BERT)), tmp_path)
+    change_config(tmp_path, num_hidden_layers=10**12)
+    with pytest.raises(ModelError, match="1,000,000,000,000 layers, which no model has"):
+        open_model(name)

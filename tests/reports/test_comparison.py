@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tests.reports import made
 from tests.runs.made import association_scores, gest_scores, run
-from tiltmeter.comparing.comparison import Comparison, compare
+from tiltmeter.comparing.comparison import compare
+from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.datasets import load
 from tiltmeter.reports.comparison import print_comparison, reading
 from tiltmeter.reports.comparison_page import comparison_page

@@ -288,3 +288,11 @@ def test_language_and_part_are_never_cut_and_what_is_left_out_is_named(width: in
     assert f"{decided}: " in text  # what it means is printed
     if width == 140:
         assert "Too narrow" not in text
+
+
+@pytest.mark.parametrize(("ss", "mark"), [(81.0, "►"), (19.0, "◄")])
+def test_a_value_beyond_the_picture_is_marked_and_the_mark_explained(ss: float, mark: str) -> None:
+    lines = printed(association(ss=ss, half=3.0))
+    assert f"{mark}: beyond the picture; its value stands beside it." in lines
+    assert sum(mark in line for line in lines) == 2
+    assert not any("beyond the picture" in line for line in printed(association()))

@@ -411,6 +411,20 @@ def test_a_message_that_is_too_long_for_a_server(tmp_path: Path) -> None:
         evaluate(name, pairs_file(tmp_path, 4))
 
 
+def test_one_item_of_a_hundred_that_is_too_long_for_a_server_is_left_out_and_listed(tmp_path: Path) -> None:
+    server = ChatServer(first)
+    server.filters = lambda prompt: {"message": "too many tokens"} if "number 2 " in prompt else None
+    with chat_serving(server) as name:
+        result = evaluate(name, pairs_file(tmp_path, 100))
+        again = evaluate(name, pairs_file(tmp_path, 100))
+    (skip,) = result.manifest["skipped"]
+    assert "too long" in skip["reason"]
+    assert skip["item"] not in set(result.scores["item"])
+    assert result.scores["item"].nunique() == 99
+    # It is asked again: another server may take it.
+    assert again.manifest["models"][0]["asked"] > 0
+
+
 def test_tokens_that_a_server_does_not_count_are_estimated(tmp_path: Path) -> None:
     server = ChatServer(first)
     server.reply = {"choices": [{"message": {"content": "A"}}]}

@@ -53,7 +53,7 @@ def test_a_file_is_checked_without_being_kept(tmp_path: Path, bad: Path) -> None
     with client_of(studio_on(folder)) as client:
         found = htmx(client, "/data/check", files={"file": ("<b>mine</b>.jsonl", bad.read_bytes())})
     assert found.status_code == 200
-    assert "1 items, 2 errors" in found.text
+    assert "1 item, 2 errors" in found.text
     assert "&lt;b&gt;mine&lt;/b&gt;.jsonl" in found.text
     assert "<script>" not in found.text
     assert [path.name for path in folder.iterdir()] == [".tiltmeter-studio"]

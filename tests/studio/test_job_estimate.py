@@ -10,16 +10,17 @@ from tests.studio.queued import wanted, workspace_with_items
 from tiltmeter.benchmarks.association import choice
 from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.prompts import prompts_for
+from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
+from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.datasets import load
 from tiltmeter.datasets.by_name import dataset
 from tiltmeter.engine.execute import Progress
 from tiltmeter.runs.so_far import ValueSoFar
 from tiltmeter.studio.item_counts import count_items, language_counts
-from tiltmeter.studio.job_estimate import estimate, estimate_model
+from tiltmeter.studio.job_estimate import estimate
 from tiltmeter.studio.job_progress import JobProgress
-from tiltmeter.studio.model_sizes import ModelSize, model_size
+from tiltmeter.studio.model_sizes import model_size
 from tiltmeter.studio.run_request import RunRequest
-from tiltmeter.studio.timings import Timing, Timings
 
 # 10 s to start and end, then 1,000 questions in 100 s; five questions for an item.
 KNOWN = Timing("known", "causal", 1_000, "CPU", "association", "published", 200, 1_000, 9.0, 1_000, 100.0, 1.0)
@@ -58,7 +59,7 @@ def test_a_run_is_estimated_once_one_is_known(tmp_path: Path) -> None:
     workspace = workspace_with_items(tmp_path)
     request = wanted("mine", "known", limit=3)
     assert estimate(request, workspace).words.startswith("No estimate of the time yet")
-    with Timings(workspace.state) as timings:
+    with Timings(workspace.state / "studio.sqlite") as timings:
         timings.add([KNOWN])
     found = estimate(request, workspace)
     assert found.items == 3

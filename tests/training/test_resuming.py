@@ -83,6 +83,9 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_curve(
     assert log == expected_log
     assert weights.keys() == expected.keys()
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    # Of which a model's fingerprint is made, too.
+    tokenizers = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("whole", "interrupted")]
+    assert tokenizers[0] == tokenizers[1]
     assert not (tmp_path / "interrupted" / ".training").exists()
 
 

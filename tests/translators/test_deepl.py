@@ -52,6 +52,12 @@ def test_a_quota_does_not_pass(deepl: DeepLTranslator, service: Service, slept: 
     assert not slept
 
 
+def test_a_reply_that_lacks_something(deepl: DeepLTranslator, service: Service) -> None:
+    service.answer = lambda _asked: {"translations": [{"detected_source_language": "EN", "text": "Spal som."}]}
+    with pytest.raises(ModelError, match="reply of DeepL lacks what its protocol has"):
+        deepl.translate(TEXTS, "sk")
+
+
 def test_a_language_it_does_not_have(deepl: DeepLTranslator, service: Service) -> None:
     service.failures = [Failure(400, {"message": "Value for 'target_lang' not supported."})]
     with pytest.raises(ModelError, match=r"does not translate into 'xx'.*not supported"):

@@ -10,12 +10,13 @@ from typer.core import TyperGroup
 
 import tiltmeter
 from tiltmeter.cli.ending import Ended, told
-from tiltmeter.cli.guarded_output import guarded_output
 from tiltmeter.cli.help import with_plain_types
+from tiltmeter.guarded_output import guarded_output
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
+    "matrix": ("matrix", "matrix"),
     "sensitivity": ("ask_again", "sensitivity"),
     "items": ("judge_items", "items"),
     **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols")},
@@ -39,7 +40,8 @@ def _tiltmeter(
 ) -> None:
     """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
 
-    Start with `tiltmeter run`: it measures the small embedded model on the starter set in about a minute.
+    Start with `tiltmeter run`: it measures the embedded model (SmolLM2-135M-Instruct, Q4_1) on the starter set in about
+    a minute.
     """
 
 

@@ -34,19 +34,25 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the items on which they disagree.")
     ] = None,
     items: Annotated[int, typer.Option(min=0, help="The number of those items on the page; 0 for all.")] = 200,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Of more than four models or languages: all pairs after the summary.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
 ) -> None:
     """Compare models on the same items, and languages on translations of the same items.
 
     Differences are paired by item, with 95% intervals and Holm's correction over all tests of one measure on one
     benchmark. Items that only one side has are counted and left out. Only models of one kind, with the same protocol
-    and data, are compared; `--across` allows more, with a warning.
+    and data, are compared; `--across` allows more, with a warning. Of more than four models or languages a summary is
+    printed: for each measure, which of them differ; `--all` prints the pairs as well.
 
     **Examples**
 
     `tiltmeter compare runs/bert runs/roberta`
 
     `tiltmeter compare runs/bert runs/gpt2 --across kinds`
+
+    `tiltmeter compare runs/bert runs/roberta runs/new runs/old runs/multilingual --all`
 
     `tiltmeter compare runs/multilingual --by language --baseline en`
 
@@ -74,11 +80,11 @@ def compare(
         content = {"differences": differences, "notes": comparison.notes}
         typer.echo(json_text(content))
     else:
-        print_comparison(comparison, plain_console())
+        print_comparison(comparison, plain_console(), everything=everything)
     if html is not None:
         from tiltmeter.reports.comparison_page import comparison_page
 
-        write_text(html, comparison_page(comparison, items=items or None))
+        write_text(html, comparison_page(comparison, items=items or None, everything=everything))
         typer.echo(f"Written to {html}", err=True)
 
 

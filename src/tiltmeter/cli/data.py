@@ -172,7 +172,7 @@ def convert(
 
     **Examples**
 
-    `tiltmeter data convert starter:de mine.jsonl`
+    `tiltmeter data convert starter:de starter-de.jsonl`
 
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """
@@ -229,7 +229,8 @@ def _report(examination: Examination) -> None:
         by_code[finding.code].append(finding)
     count = len(examination.findings) - len(examination.errors)
     typer.echo(examination.file)
-    typer.echo(f"{len(examination.items)} items, {len(examination.errors)} errors, {count} warnings\n")
+    counts = {"item": len(examination.items), "error": len(examination.errors), "warning": count}
+    typer.echo(", ".join(f"{n} {name}{'s' if n != 1 else ''}" for name, n in counts.items()) + "\n")
     if by_code:
         typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
     for code, findings in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):

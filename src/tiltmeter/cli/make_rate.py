@@ -48,9 +48,9 @@ def rate(
 
     **Examples**
 
-    `tiltmeter make rate my-sk --by Ana`
+    `tiltmeter make rate my-sk --by Ida`
 
-    `tiltmeter make rate my-sk --by Ana --unit w-1 --task gender --step 2 --text "sentence=I swept the floor."`
+    `tiltmeter make rate my-sk --by Ida --unit w-1 --task gender --step 2 --text "sentence=I swept the floor."`
     """
     from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
 

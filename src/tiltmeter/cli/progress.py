@@ -26,18 +26,24 @@ class _MinuteLine:
     def __init__(self, console: Console, label: str) -> None:
         self.label = label
         self._console = console
-        self._began = self._told = time.monotonic()
-        self._first: int | None = None
+        self._told = time.monotonic()
+        # Time and count since the first answers: what comes before them, such as loading the weights, comes once.
+        self._first: tuple[float, int] | None = None
+        self._stored: int | None = None
 
     def tell(self, done: int, total: int | None, more: str = "") -> None:
         """Print the line, if the last one is a minute old."""
         now = time.monotonic()
-        self._first = done if self._first is None else self._first
+        if self._stored is None:
+            self._stored = done
+        elif self._first is None and done > self._stored:
+            self._first = now, done
         if self._console.is_terminal or now - self._told < SECONDS_BETWEEN_LINES:
             return
         self._told = now
-        made, of = done - self._first, f" of {total:,}" if total else ""
-        left = f", about {_duration((total - done) * (now - self._began) / made)} left" if total and made > 0 else ""
+        began, first = self._first or (now, done)
+        made, of = done - first, f" of {total:,}" if total else ""
+        left = f", about {_duration((total - done) * (now - began) / made)} left" if total and made > 0 else ""
         self._console.print(f"{self.label}: {done:,}{of}{more}{left}", markup=False, highlight=False, soft_wrap=True)
 
 

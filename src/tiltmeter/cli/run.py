@@ -143,7 +143,7 @@ def run(
 
     **Examples**
 
-    `tiltmeter run`: the embedded model on the starter set
+    `tiltmeter run`: the embedded model (SmolLM2-135M-Instruct, Q4_1) on the starter set
 
     `tiltmeter run bert-base-cased gpt2 --on stereoset:en --out runs/english`
 
@@ -151,7 +151,7 @@ def run(
 
     `tiltmeter run model.gguf --on my-items.jsonl --protocol in-context`
 
-    `tiltmeter run bert-base-cased+./my-lora --on crows-pairs`
+    `tiltmeter run gpt2+./my-lora --on crows-pairs`
 
     `tiltmeter run openai:my-model@http://localhost:8000/v1 --tokenizer ./my-model --on stereoset/intrasentence:en`
 

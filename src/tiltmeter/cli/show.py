@@ -1,17 +1,20 @@
-"""`tiltmeter show`: print the results of a run."""
+"""`tiltmeter show`: print the results of one run or more."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.output import print_result
+from tiltmeter.cli.output import choice_of, print_result
 from tiltmeter.errors import UsageError
 from tiltmeter.printable import plain_console
 
+if TYPE_CHECKING:
+    from tiltmeter.runs.result import Result
+
 
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="The folder of a run, or of several.")],
     by: Annotated[
         str | None,
         typer.Option(
@@ -21,13 +24,20 @@ def show(
     top: Annotated[
         int, typer.Option(min=0, metavar="N", help="Also the N items with the strongest preference for the stereotype.")
     ] = 0,
+    measure: Annotated[list[str] | None, typer.Option(help="Of several runs: only this measure, such as `SS`.")] = None,
+    columns: Annotated[
+        str, typer.Option(metavar="GROUPS", help="Of several runs: columns in groups by `language` or by `measure`.")
+    ] = "language",
     json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
     latex: Annotated[
         bool, typer.Option("--latex", help="The tables as LaTeX; they need the package booktabs.")
     ] = False,
 ) -> None:
-    """Print the results of a run.
+    """Print the results of a run, or one table of several runs.
+
+    The table of several runs has a row for each model and a column for each language and measure. The best of a column
+    is marked only if it is significantly closer to the ideal than all others.
 
     **Examples**
 
@@ -39,32 +49,66 @@ def show(
 
     `tiltmeter show runs/demo --csv > numbers.csv`
 
+    `tiltmeter show runs/new runs/old runs/multilingual --measure SS --measure LMS --latex > table.tex`
+
     The texts of items may be offensive; those of translated items have their English originals beside them.
     """
 
+    from tiltmeter.runs.result import Result
+
+    if top and (json or csv or latex):
+        raise UsageError(
+            "--top prints texts and cannot be combined with --json, --csv or --latex; see `tiltmeter items`."
+        )
+    if json + csv + latex > 1:
+        raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
+    chosen = "json" if json else "csv" if csv else "latex" if latex else ""
+    if len(runs) > 1:
+        if by is not None or top:
+            raise UsageError(f"{'--by' if by is not None else '--top'} is for one run; give one of them.")
+        _print_several(runs, chosen, measure or [], columns)
+        return
+    if measure or columns != "language":
+        raise UsageError(f"{'--measure' if measure else '--columns'} is for a table of several runs; give two or more.")
+    result = Result.load(runs[0])
+    if chosen:
+        from tiltmeter.reports.tables import as_csv, as_json, as_latex
+
+        print({"json": as_json, "csv": as_csv, "latex": as_latex}[chosen](result.records))
+    else:
+        _print_one(result, by, top)
+
+
+def _print_one(result: "Result", by: str | None, top: int) -> None:
     from tiltmeter.comparing.strongest_items import strongest_items
     from tiltmeter.datasets.suggest import did_you_mean
     from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
     from tiltmeter.reports.item_tables import print_strongest
-    from tiltmeter.reports.tables import as_csv, as_json, as_latex
-    from tiltmeter.runs.result import Result
 
-    chosen = [write for write, wanted in ((as_json, json), (as_csv, csv), (as_latex, latex)) if wanted]
-    if top and chosen:
-        raise UsageError(
-            "--top prints texts and cannot be combined with --json, --csv or --latex; see `tiltmeter items`."
-        )
-    if len(chosen) > 1:
-        raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
-    result = Result.load(run)
-    if chosen:
-        print(chosen[0](result.records))
+    views = list(dict.fromkeys(record.view for record in result.records))
+    if by is not None and by not in views:
+        raise UsageError(f"The run has no numbers by {by}{did_you_mean(by, views)}; it has {', '.join(views)}.")
+    print_result(result, None, view=by or "all")
+    if by == "target":
+        typer.echo(SINGLE_TERMS)
+    if top:
+        print_strongest(strongest_items(result, top), plain_console())
+
+
+def _print_several(folders: list[Path], chosen: str, measures: list[str], columns: str) -> None:
+    from tiltmeter.api import named_runs
+    from tiltmeter.reports.tables import runs_as_csv, runs_as_json
+    from tiltmeter.reports.wide_latex import wide_latex
+    from tiltmeter.reports.wide_table import GROUPINGS, wide_tables
+    from tiltmeter.reports.wide_terminal import print_wide
+
+    runs = named_runs(folders)
+    if chosen in ("json", "csv"):
+        records = [(name, result.records) for name, result in runs]
+        print(runs_as_json(records) if chosen == "json" else runs_as_csv(records))
+        return
+    tables = wide_tables(runs, grouping=choice_of(columns, GROUPINGS, "--columns") or "language", measures=measures)
+    if chosen == "latex":
+        print(wide_latex(tables))
     else:
-        views = list(dict.fromkeys(record.view for record in result.records))
-        if by is not None and by not in views:
-            raise UsageError(f"The run has no numbers by {by}{did_you_mean(by, views)}; it has {', '.join(views)}.")
-        print_result(result, None, view=by or "all")
-        if by == "target":
-            typer.echo(SINGLE_TERMS)
-        if top:
-            print_strongest(strongest_items(result, top), plain_console())
+        print_wide(tables, plain_console())

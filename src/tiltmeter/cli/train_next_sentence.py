@@ -88,7 +88,7 @@ def next_sentence(
 
     **Examples**
 
-    `tiltmeter train next-sentence gpt2 --articles en=articles/en --articles de=articles/de --out heads/gpt2`
+    `tiltmeter train next-sentence gpt2 --articles en=help/en/ --articles de=help/de/ --out heads/gpt2`
 
     `tiltmeter train next-sentence t5-base --pairs pairs --recipe published --head published --out heads/t5`
 
@@ -166,7 +166,7 @@ def evaluate(
 
     **Example**
 
-    `tiltmeter train evaluate heads/gpt2 --pairs pairs`
+    `tiltmeter train evaluate heads/t5 --pairs pairs`
     """
     _quiet_libraries()
     from tiltmeter.training.evaluate_head import evaluate_head

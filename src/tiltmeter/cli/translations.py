@@ -8,7 +8,7 @@ from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.runs.evaluate import Watch
+    from tiltmeter.runs.asking_models import Watch
     from tiltmeter.runs.result import Result
 
 # Benchmarks for translation systems are named after the data set that is translated.

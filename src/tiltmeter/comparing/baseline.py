@@ -5,8 +5,9 @@ from collections.abc import Set as AbstractSet
 
 from tiltmeter.comparing.cells import Cell, cells_of, shortened
 from tiltmeter.comparing.comparability import Across, differing, refusal
-from tiltmeter.comparing.comparison import Difference, differences_between, doubted, undefined
+from tiltmeter.comparing.comparison import differences_between, doubted, undefined
 from tiltmeter.comparing.gate_rules import EVERY, Rule
+from tiltmeter.comparing.paired_difference import Difference
 from tiltmeter.comparing.rule_power import Room
 from tiltmeter.comparing.rule_verdict import RuleVerdict, judge
 from tiltmeter.datasets.suggest import did_you_mean

@@ -1,183 +1,25 @@
 """Compare runs item by item: models on the same items, and languages on translations of the same items."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Any, Literal
-
-import pandas as pd
+from typing import Literal
 
 from tiltmeter.comparing.cells import Cell, cells_of, restrict
 from tiltmeter.comparing.comparability import Across, differing, refusal, warnings
+from tiltmeter.comparing.paired_difference import Comparison, Difference, Side, corrected_over_families
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.contrasts import Contrast, contrast, disagreements, equal_up_to_rounding
-from tiltmeter.measures.families import grouped, holm
+from tiltmeter.measures.contrasts import contrast, equal_up_to_rounding
 from tiltmeter.measures.measure import Quantity, abbreviated
 from tiltmeter.measures.measure import measures as all_measures
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.measures.rule import ALPHA
-from tiltmeter.printable import visible, visible_values
 from tiltmeter.runs.file_digests import on_changed
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
 By = Literal["model", "language", "any"]
 BY: tuple[By, ...] = ("model", "language", "any")
-
-DifferenceKind = Literal[
-    "not interpretable", "contradictory", "identical", "significant", "no difference", "inconclusive"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a comparison; `label` distinguishes it from the other."""
-
-    label: str
-    cell: Cell
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Difference:
-    """A measure compared between two sides, on the items that both have.
-
-    `subject` is what the two sides have in common, such as `stereoset:de`. `only_left` and `only_right` count the items
-    left out because the other side does not have them. `p_holm` is the p-value corrected over a family of `tests`: all
-    tests of the same measure and benchmark, those of pooled parts apart; `p_equivalence` is corrected in the same way.
-    `doubts` are the reasons why a side is not interpretable, in a measure of bias; `contradiction` names the parts with
-    significant differences in opposite directions.
-    """
-
-    subject: str
-    benchmark: str
-    part: str
-    left: Side
-    right: Side
-    quantity: Quantity
-    items: pd.Index
-    only_left: int
-    only_right: int
-    contrast: Contrast
-    p_holm: float = 1.0
-    p_equivalence: float | None = None
-    tests: int = 1
-    doubts: tuple[str, ...] = ()
-    contradiction: str = ""
-
-    def __repr__(self) -> str:
-        """The two sides, the measure, the difference and its verdict, in a line."""
-        sides = f"{self.left.label} and {self.right.label}"
-        part = "" if self.part in ("all", OVERALL) else f", {self.part}"
-        return visible(
-            f"<Difference: {self.subject}{part}, {sides}: {self.quantity.name} "
-            f"{self.contrast.difference:+.4g} [{self.contrast.low:+.4g}, {self.contrast.high:+.4g}], {self.verdict}>"
-        )
-
-    @property
-    def significant(self) -> bool:
-        """Whether the difference is significant after correction."""
-        return self.p_holm < ALPHA
-
-    @property
-    def verdict(self) -> DifferenceKind:
-        """The verdict on the difference, by the rule of `measures.rule`."""
-        if self.doubts:
-            return "not interpretable"
-        if self.contradiction:
-            return "contradictory"
-        if self.contrast.test == "identical":
-            return "identical"
-        if self.significant:
-            return "significant"
-        equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
-        return "no difference" if equivalent else "inconclusive"
-
-    def disagreed(self) -> list[tuple[tuple[str, str], float]]:
-        """The items on which the two sides disagree, by part and id, with their difference, largest first."""
-        ours, theirs = (side.cell.values(self.quantity, self.items) for side in (self.left, self.right))
-        apart = disagreements(self.quantity, ours, theirs)
-        gaps = (ours - theirs).sum(axis=0)
-        disagreed = [(self.items[index], float(gaps[index])) for index in map(int, apart.nonzero()[0])]
-        return sorted(disagreed, key=lambda entry: (-abs(entry[1]), entry[0]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference for JSON output."""
-
-        def described(side: Side) -> dict[str, str]:
-            cell = side.cell
-            return {
-                "run": cell.run,
-                "model": cell.model,
-                "language": cell.language,
-                "protocol": cell.protocol,
-                "family": cell.asking.family,
-                "kind": cell.asking.kind or "unknown",
-            }
-
-        return {
-            "benchmark": self.benchmark,
-            "part": self.part,
-            "measure": self.quantity.name,
-            "ideal": self.quantity.ideal,
-            "left": described(self.left),
-            "right": described(self.right),
-            "only_left": self.only_left,
-            "only_right": self.only_right,
-            **{
-                name if name not in ("left", "right") else f"value_{name}": v
-                for name, v in asdict(self.contrast).items()
-            },
-            "p_holm": self.p_holm,
-            "p_equivalence": self.p_equivalence,
-            "verdict": self.verdict,
-            "doubts": list(self.doubts),
-            "contradiction": self.contradiction,
-            "tests": self.tests,
-            "significant": self.significant,
-        }
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
-    """All differences, with notes for the reader."""
-
-    differences: list[Difference]
-    notes: list[str]
-
-    def __repr__(self) -> str:
-        """How many differences there are, in a line."""
-        significant = sum(difference.verdict == "significant" for difference in self.differences)
-        return f"<Comparison: {len(self.differences):,} differences, {significant:,} significant>"
-
-    def to_frame(self) -> pd.DataFrame:
-        """The differences as a table, one row each."""
-        return pd.DataFrame(
-            [
-                visible_values(
-                    {
-                        "subject": one.subject,
-                        "part": one.part,
-                        "left": one.left.label,
-                        "right": one.right.label,
-                        "measure": one.quantity.name,
-                        "left value": one.contrast.left,
-                        "right value": one.contrast.right,
-                        "difference": one.contrast.difference,
-                        "low": one.contrast.low,
-                        "high": one.contrast.high,
-                        "n": one.contrast.n,
-                        "p": one.p_holm,
-                        "verdict": one.verdict,
-                    }
-                )
-                for one in self.differences
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        """The differences as a table, for notebooks."""
-        return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
 
 
 def compare(
@@ -195,7 +37,7 @@ def compare(
     language or a run with which all others are compared. `measures` selects measures, `where` items by attribute.
     Models of different kinds, protocols, editions of the data or tokenizers are compared only if `across` allows it.
     """
-    measures = _known_measures(measures)
+    measures = known_measures(measures)
     cells = [cell for name, result in runs for cell in cells_of(name, result)]
     cells = restrict(cells, where) if where else cells
     pairs = [_baseline_second(pair, baseline) for pair in possible_pairs(cells, by)]
@@ -217,7 +59,7 @@ def compare(
     notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
     if left_out := [pair for pair in pairs if pair not in allowed]:
         notes.append(f"Not compared: {len(left_out)} of {len(pairs)} pairs. {refusal(*left_out[0], across)}")
-    return Comparison(_contradicted(doubted(_corrected(differences), runs)), notes)
+    return Comparison(_contradicted(doubted(corrected_over_families(differences), runs)), notes)
 
 
 def differences_between(
@@ -280,16 +122,16 @@ def _differences(
             ),
         )
         yield Difference(
-            _subject(left, right),
-            left.benchmark,
-            left.part,
-            Side(_label(left, right, cells), left),
-            Side(_label(right, left, cells), right),
-            quantity,
-            items,
-            len(ours) - len(items),
-            len(theirs) - len(items),
-            result,
+            subject=_subject(left, right),
+            benchmark=left.benchmark,
+            part=left.part,
+            left=Side(_label(left, right, cells), left),
+            right=Side(_label(right, left, cells), right),
+            quantity=quantity,
+            contrast=result,
+            items=items,
+            only_left=len(ours) - len(items),
+            only_right=len(theirs) - len(items),
         )
 
 
@@ -341,21 +183,6 @@ def _label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
     if len(alike) == 1:
         return cell.model
     return f"{cell.model} ({cell.protocol if len({c.protocol for c in alike}) == len(alike) else cell.run})"
-
-
-def _corrected(differences: Sequence[Difference]) -> list[Difference]:
-    corrected = list(differences)
-    for indexes in grouped(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
-        for index, p_holm in zip(indexes, holm([differences[i].contrast.p_value for i in indexes]), strict=True):
-            corrected[index] = replace(differences[index], p_holm=p_holm, tests=len(indexes))
-        for index, p_value in zip(indexes, holm([_equivalence(differences[i]) for i in indexes]), strict=True):
-            if differences[index].contrast.p_equivalence is not None:
-                corrected[index] = replace(corrected[index], p_equivalence=p_value)
-    return corrected
-
-
-def _equivalence(difference: Difference) -> float:
-    return 1.0 if difference.contrast.p_equivalence is None else difference.contrast.p_equivalence
 
 
 def doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]) -> list[Difference]:
@@ -424,7 +251,8 @@ def _notes(differences: Sequence[Difference]) -> Iterator[str]:
         yield f"Left out of {d.subject}/{d.part}: {counts}."
 
 
-def _known_measures(given: Sequence[str]) -> list[str]:
+def known_measures(given: Sequence[str]) -> list[str]:
+    """The full names of measures that can be compared; a UsageError names one that cannot."""
     known = [name for name, measure in all_measures().items() if measure.items]
     full_names = [abbreviated(name, known) for name in given]
     for name, measure in zip(given, full_names, strict=True):

@@ -16,9 +16,11 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.runs.evaluate import Watch, evaluate, limited
+from tiltmeter.runs.asking_models import Watch
+from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.runs.preparing import limited
 from tiltmeter.runs.result import Result
 
 NOTE = "Sensitivity: "

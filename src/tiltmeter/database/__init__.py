@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote
 
 from tiltmeter.database.connection import Connection, StoreError, told
-from tiltmeter.database.rescue import rescue
+from tiltmeter.database.rescue import finish_rescue, rescue
 from tiltmeter.files import make_shared_folder, share_like_folder
 
 logger = logging.getLogger(__name__)
@@ -22,9 +22,13 @@ _AT_ONCE = 500
 
 _Found = TypeVar("_Found")
 
+# How SQLite keeps a transaction whole: a write-ahead log lets others read meanwhile, but needs shared memory, which
+# network file systems do not have; a journal that is truncated at each commit works there, for one process at a time.
+Journal = Literal["WAL", "TRUNCATE"]
+
 
 class Database:
-    """An open SQLite file with write-ahead logging and explicit transactions; its errors are `StoreError`s.
+    """An open SQLite file with explicit transactions; its errors are `StoreError`s.
 
     A file that can be read but not written is opened for reading, and `is_read_only` is True.
     """
@@ -38,6 +42,7 @@ class Database:
         contents: str,
         remedy: str,
         is_cache: bool = False,
+        journal: Journal = "WAL",
     ) -> None:
         """Open the file, creating its tables by `schema`; `contents` and `remedy` are words for the error message.
 
@@ -45,6 +50,7 @@ class Database:
         """
         self.is_read_only = False
         self._file, self._schema, self._synchronous, self._is_cache = path, schema, synchronous, is_cache
+        self.journal: Journal = journal
         self._words = (path, contents, remedy)
         if path != ":memory:":
             make_shared_folder(Path(path).parent)
@@ -57,11 +63,13 @@ class Database:
                 raise
 
     def _open(self) -> None:
+        if self._is_cache and self._file != ":memory:":
+            finish_rescue(Path(self._file))
         is_new = self._file != ":memory:" and not Path(self._file).exists()
         self._db = self._connected(self._file)
         if is_new:
             share_like_folder(Path(self._file))
-        self._enable_wal()
+        self._choose_journal()
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
         if self._is_cache:
             self._refuse_foreign()
@@ -117,8 +125,8 @@ class Database:
         if there and not there & set(_tables(self._schema)):
             raise StoreError("it is the database of another program", self._words, sqlite3.SQLITE_ERROR)
 
-    def _enable_wal(self) -> None:
-        """Switch to write-ahead logging, so that one process can read while another writes.
+    def _choose_journal(self) -> None:
+        """Switch to write-ahead logging, so that one process can read while another writes, or to the other journal.
 
         SQLite's busy timeout does not apply to this statement: it fails at once if another process is switching the
         same new file, so it is retried here.
@@ -126,7 +134,7 @@ class Database:
         deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
             try:
-                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute(f"PRAGMA journal_mode = {self.journal}")
             except StoreError as error:
                 if not error.is_busy or time.monotonic() > deadline:
                     raise

@@ -7,7 +7,7 @@ for again, and replaced when the new one is stored.
 import zlib
 from typing import Literal
 
-from tiltmeter.database import Database
+from tiltmeter.database import Database, Journal
 from tiltmeter.database.connection import Connection
 
 # The version of files all of whose rows have checksums.
@@ -43,10 +43,13 @@ class CheckedDatabase(Database):
         contents: str,
         remedy: str,
         is_cache: bool = False,
+        journal: Journal = "WAL",
     ) -> None:
         """Open the file. `sign` is the statement that adds the checksums to the rows of earlier versions."""
         self._sign = sign
-        super().__init__(path, schema, synchronous=synchronous, contents=contents, remedy=remedy, is_cache=is_cache)
+        super().__init__(
+            path, schema, synchronous=synchronous, contents=contents, remedy=remedy, is_cache=is_cache, journal=journal
+        )
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)

@@ -11,6 +11,8 @@ from tiltmeter.files import lock_mode, not_writable, share_like_folder
 
 # What belongs to a SQLite file, beside itself.
 _BESIDE = ("-wal", "-shm")
+# A copy of what can be read: being made, and complete.
+_COPYING, _COPIED = ".rescuing", ".rescued"
 # How often the keys around damage are halved; a page holds some hundred of the answers to a million questions.
 _SPLITS = 14
 # The longest file that is made whole, in bytes: a damaged header can claim any length.
@@ -18,16 +20,19 @@ _LONGEST = 1 << 38
 
 
 def rescue(path: Path, schema: str, contents: str, reason: str) -> str:
-    """Rename a damaged file to `NAME.damaged-N` and copy its readable rows to a new file; a sentence on what was kept.
+    """Copy the readable rows of a damaged file to a new one, which replaces it; a sentence on what was kept.
 
-    Two processes that find the same damage do this one after the other; the second finds a sound file.
+    The damaged file is renamed to `NAME.damaged-N`. Two processes that find the same damage do this one after the
+    other; the second finds a sound file. A process that is killed meanwhile leaves the
+    damaged file or the copy.
     """
     try:
         with FileLock(f"{path}.rescue.lock", mode=lock_mode(path)):
             if _is_sound(path, schema):
                 return f"The store of {contents} {path} was damaged ({reason}); another process has mended it."
-            aside = _set_aside(path)
-            kept = _copied(aside, path, schema)
+            kept = _copied(path, _beside(path, _COPYING), schema)
+            _beside(path, _COPYING).replace(_beside(path, _COPIED))
+            aside = _replace(path)
     except OSError as error:
         raise not_writable(path, error) from error
     except sqlite3.Error as error:
@@ -36,6 +41,18 @@ def rescue(path: Path, schema: str, contents: str, reason: str) -> str:
         f"The store of {contents} {path} was damaged ({reason}): {kept:,} {contents} of it could be read and are kept, "
         f"the others are asked for again, and the damaged file is now {aside.name}."
     )
+
+
+def finish_rescue(path: Path) -> None:
+    """Put the complete copy of a damaged file in its place, if a process was killed before it did so."""
+    if not _beside(path, _COPIED).exists():
+        return
+    try:
+        with FileLock(f"{path}.rescue.lock", mode=lock_mode(path)):
+            if _beside(path, _COPIED).exists():
+                _replace(path)
+    except OSError as error:
+        raise not_writable(path, error) from error
 
 
 def _is_sound(path: Path, schema: str) -> bool:
@@ -50,24 +67,38 @@ def _is_sound(path: Path, schema: str) -> bool:
         return False
 
 
-def _set_aside(path: Path) -> Path:
-    """Rename a file and what belongs to it; returns its new path."""
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _replace(path: Path) -> Path:
+    """Rename a damaged file and what belongs to it, then the copy to its name; returns the new path of the damaged one.
+
+    All of it may have been done in part before.
+    """
     number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+    while _beside(path, f".damaged-{number}").exists():
         number += 1
-    path.rename(aside)
-    for suffix in _BESIDE:
+    if path.exists():
+        path.rename(_beside(path, f".damaged-{number}"))
+    else:
+        number = max(1, number - 1)
+    aside = _beside(path, f".damaged-{number}")
+    for suffix in _BESIDE:  # what belongs to the damaged file would be taken for the copy's
         with suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+            _beside(path, suffix).rename(_beside(aside, suffix))
+    _beside(path, _COPIED).rename(path)
     return aside
 
 
 def _copied(damaged: Path, path: Path, schema: str) -> int:
     """Copy the rows that can be read to a new file; returns the number of rows of the last table of the schema."""
     _restore_length(damaged)
+    path.unlink(missing_ok=True)
     kept = 0
     with closing(sqlite3.connect(path, isolation_level=None)) as new, closing(sqlite3.connect(damaged)) as old:
         share_like_folder(path)
+        new.execute("PRAGMA journal_mode = MEMORY")  # nobody reads the copy before it is complete
         new.executescript(schema)
         old.text_factory = bytes
         for (table,) in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():

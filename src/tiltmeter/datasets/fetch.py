@@ -1,5 +1,6 @@
 """Local copies of upstream files: from a mirror, from the cache, or downloaded into the cache."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,6 +21,8 @@ from tiltmeter.datasets.wrong_pages import wrong_page
 from tiltmeter.errors import DownloadError, UsageError
 from tiltmeter.files import lock_mode, make_shared_folder
 
+# The variable of the environment that forbids downloads, as on nodes of a cluster.
+OFFLINE = "TILTMETER_OFFLINE"
 SERVICE = "https://raw.githubusercontent.com"
 
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]
@@ -51,6 +54,11 @@ def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
         raise AbsentError(
             f"The mirror {mirror} has no {file.name}: copy it there from {_service_url(file)}, "
             "or unset TILTMETER_MIRROR to download it."
+        )
+    if os.environ.get(OFFLINE):
+        raise AbsentError(
+            f"{file.name} is not in the cache {cache_dir()}, and {OFFLINE} is set, so nothing is downloaded; bring it "
+            "there with --prefetch, or unset that variable."
         )
     url = _service_url(file) if mirror is None else f"{mirror.rstrip('/')}/{quote(file.name)}"
     try:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tiltmeter.database import Journal
 from tiltmeter.database.checked import CheckedDatabase
 from tiltmeter.questions import NUMBER, Answer
 
@@ -41,6 +42,24 @@ ON CONFLICT DO UPDATE SET answer = excluded.answer, checksum = excluded.checksum
 WHERE checksum IS NOT checksum_of(:fingerprint, question, answer)
 """
 
+_MERGE = (
+    "INSERT OR IGNORE INTO models (fingerprint) SELECT fingerprint FROM other.models",
+    """
+    UPDATE models SET unused = (SELECT unused FROM other.models AS o WHERE o.fingerprint = models.fingerprint)
+    WHERE unused IS NULL AND fingerprint IN (SELECT fingerprint FROM other.models)
+    """,
+    """
+    INSERT INTO answers (model, question, answer, checksum)
+    SELECT m.id, a.question, a.answer, a.checksum
+    FROM other.answers AS a JOIN other.models AS o ON o.id = a.model JOIN models AS m ON m.fingerprint = o.fingerprint
+    WHERE a.checksum = checksum_of(CAST(o.fingerprint AS BLOB), a.question, a.answer)
+    ON CONFLICT DO UPDATE SET answer = excluded.answer, checksum = excluded.checksum
+    WHERE checksum IS NOT checksum_of(
+        (SELECT CAST(fingerprint AS BLOB) FROM models WHERE id = model), question, answer
+    )
+    """,
+)
+
 
 class AnswerStore(CheckedDatabase):
     """Answers by model fingerprint and question digest, in one SQLite file that several runs can use at once.
@@ -48,11 +67,18 @@ class AnswerStore(CheckedDatabase):
     Each `put` is one transaction: a process killed at any moment loses only answers that it had not put yet.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
         self.path = str(path)
         remedy = "delete it, or set TILTMETER_CACHE to another folder"
         super().__init__(
-            self.path, _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="answers", remedy=remedy, is_cache=True
+            self.path,
+            _SCHEMA,
+            sign=_SIGN,
+            synchronous="NORMAL",
+            contents="answers",
+            remedy=remedy,
+            is_cache=True,
+            journal=journal,
         )
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
@@ -86,6 +112,16 @@ class AnswerStore(CheckedDatabase):
                 values = {"digests": b"".join(digests), "numbers": numbers.tobytes(), "size": 4 * length}
                 owner = {"model": model, "fingerprint": fingerprint.encode()}
                 self._db.execute(_INSERT, {"count": len(digests), **owner, **values})
+
+    def merge(self, path: Path | str) -> None:
+        """Add the answers of another store; of a question that is answered in both, the sound answer here is kept."""
+        self._db.execute("ATTACH ? AS other", [str(path)])
+        try:
+            with self.transaction():
+                for statement in _MERGE:
+                    self._db.execute(statement)
+        finally:
+            self._db.execute("DETACH other")
 
     def put_unused(self, fingerprint: str, modules: Sequence[str]) -> None:
         """Keep which modules of the model's checkpoint were not loaded, for runs that do not load it again."""

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -10,11 +11,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from tiltmeter.database import Journal
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import BatchAnswerer, Progress, Report, answer_batches
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch
 from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.guarded_output import guarded_output
 from tiltmeter.questions import Answer, Kind, Question
 
 
@@ -26,6 +29,7 @@ class _Work:
     kind: Kind
     fingerprint: str
     store: str
+    journal: Journal
     names: Mapping[bytes, str] | None
 
 
@@ -81,7 +85,7 @@ def answer_on_devices(
     report(Progress(len(answers), len(asked), 0.0))
     if len(answers) < len(asked):
         store.refuse_read_only(len(asked) - len(answers))
-        work = _Work(list(asked.values()), kind, fingerprint, store.path, names)
+        work = _Work(list(asked.values()), kind, fingerprint, store.path, store.journal, names)
         _run_workers(loads, work, batch_tokens, len(answers), report)
         answers = store.get(fingerprint, asked)
     return answers
@@ -97,7 +101,7 @@ def _run_workers(
         for load in loads:
             ours, theirs = context.Pipe()
             process = context.Process(target=_worker, args=(load, work, theirs))
-            with _without_interrupts():
+            with _without_stops():
                 process.start()
             theirs.close()
             workers[ours] = process
@@ -119,9 +123,9 @@ def _run_workers(
                     answered += message
                     report(Progress(answered, len(work.questions), padding))
     finally:
-        # All are told first: a second Ctrl-C may end the waiting.
+        # All are killed first, since a second Ctrl-C may end the waiting; the store loses nothing by it.
         for worker in workers.values():
-            worker.terminate()
+            worker.kill()
         for worker in workers.values():
             worker.join()
 
@@ -145,15 +149,19 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Block Ctrl-C within the context; a process that is started there never gets it, and ends when its parent says so.
+def _without_stops() -> Iterator[None]:
+    """Block Ctrl-C and SIGTERM within the context: a process started there never gets them, and is ended by its parent.
 
-    A terminal sends it to all processes. One that comes meanwhile reaches this process at the end of the context.
+    A terminal, or a scheduler of jobs, sends them to all processes. One that comes meanwhile reaches this process at
+    the end of the context.
     """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if sys.platform == "win32":
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    from multiprocessing.resource_tracker import ensure_running
+
+    ensure_running()  # started with the first process otherwise, and then it would unblock the signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
@@ -161,6 +169,11 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
+    with guarded_output():
+        _answer(load, work, connection)
+
+
+def _answer(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
     try:
         model = load()
         connection.send(_Ready(model.batch_tokens, model.shares_prefixes, model.pack))
@@ -171,7 +184,7 @@ def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
             work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
         )
         mine = [batch for batch in batches if share.takes(batch)]
-        with AnswerStore(work.store) as store:
+        with AnswerStore(work.store, journal=work.journal) as store:
             answers = store.get(work.fingerprint, (question.digest for question in work.questions))
             for new in answer_batches(model, mine, answers, work.names):
                 store.put(work.fingerprint, new)

@@ -1,14 +1,13 @@
 """A project as one file: a ZIP archive with a consistent copy of its database, also while people work on it."""
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import atomic_write
+from tiltmeter.files import atomic_write, temporary_folder
 from tiltmeter.making.project import DATABASE
 from tiltmeter.making.settings import SETTINGS
 
@@ -20,8 +19,8 @@ def copy_away(folder: Path, out: Path) -> None:
     if not (folder / DATABASE).is_file():
         raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; there is nothing to copy.")
     name = folder.resolve().name
-    with tempfile.TemporaryDirectory() as temporary, atomic_write(out) as part:
-        database = Path(temporary) / DATABASE
+    with temporary_folder() as temporary, atomic_write(out) as part:
+        database = temporary / DATABASE
         with (
             closing(sqlite3.connect(f"{(folder / DATABASE).resolve().as_uri()}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(database)) as copy,

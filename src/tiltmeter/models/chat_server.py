@@ -18,6 +18,8 @@ from tiltmeter.questions import ChatQuestion, Reply, Sampling
 # What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
 _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
 _TOO_LONG = re.compile(r"context (?:length|window|size)|max_model_len|too many tokens", re.IGNORECASE)
+# The key of a reply that stands for such a refusal.
+_TOO_LONG_REPLY = "tiltmeter: the message is too long"
 # Tokens that frame a message.
 _FRAME = 12
 _CHARACTERS_PER_TOKEN = 3.0
@@ -42,7 +44,6 @@ class ServedChat:
     served: str
     client: Client
     requests_sent: int = field(default=0, init=False)
-    _called: set[str] = field(default_factory=set, init=False)
     # What the server calls the limit of new tokens, and how many log-probabilities it gives.
     _limit: str = field(default="max_tokens", init=False)
     _top: int = field(default=20, init=False)
@@ -59,7 +60,6 @@ class ServedChat:
             "kind": "chat",
             "endpoint": self.client.public_address,
             "served": self.served,
-            "called": sorted(self._called),
             "requests": self.requests_sent,
         }
 
@@ -76,15 +76,11 @@ class ServedChat:
         for index, reply in chain(first, others):
             self.requests_sent += 1
             read = self._read(reply, sampling)
-            self._called |= {read.model} - {""}
             yield index, read
 
     def _others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:
-        try:
-            for together in self.client.replies(self._request(question, sampling) for question in questions):
-                yield from ((index + 1, reply) for index, reply in together)
-        except ModelError as refusal:
-            raise _with_hint(refusal) from None
+        for together in self.client.replies(self._request(question, sampling) for question in questions):
+            yield from ((index + 1, reply) for index, reply in together)
 
     def close(self) -> None:
         """Nothing is kept open between requests."""
@@ -95,7 +91,7 @@ class ServedChat:
                 return self.client.ask(self._request(question, sampling))
             except ModelError as refusal:
                 if not self._relax(str(refusal), sampling):
-                    raise _with_hint(refusal) from None
+                    raise
 
     def _relax(self, message: str, sampling: Sampling) -> bool:
         """Ask in another way from now on, if the server's message says that it takes no such request."""
@@ -130,6 +126,8 @@ class ServedChat:
         return Request("/chat/completions", body)
 
     def _read(self, reply: Any, sampling: Sampling) -> Reply:
+        if isinstance(reply, Mapping) and _TOO_LONG_REPLY in reply:
+            return Reply("", too_long=str(reply[_TOO_LONG_REPLY]))
         try:
             choice = reply["choices"][0]
             message = choice["message"]
@@ -158,17 +156,14 @@ class ServedChat:
         )
 
 
-def _with_hint(refusal: ModelError) -> ModelError:
-    if not _TOO_LONG.search(str(refusal)):
-        return refusal
-    return ModelError(f"{refusal} Lower --max-tokens, or leave the longest items out; answers so far are kept.")
-
-
-def _filtered(status: int, content: Any) -> dict[str, Any] | None:
-    """A refused request as a reply that refuses, if a filter of contents has stopped it."""
-    if status not in (400, 403, 422, 451) or not _FILTERED.search(json.dumps(content)):
-        return None
-    return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
+def _excused(status: int, content: Any) -> dict[str, Any] | None:
+    """A refused request as a reply: if a filter of contents has stopped it, and if it is too long for the model."""
+    told = json.dumps(content, ensure_ascii=False)
+    if status in (400, 403, 422, 451) and _FILTERED.search(told):
+        return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
+    if status in (400, 413, 422) and _TOO_LONG.search(told):
+        return {_TOO_LONG_REPLY: told[:300]}
+    return None
 
 
 def _settings(sampling: Sampling) -> list[str]:
@@ -205,6 +200,6 @@ def open_chat_server(served: str, address: str, options: ModelOptions) -> Served
         concurrency=options.concurrency,
         per_minute=options.per_minute,
         timeout=options.timeout,
-        excused=_filtered,
+        excused=_excused,
     )
     return ServedChat(name=f"chat:{served}@{client.public_address}", served=served, client=client)

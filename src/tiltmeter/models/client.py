@@ -28,6 +28,9 @@ _SLOWEST, _PATIENCE = 100, 6.0
 DRIPPING = f"sends its reply with less than {_SLOWEST} bytes a second"
 # Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
 _GATHERED = 0.01
+# Nothing more is sent while so many replies wait to be stored, for each request at a time: a process that is killed
+# loses them, and they may have been paid for.
+_WAITING = 4
 _RETRIED = {408, 409, 425, 429}
 _Entry = TypeVar("_Entry")
 
@@ -136,6 +139,8 @@ class Client:
 
         async def worker(http: httpx2.AsyncClient) -> None:
             for index, request in numbered:
+                while done.qsize() > _WAITING * self.concurrency and not stopped.is_set():
+                    await asyncio.sleep(_GATHERED)
                 if stopped.is_set():
                     return
                 done.put((index, await self._send(http, request, pace)))

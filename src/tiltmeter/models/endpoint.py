@@ -21,6 +21,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress, Report
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.files import write_text
+from tiltmeter.models.checkpoint import tokenizer_folder
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.protocol import ModelOptions
@@ -297,7 +298,8 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=options.trust_remote_code)
+        folder = tokenizer_folder(name, trust_remote_code=options.trust_remote_code)
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=options.trust_remote_code)
     except Exception as error:  # of transformers or the hub
         hint = access_hint(error, name)
         if given:

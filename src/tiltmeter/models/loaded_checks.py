@@ -1,4 +1,4 @@
-"""Checks of a model that was just loaded: do its tensors fit its config, and does it read in the direction of its kind?
+"""Checks of a model as it is loaded: do its tensors fit its config, and does it read in the direction of its kind?
 
 A model that fails would answer all the same, with numbers that mean nothing.
 """
@@ -16,6 +16,15 @@ from tiltmeter.questions import Kind
 # Differences of logits below this share of their spread are rounding; half precision rounds coarsely.
 _ROUNDING = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _ROUNDING_OTHERWISE = 1e-4
+
+_MOST_LAYERS = 5000
+
+
+def refuse_absurd_depth(name: str, config: Any) -> None:
+    """Raise an error if the config names more layers than any model has: making them would take for ever."""
+    layers = getattr(config.get_text_config(), "num_hidden_layers", None)
+    if isinstance(layers, int) and layers > _MOST_LAYERS:
+        raise ModelError(f"The config.json of {name} has {layers:,} layers, which no model has; correct it there.")
 
 
 def refuse_missing(name: str, info: Mapping[str, Any], remedy: str) -> None:

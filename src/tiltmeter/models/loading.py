@@ -17,11 +17,12 @@ from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
-from tiltmeter.models.checkpoint import Checkpoint
+from tiltmeter.models.checkpoint import Checkpoint, tokenizer_folder
+from tiltmeter.models.file_holes import refuse_holes
 from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
-from tiltmeter.models.loaded_checks import refuse_missing, refuse_more_layers
+from tiltmeter.models.loaded_checks import refuse_absurd_depth, refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.pickled_weights import refuse_greedy_weights
@@ -211,6 +212,7 @@ def open_model(
     split: bool = False,
     max_memory: Mapping[str, str] | None = None,
     without: Collection[str] = (),
+    keep_heads: bool = False,
 ) -> CheckpointModel:
     """The model of a name: a folder, a .gguf file, a hub id (`id@revision`), `embedded`, an adapter, or BASE+ADAPTER.
 
@@ -223,6 +225,7 @@ def open_model(
     check_weights(checkpoint)
     text_files = _text_files(checkpoint, cache)
     config = read_config(name, trust_remote_code, text_files)
+    refuse_absurd_depth(name, config)
     chosen = kind or tell_kind(checkpoint, config)
     if chosen not in possible_kinds(config):
         raise ModelError(
@@ -246,6 +249,7 @@ def open_model(
         devices=tuple(devices),
         trust_remote_code=trust_remote_code,
         without=check_names(without),
+        keep_heads=keep_heads,
     )
 
 
@@ -253,7 +257,9 @@ def check_weights(checkpoint: Checkpoint) -> None:
     """A ModelError if the files with the weights are missing or cannot be sound, without loading them."""
     for file in checkpoint.weight_files:
         refuse_greedy_weights(file)
-    _ = checkpoint.tensor_names
+    if checkpoint.tensor_names is not None:
+        for file in checkpoint.weight_files:
+            refuse_holes(file)
 
 
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
@@ -271,7 +277,8 @@ def _find_tokenizer(
 ) -> Any:
     """The tokenizer that was asked for, or that was saved with the adapter, or the model's own."""
     if given is not None:
-        loaded = load_tokenizer(name, trust_remote_code, _given_tokenizer(given))
+        folder = tokenizer_folder(given, trust_remote_code=trust_remote_code)
+        loaded = load_tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(folder)})
         which = f"The tokenizer {given}"
     elif adapter is not None and adapter.has_tokenizer:
         loaded = load_tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(adapter.folder)})
@@ -297,14 +304,6 @@ def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) ->
         raise ModelError(f"The tokenizer of {name} cannot be loaded: {reason}") from error
     refuse_empty_vocabulary(tokenizer, name)
     return tokenizer
-
-
-def _given_tokenizer(tokenizer: str) -> dict[str, str]:
-    """The arguments that load a tokenizer from a folder or hub id (`id@revision`)."""
-    name, at, revision = tokenizer.rpartition("@")
-    if not at or Path(tokenizer).exists():
-        return {"pretrained_model_name_or_path": tokenizer}
-    return {"pretrained_model_name_or_path": name, "revision": revision}
 
 
 def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:

@@ -26,6 +26,7 @@ from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError
 from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.loaded_checks import refuse_wrong_direction
+from tiltmeter.models.placement import fits
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.usage import Usage
@@ -59,6 +60,7 @@ class LocalModel(ABC):
     without: frozenset[str] = frozenset()
     devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
+    keep_heads: bool = False
     # The modules of the checkpoint that were not loaded, once the weights are loaded.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
@@ -139,7 +141,7 @@ class LocalModel(ABC):
         return {"dtype": str(self.dtype).removeprefix("torch."), "without": self.without}
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it, besides its name and fingerprints."""
+        """What the manifest says of it, besides its name and fingerprints; its use of hardware since the last call."""
         facts: dict[str, Any] = {"type": self.config.model_type}
         if self.skeleton is not None:
             facts = model_facts(self.config, self.skeleton)
@@ -152,7 +154,7 @@ class LocalModel(ABC):
             "weights": self.weights,
             "device": str(self.device),
             "dtype": str(self.dtype).removeprefix("torch."),
-            "compute": self._usage.describe(self.used_devices),
+            "compute": self._usage.taken(self.used_devices),
         }
 
     def measuring(self) -> AbstractContextManager[None]:
@@ -160,9 +162,10 @@ class LocalModel(ABC):
         return self._usage.measuring(self.used_devices)
 
     def answerer(self, kind: Kind) -> Answerer:
-        """The loaded model. Only one kind is kept in memory: for another head the weights are loaded again."""
+        """The loaded model. For another head the weights are loaded again, in place of these unless both are kept."""
         if kind not in self._loaded:
-            self._loaded.clear()
+            if not (self.keep_heads and fits(self.size, self.device)):
+                self._loaded.clear()
             module = self._module(kind)
             refuse_wrong_direction(self.name, module, kind, self.device)
             self._loaded[kind] = ANSWERERS[kind](module, self.device, self.without)

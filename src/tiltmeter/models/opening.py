@@ -74,6 +74,7 @@ def _open(given: Given, options: ModelOptions) -> Opened:
             quantize=options.quantize,
             split=options.split,
             max_memory=options.max_memory,
+            keep_heads=options.keep_heads,
             without=left_out(plain=options.plain),
         )
     if _is_loaded(given):

@@ -92,8 +92,9 @@ class ModelOptions:
     device; `max_memory` limits what it takes of each, as in `{"0": "10GiB", "cpu": "4GiB"}`.
 
     `tokenizer` names another tokenizer than the model's own. `chat_template` puts every text into the model's chat
-    template. `concurrency` (requests at a time), `per_minute` (most requests a minute) and `timeout` (seconds) are for
-    models behind a server.
+    template. `keep_heads` keeps both heads of a model with a next-sentence head in memory, if they fit: for several
+    runs with the same model. `concurrency` (requests at a time), `per_minute` (most requests a minute) and `timeout`
+    (seconds) are for models behind a server.
     """
 
     kind: Kind | None = None
@@ -112,3 +113,4 @@ class ModelOptions:
     concurrency: int = 16
     per_minute: int | None = None
     timeout: float = 300.0
+    keep_heads: bool = False

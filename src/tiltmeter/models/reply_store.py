@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from tiltmeter.database import Journal
 from tiltmeter.database.checked import CheckedDatabase, checksum
 from tiltmeter.questions import Reply
 
@@ -24,6 +25,11 @@ INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reply = exclud
 WHERE checksum IS NOT {_CHECKSUM}
 """
 
+_MERGE = f"""
+INSERT INTO replies SELECT fingerprint, question, reply, checksum FROM other.replies WHERE checksum = {_CHECKSUM}
+ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum WHERE checksum IS NOT {_CHECKSUM}
+"""
+
 
 class ReplyStore(CheckedDatabase):
     """Replies by the model's fingerprint and the question's digest, in one SQLite file that several runs may use.
@@ -31,11 +37,18 @@ class ReplyStore(CheckedDatabase):
     Each `put` is one transaction: a process killed at any moment loses at most the replies that were on their way.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
         # Servers answer faster than a disk can be synced for each reply; a process that is killed loses nothing so.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(
-            str(path), _SCHEMA, sign=_SIGN, synchronous="NORMAL", contents="replies", remedy=remedy, is_cache=True
+            str(path),
+            _SCHEMA,
+            sign=_SIGN,
+            synchronous="NORMAL",
+            contents="replies",
+            remedy=remedy,
+            is_cache=True,
+            journal=journal,
         )
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
@@ -43,6 +56,15 @@ class ReplyStore(CheckedDatabase):
         query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
         found = self.select_in(query, [fingerprint], questions)
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in found}
+
+    def merge(self, path: Path | str) -> None:
+        """Add the replies of another store; of a question that is answered in both, the sound reply here is kept."""
+        self._db.execute("ATTACH ? AS other", [str(path)])
+        try:
+            with self.transaction():
+                self._db.execute(_MERGE)
+        finally:
+            self._db.execute("DETACH other")
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         """Keep a reply; the first one stays."""

@@ -61,6 +61,12 @@ class Usage:
                 known = before is not None and after is not None
                 self.joules = self.joules + after - before if known else None  # type: ignore[operator]
 
+    def taken(self, devices: Sequence[torch.device]) -> dict[str, Any]:
+        """The description of what was used so far; from now on, it is counted anew."""
+        described = self.describe(devices)
+        self.seconds, self.joules = 0.0, 0.0
+        return described
+
     def describe(self, devices: Sequence[torch.device]) -> dict[str, Any]:
         """Hardware, hours and energy in watt-hours, with how the energy is known, for the manifest."""
         names = [device_name(device) for device in devices]

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.comparing import RuleVerdict
@@ -14,29 +15,38 @@ from tiltmeter.reports.console_tables import new_table
 from tiltmeter.reports.formatting import escape_markdown
 
 _STYLES = {"holds": "green", "broken": "bold red", "not shown": "yellow", "not interpretable": "yellow"}
+_WIDE = 76  # the width in columns from which on verdicts are a table
 
 
 def print_verdicts(verdicts: Sequence[RuleVerdict], console: Console, *, lenient: bool) -> None:
     """Print a table for each rule, with the numbers it was checked on and the outcomes, then a summary."""
     for rule, group in groupby(verdicts, key=lambda verdict: verdict.rule):
         console.print(Text(str(rule), style="bold"), soft_wrap=True)
-        table = new_table(console)
-        table.add_column("on", overflow="fold")
-        for name in ("value", "judged", "limit", "n", "even passes"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("", no_wrap=True)
         rule_verdicts = list(group)
-        for verdict in rule_verdicts:
-            outcome = Text(_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
-            limit = _limit(verdict, ascii_only=console.options.ascii_only)
-            cells = (_subject(verdict), _value(verdict), _judged(verdict), limit, str(verdict.n), _even(verdict))
-            table.add_row(*map(Text, cells), outcome)
-        console.print(table)
+        console.print(_rows(rule_verdicts, console))
         for note in notes(rule_verdicts):
             console.print(Text(note))
         console.print()
     console.print(Text(summary(verdicts)), style="bold")
     console.print(Text(principle(lenient)), style="dim")
+
+
+def _rows(verdicts: Sequence[RuleVerdict], console: Console) -> Table | Text:
+    """The verdicts as a table; on a narrow terminal two lines each, since their subjects are long."""
+    columns = ("value", "judged", "limit", "n", "even passes")
+    table, lines = new_table(console), []
+    table.add_column("on", overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for verdict in verdicts:
+        outcome = Text(_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
+        limit = _limit(verdict, ascii_only=console.options.ascii_only)
+        cells = (_value(verdict), _judged(verdict), limit, str(verdict.n), _even(verdict))
+        table.add_row(*map(Text, (_subject(verdict), *cells)), outcome)
+        named = ", ".join(f"{name} {cell}" for name, cell in zip(columns, cells, strict=True) if cell)
+        lines.append(Text.assemble(f"{_subject(verdict)}\n  ", outcome, f": {named}"))
+    return table if console.width >= _WIDE else Text("\n").join(lines)
 
 
 def notes(verdicts: Sequence[RuleVerdict]) -> list[str]:

@@ -6,11 +6,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiltmeter.comparing.comparison import Comparison, Difference
+from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.reports.comparison_matrix import is_large, matrices, print_matrices
 from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
-from tiltmeter.reports.formatting import format_p
+from tiltmeter.reports.formatting import count_of, format_p
 
 METHOD = (
     "Paired, item by item; items about one target term are a cluster. Intervals and p: Student's t of the paired "
@@ -23,8 +24,26 @@ METHOD = (
 _EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print every difference, then the notes and an explanation of the columns."""
+# How many notes a summary has; those on single pairs are many.
+_NOTES = 8
+
+
+def print_comparison(comparison: Comparison, console: Console, *, everything: bool = False) -> None:
+    """Print every difference, then the notes and an explanation of the columns.
+
+    A comparison of many models or languages begins with a summary, and goes on only if `everything` is wanted.
+    """
+    notes = list(comparison.notes)
+    if is_large(comparison):
+        print_matrices(matrices(comparison), console)
+        if not everything:
+            for note in notes[:_NOTES]:
+                console.print(Text(note))
+            more = f" and {count_of(len(notes) - _NOTES, 'more note')}" if len(notes) > _NOTES else ""
+            count = count_of(len(pairs(comparison.differences)), "pair")
+            console.print(Text(f"{count} compared; --all prints them one by one{more}, --json all numbers."))
+            return
+        console.print()
     for pair in pairs(comparison.differences):
         first = pair[0]
         console.print(
@@ -37,7 +56,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         for difference in summaries(pair):
             console.print(Text(reading(difference)))
         console.print()
-    for note in comparison.notes:
+    for note in notes:
         console.print(Text(note))
     console.print(Text(METHOD, style="dim"))
 

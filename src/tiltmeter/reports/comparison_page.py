@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 import tiltmeter
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.comparing.comparison import Comparison, Difference
+from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.datasets.by_name import DATASETS, keeps_texts, without_texts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
@@ -15,6 +15,7 @@ from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
+from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, is_large, matrices
 from tiltmeter.reports.formatting import four_digits
 from tiltmeter.reports.item_texts import kept_texts, texts_of
 from tiltmeter.reports.templating import page_template, template_file
@@ -83,18 +84,54 @@ class ComparedPair:
     is_significant: bool
 
 
-def comparison_page(comparison: Comparison, *, items: int | None = 200) -> str:
-    """The page, with at most `items` items of disagreement for each part and measure; None for all."""
-    texts = _texts(comparison.differences)
+@dataclass(frozen=True, slots=True)
+class ShownMatrix:
+    """A matrix of what differs: for each side its label, its value and the signs against all others."""
+
+    title: str
+    told_apart: str
+    measure: str
+    rows: list[tuple[str, str, list[str]]]
+
+
+def comparison_page(comparison: Comparison, *, items: int | None = 200, everything: bool = False) -> str:
+    """The page, with at most `items` items of disagreement for each part and measure; None for all.
+
+    A comparison of many models or languages begins with a summary; the items are there only if `everything` is wanted.
+    """
+    large = is_large(comparison)
+    if large and not everything:
+        items = 0
+    texts = {} if items == 0 else _texts(comparison.differences)
     return page_template("comparison.html.jinja").render(
         policy=_POLICY,
         style=Markup(template_file("report.css")),
         sections=[
             _section(pair, items, texts) for pair in sorted(pairs(comparison.differences), key=_size, reverse=True)
         ],
+        matrices=[_shown(matrix) for matrix in matrices(comparison)] if large else [],
+        signs=SIGNS,
+        without_items=items == 0,
         notes=[clip(note) for note in (*comparison.notes, *_left_out(comparison.differences))],
         method=METHOD,
         version=tiltmeter.__version__,
+    )
+
+
+def _shown(matrix: DifferenceMatrix) -> ShownMatrix:
+    numbered = range(len(matrix.labels))
+    return ShownMatrix(
+        label(matrix.title),
+        matrix.told_apart,
+        matrix.measure.name,
+        [
+            (
+                label(matrix.labels[row]),
+                matrix.measure.number(matrix.values[row]),
+                [matrix.signs.get((row, column), "") for column in numbered],
+            )
+            for row in numbered
+        ],
     )
 
 
@@ -106,7 +143,7 @@ def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Co
         label(first.subject),
         [clip(reading(difference)) for difference in summaries(pair)],
         [_row(difference, pair) for difference in pair],
-        list(_items(pair, limit, texts)),
+        [] if limit == 0 else list(_items(pair, limit, texts)),
         any(difference.verdict == "significant" for difference in summaries(pair)),
     )
 

@@ -12,7 +12,10 @@ from tiltmeter.reports.clean import label, short_names
 from tiltmeter.runs.result import Result
 
 # The names of models that commands call otherwise.
-_KNOWN_AS = {"embedded": "SmolLM2 (embedded)", "chat:embedded": "SmolLM2 (embedded, chat)"}
+_KNOWN_AS = {
+    "embedded": "SmolLM2-135M-Instruct (embedded, Q4_1)",
+    "chat:embedded": "SmolLM2-135M-Instruct (embedded, Q4_1, chat)",
+}
 _LABELS = ("model", "benchmark", "part", "language", "protocol")
 
 

@@ -23,6 +23,18 @@ def as_csv(records: Sequence[Record]) -> str:
     return csv_text(list(frame.columns), frame.itertuples(index=False)).rstrip("\n")
 
 
+def runs_as_json(runs: Sequence[tuple[str, Sequence[Record]]]) -> str:
+    """All records of several runs, each with the name of its run."""
+    return json_text([{"run": name, **row} for name, records in runs for row in to_dicts(records)])
+
+
+def runs_as_csv(runs: Sequence[tuple[str, Sequence[Record]]]) -> str:
+    """All records of several runs, one per line, after the name of the run."""
+    frames = [(name, to_frame(records)) for name, records in runs]
+    lines = ([name, *row] for name, frame in frames for row in frame.itertuples(index=False))
+    return csv_text(["run", *frames[0][1].columns], lines).rstrip("\n")
+
+
 def as_latex(records: Sequence[Record]) -> str:
     r"""The tables of the terminal for a paper, one for each benchmark; they need `\usepackage{booktabs}`."""
     by_benchmark: dict[str, list[RecordRow]] = {}

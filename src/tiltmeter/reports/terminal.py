@@ -47,7 +47,10 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
         if len(measures) == 1 and all(deciding(row) for row in rows):
             measure = measure_named(measures.pop())
             shown, left_out = _columns_that_fit(rows, measure, console, grouped=view != "all")
-            console.print(_table_of(rows, measure, shown, console, grouped=view != "all"))
+            table, cut = _table_of(rows, measure, shown, console, grouped=view != "all")
+            console.print(table)
+            if cut:
+                console.print(Text(f"{' '.join(cut)}: beyond the picture; its value stands beside it.", style="dim"))
             if left_out:
                 console.print(Text(f"Too narrow for {', '.join(left_out)}; a wider terminal shows more.", style="dim"))
             explained |= dict.fromkeys(name for name in shown if name != "ties")
@@ -139,8 +142,10 @@ def _cells(
 
 def _table_of(
     rows: Sequence[RecordRow], measure: Measure, shown: Sequence[str], console: Console, *, grouped: bool
-) -> Table:
-    plain = console.options.ascii_only
+) -> tuple[Table, list[str]]:
+    """The table, and the marks in it of values that are beyond an end of their ruler."""
+    marks = ASCII if console.options.ascii_only else UNICODE
+    cut: dict[str, None] = {}
     heads, lines = _cells(rows, shown, console, grouped=grouped)
     labels = len(heads) - len(shown) - 2  # n and p
     width = _ruler_width(heads, [cells for _, cells in lines], console)
@@ -162,11 +167,12 @@ def _table_of(
             *ends,
             scale=(measure.position(scale[0]), measure.position(scale[1])),
             width=width or _RULER_WIDTHS[-1],
-            marks=ASCII if plain else UNICODE,
+            marks=marks,
         )
+        cut |= dict.fromkeys(mark for mark in marks.beyond if width and mark in ruler)
         style = _COLOURS[record.verdict.side if record.verdict else "none"]
         table.add_row(*(_dimmed(cell) for cell in cells), *([Text(ruler, style)] if width else []))
-    return table
+    return table, list(cut)
 
 
 def _ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:

@@ -1,7 +1,7 @@
 """Chat models in a run: from portions to messages, replies, outcomes and scores."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -15,9 +15,8 @@ from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.parsing import REFUSAL, UNPARSEABLE, parse
 from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
 from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
-from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.engine.execute import Progress
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
@@ -25,9 +24,10 @@ from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
-from tiltmeter.runs.long_items import long_items
+from tiltmeter.runs.long_items import LARGEST_SHARE, long_items
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
+from tiltmeter.runs.preparing import PreparedRun
 from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 
@@ -40,6 +40,7 @@ PROTOCOLS = {
 _DEFAULT = "published"
 # A note says how many answers were cut off, if they are more than this share.
 _CUT_OFF = 0.02
+_TOO_LONG = "the server says that it is too long for the model"
 # Tokens that a tokenizer may add to a message besides its template.
 _MARGIN = 8
 
@@ -80,35 +81,36 @@ class _Plan:
 
 def ask_chats(
     models: Sequence[ChatModel],
-    portions: Sequence[Portion],
+    prepared: PreparedRun,
+    store: ReplyStore,
     *,
-    protocol: str,
-    perturb: str | None,
-    options: ChatOptions,
     watch: Watching,
     so_far: SoFar,
     tell: Callable[[str], None],
+    keep_open: bool = False,
 ) -> list[ModelRun]:
-    """Ask chat models about all portions. Replies that are stored are not asked for again.
+    """Ask chat models about all portions of a run. Replies that are stored are not asked for again.
 
-    The limits of `options` are for all models together, and are checked before the first request.
+    The limits of the run's settings are for all models together, and are checked before the first request. A model is
+    closed when it is finished, unless it is to be kept open.
     """
-    protocol = _known(protocol)
+    protocol, options = _known(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
     sampling = options.sampling(probabilities=protocol == PROBABILITIES)
-    with ReplyStore(cache_dir() / "replies.sqlite") as store:
-        plans = [_plan(model, portions, protocol, perturb, options, sampling, store) for model in models]
-        for plan in plans:
-            if plan.budget.requests:
-                stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
-                tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
-        sum((plan.budget for plan in plans), Budget.none(options)).refuse_beyond(options)
-        cost = 0.0
-        for plan in plans:
-            spending = Spending(options, cost)
-            replies = _replies(plan, sampling, spending, store, watch, so_far)
+    perturb = prepared.settings.perturb
+    plans = [_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
+    for plan in plans:
+        if plan.budget.requests:
+            stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
+            tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
+    sum((plan.budget for plan in plans), Budget.none(options)).refuse_beyond(options)
+    cost = 0.0
+    for plan in plans:
+        spending = Spending(options, cost)
+        replies = _replies(plan, sampling, spending, store, watch, so_far)
+        if not keep_open:
             plan.model.close()
-            cost += spending.cost or 0.0
-            _enter(plan, replies, sampling, options, spending)
+        cost += spending.cost or 0.0
+        _enter(plan, replies, sampling, options, spending)
     return [plan.run for plan in plans]
 
 
@@ -142,12 +144,42 @@ def _replies(
         report(Progress(len(replies), len(plan.questions), 0.0))
         for index, reply in plan.model.replies(pending, sampling):
             digest = pending[index].digest
+            if reply.too_long:
+                _leave_out_too_long(plan, digest, reply)
+                continue
             store.put(fingerprint, digest, reply)
             replies[digest] = reply
             spending.add(reply, plan.model, pending[index].prompt)
             report(Progress(len(replies), len(plan.questions), 0.0))
             so_far(lambda: _replied_so_far(plan, replies, sampling))
     return replies
+
+
+def _leave_out_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
+    """Take the items that a server finds too long out of the plan; a ModelError if they become too many."""
+    for place, entry in enumerate(plan.asked):
+        left_out = {prompt.item for prompt in entry.prompts if prompt.question.digest == digest}
+        if not left_out:
+            continue
+        plan.asked[place] = _without(entry, left_out)
+        names = {"model": plan.model.name, **entry.portion.label()}
+        plan.run.skipped += [{**names, "item": item, "reason": _TOO_LONG} for item in sorted(left_out)]
+        all_left_out = sum(skip == {**names, "item": skip["item"], "reason": _TOO_LONG} for skip in plan.run.skipped)
+        if all_left_out > LARGEST_SHARE * len(entry.portion.items):
+            raise ModelError(
+                f"Item {min(left_out)} of {entry.location} is too long for {plan.model.name} ({reply.too_long}), and "
+                f"more than {LARGEST_SHARE:.0%} of the items would have to be left out. Lower --max-tokens, or leave "
+                "the longest items out; answers so far are kept."
+            )
+
+
+def _without(entry: _Asked, left_out: Collection[str]) -> _Asked:
+    """A portion without some of its items."""
+    return replace(
+        entry,
+        items={name: item for name, item in entry.items.items() if name not in left_out},
+        prompts=[prompt for prompt in entry.prompts if prompt.item not in left_out],
+    )
 
 
 def _replied_so_far(plan: _Plan, replies: dict[bytes, Reply], sampling: Sampling) -> list[ValueSoFar]:
@@ -186,9 +218,12 @@ def _enter(
                 zero=0,
             )
         )
+    # What servers call the model: in replies that were stored before as well.
+    called = sorted({reply.model for reply in replies.values()} - {""})
     run.model = {
         "name": model.name,
         **model.describe(),
+        **({"called": called} if called else {}),
         "design": "full" if options.full else "default",
         "temperature": sampling.temperature,
         "samples": options.samples,
@@ -279,11 +314,7 @@ def _without_long(entry: _Asked, model: ChatModel, run: ModelRun, sampling: Samp
     skipped = long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
     left_out = {skip.item for skip in skipped}
     run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
-    return replace(
-        entry,
-        items={name: item for name, item in entry.items.items() if name not in left_out},
-        prompts=[prompt for prompt in entry.prompts if prompt.item not in left_out],
-    )
+    return _without(entry, left_out)
 
 
 def _choices(portion: Portion) -> list[tuple[Item, Choice]]:

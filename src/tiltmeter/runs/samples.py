@@ -9,20 +9,26 @@ from tiltmeter.measures.records import OVERALL
 def sample_notes(
     manifest: Mapping[str, Any], benchmark: str | None = None, names: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """A sentence for each sampled data set of a run, or of one benchmark.
+    """A sentence for each sampled part of a run, or of one benchmark; languages with as many items share one.
 
     `names` are the display names of benchmarks in a report.
 
     >>> entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 100, "available": 2106}
     >>> list(sample_notes({"data": [entry]}))
     ['A sample: 100 of the 2,106 items of stereoset/intrasentence:en (--limit).']
+    >>> list(sample_notes({"data": [entry, {**entry, "language": "de"}]}))
+    ['A sample: 100 of the 2,106 items in each language of stereoset/intrasentence:en,de (--limit).']
     """
+    languages: dict[tuple[str, str], list[str]] = {}
     for entry in manifest.get("data", ()):
         name = (names or {}).get(str(entry["benchmark"]), str(entry["benchmark"]))
         if (benchmark is None or name == benchmark) and _sampled(entry):
             part = "" if entry["part"] == "all" else f"/{entry['part']}"
             count = f"{entry['items']:,} of the {entry['available']:,} items"
-            yield f"A sample: {count} of {name}{part}:{entry['language']} (--limit)."
+            languages.setdefault((count, f"{name}{part}"), []).append(str(entry["language"]))
+    for (count, name), codes in languages.items():
+        each = " in each language" if len(codes) > 1 else ""
+        yield f"A sample: {count}{each} of {name}:{','.join(codes)} (--limit)."
 
 
 def sample_note(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:

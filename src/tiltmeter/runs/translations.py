@@ -14,7 +14,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
 from tiltmeter.reading import home_path
 from tiltmeter.runs.asking import Asking, to_dicts
-from tiltmeter.runs.evaluate import Watch
+from tiltmeter.runs.asking_models import Watch
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins

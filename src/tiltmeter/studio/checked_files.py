@@ -1,7 +1,6 @@
 """Data files of one's own, checked: the rows of a file with the findings about them."""
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from tiltmeter.datasets.by_name import examine_spec
 from tiltmeter.datasets.findings import Finding, errors, warnings
 from tiltmeter.datasets.spec import Spec
 from tiltmeter.datasets.validate import Examination
+from tiltmeter.files import temporary_folder
 
 # Rows with findings that a page shows, and characters of a row.
 SHOWN = 200
@@ -49,8 +49,8 @@ def check_file(path: Path, name: str) -> CheckedFile:
 
 def check_content(content: bytes, name: str) -> CheckedFile:
     """Check the content of a JSONL file that is not in the workspace; nothing of it is kept."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file.jsonl"
+    with temporary_folder() as folder:
+        path = folder / "file.jsonl"
         path.write_bytes(content)
         return check_file(path, name)
 

@@ -1,36 +1,22 @@
 """What a run will take, from what runs on this machine took before; no model is loaded and nothing is downloaded."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.prompts import prompts_for
+from tiltmeter.cluster.time_estimates import ModelEstimate, duration, estimate_model
+from tiltmeter.cluster.timings import Timings
 from tiltmeter.forms import form_of
-from tiltmeter.reports.formatting import count_of, listed
-from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.reports.formatting import listed
+from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.item_counts import count_items, local_items
-from tiltmeter.studio.model_sizes import ModelSize, model_size
+from tiltmeter.studio.model_sizes import model_size
 from tiltmeter.studio.run_request import RunRequest, form_of_spec
-from tiltmeter.studio.timings import Timing, Timings
 
-# By how much a run may be faster or slower than one like it: the same model and forms of items; the same model on
-# other forms; another model of the same kind, scaled by size. Assumed, not measured.
-_SPREAD = {"like it": 1.4, "same model": 2.5, "same kind": 3.0}
 # Items of a benchmark whose messages to a chat model are counted; the others are taken to be alike.
 _SAMPLE = 100
 _MOST_TOKENS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEstimate:
-    """The seconds that one model will take, and what that is based on; None if nothing is known."""
-
-    model: str
-    low: float | None = None
-    high: float | None = None
-    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +49,7 @@ def estimate(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
     counts = {spec: count_items(spec, request.limit, workspace) for spec in request.on}
     items = sum(count for count in counts.values() if count is not None)
     forms = " ".join(sorted({form_of_spec(spec, workspace) for spec in request.on}))
-    with Timings(workspace.state) as store:
+    with Timings(workspace.state / STUDIO_DATABASE) as store:
         timings = store.newest()
     return RunEstimate(
         items,
@@ -74,35 +60,6 @@ def estimate(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
         ),
         _requests(request, workspace, counts),
     )
-
-
-def estimate_model(
-    name: str, size: ModelSize, forms: str, protocol: str, items: int, timings: Sequence[Timing]
-) -> ModelEstimate:
-    """The time of one model, from the runs most like it; `size` and `forms` are those of the run to be estimated."""
-    own = [timing for timing in timings if timing.model == name]
-    scale = 1.0
-    if alike := [timing for timing in own if (timing.forms, timing.protocol) == (forms, protocol)]:
-        chosen, basis, spread = alike, f"it took part in {count_of(len(alike), 'run')} like this", _SPREAD["like it"]
-    elif own:
-        chosen, basis, spread = own, "it was measured on other items", _SPREAD["same model"]
-    elif size.bytes and (others := [t for t in timings if t.bytes and t.kind == size.kind]):
-        others = [timing for timing in others if timing.forms == forms] or others
-        nearest = min(others, key=lambda timing: abs(math.log((timing.bytes or 1) / (size.bytes or 1))))
-        chosen = [timing for timing in others if timing.model == nearest.model]
-        scale = size.bytes / (nearest.bytes or 1)
-        basis, spread = f"scaled by size from {nearest.model}", _SPREAD["same kind"]
-    else:
-        return ModelEstimate(name)
-    seconds = [_seconds(timing, items, scale) for timing in chosen]
-    return ModelEstimate(name, min(seconds) / spread, max(seconds) * spread, basis)
-
-
-def _seconds(timing: Timing, items: int, scale: float) -> float:
-    """The time for so many items at the pace of an earlier run."""
-    questions = items * timing.questions / max(1, timing.items)
-    pace = timing.asking_seconds / max(1, timing.asked)
-    return timing.start_seconds + timing.end_seconds + questions * pace * scale
 
 
 def _requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
@@ -136,16 +93,3 @@ def _requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str,
     total, messages = round(requests), round(tokens_in)
     budget = Budget(total, messages, total * longest, options.cost(messages, total * longest))
     return f"Servers are sent about {budget.words}; answers that are stored are not asked for again."
-
-
-def duration(seconds: float) -> str:
-    """A time in words, rounded.
-
-    >>> duration(0.4), duration(42), duration(200), duration(9000)
-    ('1 second', '42 seconds', '3 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return count_of(max(1, round(seconds)), "second")
-    if seconds < 5400:
-        return count_of(round(seconds / 60), "minute")
-    return f"{seconds / 3600:.1f} hours"

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import Timeout
 
+from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, job_lock, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
 from tiltmeter.studio.run_request import RunRequest, form_of_spec
-from tiltmeter.studio.timings import Timing, Timings
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -130,7 +130,7 @@ def _run(folder: Path, made: threading.Event) -> None:
         )
         made.set()
     try:
-        with Timings(workspace.state) as timings:
+        with Timings(workspace.state / STUDIO_DATABASE) as timings:
             timings.add(_timings(request, result, progress, workspace))
     except TiltmeterError as error:  # the run is written; only the next estimate is poorer
         logger.warning("%s", error)

@@ -1,21 +1,13 @@
 """The size and kind of a model, for estimates: from its files if they are here, without loading it."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
+from tiltmeter.cluster.time_estimates import ModelSize
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, Checkpoint, find_checkpoint
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.model_names import CHAT, model_path
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSize:
-    """The size of the files with the weights in bytes, and the kind; None and empty if they are not known."""
-
-    bytes: int | None = None
-    kind: str = ""
 
 
 def model_size(name: str, workspace: StudioWorkspace) -> ModelSize:

@@ -1,9 +1,9 @@
 """The accuracy of a finished head on sentence pairs."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tiltmeter.errors import UsageError
+from tiltmeter.files import temporary_folder
 from tiltmeter.models.named import open_by_name
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import ModelWithHead
@@ -28,10 +28,10 @@ def evaluate_head(
     if not isinstance(model, ModelWithHead):
         raise UsageError(f"{name} is no next-sentence head; `tiltmeter train next-sentence` trains one.")
     data = read_pairs(pairs)
-    with TemporaryDirectory(prefix="tiltmeter-") as folder:
+    with temporary_folder() as folder:
         with watch("tokens", data.held_out.count_rows()) as told:
             tokens = tokenise(
-                data.held_out.to_batches(batch_size=CHUNK), Path(folder) / "t", model.text, model.head, told=told
+                data.held_out.to_batches(batch_size=CHUNK), folder / "t", model.text, model.head, told=told
             )
         if not len(tokens):
             raise UsageError(f"{data.folder} has no held-out pairs; make pairs of more articles.")

@@ -1,8 +1,7 @@
 """From articles to a folder of sentence pairs."""
 
-import shutil
 import sqlite3
-import tempfile
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
-from tiltmeter.files import write_text
+from tiltmeter.files import make_readable, temporary_folder, write_text
 from tiltmeter.training.articles import Article, ArticleSource
 from tiltmeter.training.articles_prepare import Preparation, PreparedArticle
 from tiltmeter.training.language_check import CONFIDENCE, check_for
@@ -82,7 +81,7 @@ def _fill(
     preparation = Preparation(options.seed, languages, options.check_language)
 
     def read(index: int) -> Iterator[PreparedArticle]:
-        chosen: Iterable[Article] = islice(sources[index].read(), options.limit)
+        chosen: Iterable[Article] = islice(sources[index].read(), options.limit and min(options.limit, sys.maxsize))
         for article in preparation.prepare_all(chosen, processes):
             articles[index] += 1
             contents[index] = (contents[index] + article.content_number) % 2**64
@@ -154,19 +153,14 @@ def _new_folder(out: Path) -> Iterator[Path]:
     """A temporary folder beside `out`, renamed to it at the end, deleted on an exception."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists and is not empty; name another folder with --out, or delete it.")
-    part = None
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=out.parent))
-        yield part
-        part.chmod(0o755)
-        if out.exists():
-            out.rmdir()
-        part.rename(out)
+        with temporary_folder(out.parent) as part:
+            yield part
+            make_readable(part)
+            if out.exists():
+                out.rmdir()
+            part.rename(out)
     except BrokenProcessPool as error:
         raise TiltmeterError("A process that splits sentences was killed; try again with fewer --processes.") from error
     except (OSError, sqlite3.Error) as error:
         raise TiltmeterError(f"{out} cannot be written ({error}); name another folder, or make space.") from error
-    finally:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)

@@ -40,6 +40,10 @@ def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record:
         config.save_pretrained(str(part))
     else:
         core.save_pretrained(str(part))
+    if getattr(base.tokenizer, "is_fast", False):
+        # Left over from tokenising, which a resumed training need not do again.
+        base.tokenizer.backend_tokenizer.no_truncation()
+        base.tokenizer.backend_tokenizer.no_padding()
     base.tokenizer.save_pretrained(str(part))
     if head.reading == "mean":
         state = {name: tensor.float().contiguous() for name, tensor in module.head.state_dict().items()}  # type: ignore[union-attr]

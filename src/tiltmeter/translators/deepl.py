@@ -62,6 +62,10 @@ class DeepLTranslator:
             if error.should_retry or is_transient(error.http_status_code or 0):
                 raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} does not translate into {language!r}: {reason}.") from error
+        except (LookupError, TypeError, ValueError) as error:  # of the package, which does not check the reply
+            raise ModelError(
+                f"The reply of {SERVICE} lacks what its protocol has ({error}); nothing of it is used."
+            ) from error
         return [result.text for result in results]
 
     def _record_retry_after(self) -> None:

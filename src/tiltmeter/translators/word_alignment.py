@@ -7,12 +7,12 @@ the extra `align` installs it. It is trained on the very sentences that it align
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import ModelError
+from tiltmeter.files import temporary_folder
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import word_spans
@@ -77,8 +77,8 @@ class Eflomal:
         return aligned
 
     def _run(self, lines: Sequence[Sequence[str]]) -> list[tuple[Links, Links]]:
-        with tempfile.TemporaryDirectory(prefix="tiltmeter-align-") as folder:
-            paths = {letter: Path(folder) / letter for letter in "stfr"}
+        with temporary_folder() as folder:
+            paths = {letter: folder / letter for letter in "stfr"}
             for letter, side in (("s", 0), ("t", 1)):
                 paths[letter].write_text("".join(f"{line[side]}\n" for line in lines), encoding="utf-8")
             options = [argument for letter, path in paths.items() for argument in (f"-{letter}", str(path))]

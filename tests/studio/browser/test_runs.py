@@ -34,19 +34,18 @@ def press(page: Any, found: Any, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-@pytest.mark.parametrize(("screen", "dark"), [(WIDE, False), (NARROW, True)])
-def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
-    studio: Served, browser: Any, screen: dict[str, int], dark: bool
-) -> None:
-    def check() -> None:
-        assert violations(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
+def check(page: Any, screen: dict[str, int]) -> None:
+    """The page is accessible, and no wider than the screen."""
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
 
-    with visiting(browser, studio, screen=screen, dark=dark) as page:
+
+def test_runs_are_found_compared_opened_renamed_deleted_and_restored(studio: Served, browser: Any) -> None:
+    with visiting(browser, studio, screen=WIDE) as page:
         page.goto(f"{studio.address}/runs")
         page.get_by_text("64 runs").wait_for()
         assert page.locator("li.run").count() == 50
-        check()
+        check(page, WIDE)
         press(page, page.get_by_role("button", name="Show more"))
         page.locator("li.run").nth(63).wait_for()
         page.locator("li.run:nth-child(51) a:focus").wait_for()
@@ -70,10 +69,10 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         press(page, page.get_by_role("button", name="Compare 2 runs"))
         page.get_by_role("heading", name="Not compared").wait_for()
         page.get_by_text("models of different kinds (masked; causal)").first.wait_for()
-        check()
+        check(page, WIDE)
         press(page, page.get_by_role("link", name="Compare them all the same"))
         page.frame_locator("iframe.report").get_by_role("heading", name="What differs").wait_for()
-        check()
+        check(page, WIDE)
 
         page.goto(f"{studio.address}/runs?tone=towards")
         press(page, page.get_by_role("link", name="biased", exact=True))
@@ -81,7 +80,7 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         frame.get_by_role("heading", name="Is there a bias, which way, and how sure is that?").wait_for()
         frame.locator(".chart svg").first.wait_for()
         assert frame.locator("body").evaluate("() => window.origin") == "null"
-        check()
+        check(page, WIDE)
 
         press(page, page.get_by_text("Rename, tag, delete"))
         name = page.get_by_label("Name (the folder keeps its own)")
@@ -90,13 +89,13 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         page.keyboard.press("Enter")
         page.get_by_text("saved", exact=True).wait_for()
         page.get_by_role("heading", name="The large one").wait_for()
-        check()
+        check(page, WIDE)
         page.once("dialog", lambda dialog: dialog.accept())
         press(page, page.get_by_role("button", name="Delete"))
         page.get_by_text("63 runs").wait_for()
         press(page, page.get_by_role("link", name="Trash"))
         page.get_by_role("heading", name="The large one").wait_for()
-        check()
+        check(page, WIDE)
         press(page, page.get_by_role("button", name="Restore The large one"))
         page.get_by_text("draft").wait_for()
         press(page, page.get_by_text("Download", exact=True))
@@ -110,6 +109,31 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(
         page.get_by_label("Name (the folder keeps its own)").fill("")
         page.get_by_label("Tags, separated by commas").fill("")
         page.keyboard.press("Enter")
+        page.get_by_role("heading", name="biased").wait_for()
+
+
+def test_pages_in_the_dark_on_a_telephone(studio: Served, browser: Any) -> None:
+    with visiting(browser, studio, screen=NARROW, dark=True) as page:
+        page.goto(f"{studio.address}/runs")
+        page.get_by_text("64 runs").wait_for()
+        check(page, NARROW)
+        page.goto(f"{studio.address}/runs/compare?run=runs/bert&run=runs/gpt")
+        page.get_by_role("heading", name="Not compared").wait_for()
+        check(page, NARROW)
+        press(page, page.get_by_role("link", name="Compare them all the same"))
+        page.frame_locator("iframe.report").get_by_role("heading", name="What differs").wait_for()
+        check(page, NARROW)
+        page.goto(f"{studio.address}/runs/open?run=biased")
+        page.frame_locator("iframe.report").locator(".chart svg").first.wait_for()
+        press(page, page.get_by_text("Rename, tag, delete"))
+        check(page, NARROW)
+        page.once("dialog", lambda dialog: dialog.accept())
+        press(page, page.get_by_role("button", name="Delete"))
+        page.get_by_text("63 runs").wait_for()
+        press(page, page.get_by_role("link", name="Trash"))
+        page.get_by_role("heading", name="biased").wait_for()
+        check(page, NARROW)
+        press(page, page.get_by_role("button", name="Restore biased"))
         page.get_by_role("heading", name="biased").wait_for()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.datasets.spec import EDITIONS, Spec, parse_spec
 from tiltmeter.errors import UsageError
-from tiltmeter.runs.evaluate import limited
 from tiltmeter.runs.portions import UNDIVIDED, Portion, portions
+from tiltmeter.runs.preparing import limited
 from tiltmeter.runs.translating import translation_tests
 from tiltmeter.runs.translating.translation_test import Direction, TranslationTest
 from tiltmeter.translators.base import SOURCE

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tiltmeter.benchmarks import benchmarks
+from tiltmeter.cluster.time_estimates import duration
 from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.errors import TiltmeterError, UsageError
@@ -26,7 +27,7 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio import responses
 from tiltmeter.studio.item_counts import language_counts
-from tiltmeter.studio.job_estimate import duration, estimate
+from tiltmeter.studio.job_estimate import estimate
 from tiltmeter.studio.job_files import Job
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.model_names import ENDPOINTS, checked_model, endpoint_name, model_files

@@ -1,9 +1,8 @@
 """Pages for who settles what reviewers leave: agreement, conflicts, questions, publication, a copy of the project."""
 
-import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
 from starlette.background import BackgroundTask
@@ -13,6 +12,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from tiltmeter.errors import UsageError
+from tiltmeter.files import temporary_folder
 from tiltmeter.making.copy_away import copy_away
 from tiltmeter.making.project import open_project
 from tiltmeter.making.publish import OPEN_ITEMS, OpenItems, last_edition, publish_project
@@ -275,17 +275,17 @@ def _copy(request: Request) -> Response:
     """
     settler(request)
     folder, name = project_folder(request), person(request)
-    temporary = tempfile.TemporaryDirectory()
-    out = Path(temporary.name) / f"{folder.name}.zip"
+    temporary = ExitStack()
+    out = temporary.enter_context(temporary_folder()) / f"{folder.name}.zip"
     try:
         copy_away(folder, out)
         if name:  # after the copy: it has no decision that is not recorded
             reviewing(request, lambda review: review.reveal_all(name))
     except BaseException:
-        temporary.cleanup()
+        temporary.close()
         raise
     return FileResponse(
-        out, filename=out.name, media_type="application/zip", background=BackgroundTask(temporary.cleanup)
+        out, filename=out.name, media_type="application/zip", background=BackgroundTask(temporary.close)
     )
 
 

@@ -14,12 +14,12 @@ from rich.console import Console
 
 from tests.reports import made
 from tests.support.command import command
-from tiltmeter.cli.guarded_output import guarded_output
 from tiltmeter.cli.progress import answering_bar
 from tiltmeter.comparing import comparison
 from tiltmeter.comparing.strongest_items import strongest_items
 from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import UsageError
+from tiltmeter.guarded_output import guarded_output
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.portions import portions
 

@@ -1,4 +1,4 @@
-"""The room Data in a browser."""
+"""How a browser comes into a studio, by the file that the start opens and by links on other sites; the room Data."""
 
 import json
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
+from tiltmeter.studio.serve import opening_page
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +41,26 @@ def test_a_bad_file_is_checked_by_keyboard(
         assert violations(page) == []
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= screen["width"]
+
+
+def test_the_file_of_the_start_leads_in_and_other_links_to_the_overviews(
+    studio: Served, browser: Any, tmp_path: Path
+) -> None:
+    opened, elsewhere = tmp_path / "open.html", tmp_path / "elsewhere.html"
+    opened.write_text(opening_page(studio.start), encoding="utf-8")
+    links = [f'<a href="{studio.address}{path}">{path}</a>' for path in ("/review", "/runs/trash", "/")]
+    elsewhere.write_text("".join(links), encoding="utf-8")
+    page = browser.new_context().new_page()
+    page.goto(opened.as_uri())
+    page.get_by_role("heading", name="Runs", exact=True).wait_for()
+    for path, heading in (("/review", "Review"), ("/", "Runs")):
+        page.goto(elsewhere.as_uri())
+        page.get_by_role("link", name=path, exact=True).click()
+        page.get_by_role("heading", name=heading, exact=True).wait_for()
+    page.goto(elsewhere.as_uri())
+    page.get_by_role("link", name="/runs/trash").click()
+    page.get_by_role("link", name="Open the studio itself").click()
+    page.get_by_role("heading", name="Runs", exact=True).wait_for()
+    page.get_by_role("link", name="Trash").click()
+    page.get_by_role("heading", name="Trash").wait_for()
+    page.context.close()

@@ -1,11 +1,10 @@
-"""What runs took on this machine, in `studio.sqlite`, for estimates of the next ones."""
+"""What runs took on this machine, in a small database, for estimates of the next ones."""
 
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 from tiltmeter.database import Database
-from tiltmeter.studio.folders import STUDIO_DATABASE
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS timings (
@@ -65,13 +64,11 @@ _NEWEST = 2000
 
 
 class Timings(Database):
-    """The table of timings of a workspace."""
+    """The table of timings in a file: of a workspace of the studio, or of the cache."""
 
-    def __init__(self, state: Path) -> None:
-        remedy = "move it away; it holds only what the studio keeps for itself"
-        super().__init__(
-            str(state / STUDIO_DATABASE), _SCHEMA, synchronous="NORMAL", contents="the studio", remedy=remedy
-        )
+    def __init__(self, file: Path) -> None:
+        remedy = "move it away; it is needed only for estimates of the time"
+        super().__init__(str(file), _SCHEMA, synchronous="NORMAL", contents="timings", remedy=remedy)
 
     def add(self, timings: Iterable[Timing]) -> None:
         """Keep what a run took."""

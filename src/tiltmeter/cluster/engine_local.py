@@ -1,0 +1,145 @@
+"""Jobs as processes on this machine, several at a time; its GPUs are given out to them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.cluster.engine import failure, is_served, job_environment, thread_limit
+from tiltmeter.cluster.model_job import LOG, Outcome
+from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.errors import UsageError
+
+# Seconds that a job has to end after it was asked to.
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    entry: ModelCells
+    process: "subprocess.Popen[str]"
+    gpus: tuple[str, ...]
+
+
+class LocalEngine:
+    """Up to `jobs` processes at a time."""
+
+    goes_on = False
+
+    def __init__(self, jobs: int, prefetched: Collection[str] = ()) -> None:
+        self._jobs, self._prefetched = jobs, prefetched
+        self._waiting: deque[ModelCells] = deque()
+        self._running: list[_Running] = []
+        self._all_gpus = visible_gpus()
+        self._free_gpus = list(self._all_gpus)
+
+    def start(self, entries: Sequence[ModelCells]) -> None:
+        """Queue the jobs, and start as many as may run."""
+        for entry in entries:
+            if self._need(entry) > len(self._all_gpus):
+                raise UsageError(
+                    f"{entry.model.name} needs {entry.model.gpus} GPUs, and this machine has {len(self._all_gpus)}; "
+                    "change `gpus` in the plan, or use a cluster with --engine ray or slurm."
+                )
+        self._waiting.extend(entries)
+        self._fill()
+
+    def is_started(self, _entry: ModelCells) -> bool:
+        """False: processes end with the call."""
+        return False
+
+    def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
+        """The jobs that have ended since the last call."""
+        over = [job for job in self._running if job.process.poll() is not None]
+        self._running = [job for job in self._running if job not in over]
+        for job in over:
+            self._free_gpus += job.gpus
+        self._fill()
+        for job in over:
+            yield job.entry, _outcome(job)
+
+    def stop(self) -> None:
+        """End the processes; what they stored is kept."""
+        self._waiting.clear()
+        for job in self._running:
+            with suppress(OSError):
+                job.process.terminate()
+        for job in self._running:
+            try:
+                job.process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                job.process.kill()
+                job.process.wait()
+        self._running = []
+
+    def _need(self, entry: ModelCells) -> int:
+        if entry.model.gpus is not None:
+            return entry.model.gpus
+        return 0 if is_served(entry) else min(1, len(self._all_gpus))
+
+    def _fill(self) -> None:
+        """Start the jobs that may run, in their order: one that waits for GPUs is not overtaken for ever."""
+        while self._waiting and len(self._running) < self._jobs:
+            need = self._need(self._waiting[0])
+            if need > len(self._free_gpus):
+                return
+            gpus, self._free_gpus = tuple(self._free_gpus[:need]), self._free_gpus[need:]
+            entry = self._waiting.popleft()
+            self._running.append(_Running(entry, self._process(entry, gpus), gpus))
+
+    def _process(self, entry: ModelCells, gpus: tuple[str, ...]) -> "subprocess.Popen[str]":
+        environment = {**os.environ, **job_environment(entry, self._prefetched), **thread_limit(self._jobs)}
+        if self._all_gpus:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
+        # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
+        with _log(entry.folder) as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                encoding="utf-8",
+                env=environment,
+                start_new_session=True,
+            )
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs of this machine that jobs may use, as CUDA_VISIBLE_DEVICES names them; torch is not imported."""
+    if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]
+    if (program := shutil.which("nvidia-smi")) is None:
+        return []
+    try:
+        told = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [str(index) for index, line in enumerate(x for x in told.splitlines() if x.startswith("GPU ")) if line]
+
+
+def _log(folder: Path):  # type: ignore[no-untyped-def]
+    try:
+        return (folder / LOG).open("a", encoding="utf-8")
+    except OSError:
+        return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _outcome(job: _Running) -> Outcome:
+    told = job.process.stdout.read() if job.process.stdout else ""
+    code = job.process.wait()
+    for line in reversed(told.splitlines()):
+        with suppress(ValueError, TypeError):
+            values = json.loads(line)
+            return {"state": str(values["state"]), "failed": dict(values["failed"])}
+    if code < 0:
+        with suppress(ValueError):
+            return failure(f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory.")
+    return failure(f"Its process ended with code {code}; {LOG} of its folder says more.")

@@ -1,0 +1,203 @@
+"""Jobs of Slurm, submitted as arrays by submitit; models that need the same resources share an array.
+
+Slurm signals a job before its time limit; submitit then requeues it, and it goes on from what it has stored. Where
+there is no Slurm, `cluster="local"` runs the same jobs as processes, for tests.
+"""
+
+import getpass
+import json
+import logging
+import os
+import subprocess
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.cluster.engine import failure, is_served, job_environment
+from tiltmeter.cluster.job_state import is_held
+from tiltmeter.cluster.model_job import Outcome, run_job
+from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.errors import UsageError
+from tiltmeter.files import make_folder, write_text
+from tiltmeter.reading import read_json
+
+SUBMITTED, _LOGS = "submitted.json", "slurm"
+# How often a job may come to its time limit; each time it goes on from what is stored.
+_MOST_REQUEUES = 100
+# Seconds between two questions to Slurm, and after which a job is over that is not in the queue and has no result.
+_LOOK, _GONE_AFTER = 2.0, 10.0
+
+
+class SlurmJob:
+    """What submitit pickles and calls on the node."""
+
+    def __call__(self, folder: str) -> Outcome:
+        """Do the job."""
+        return run_job(Path(folder), slurm=os.environ.get("SLURM_JOB_ID", ""))
+
+    def checkpoint(self, folder: str) -> Any:
+        """Called before the time limit: the same job is queued again."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(SlurmJob(), folder)
+
+
+class SlurmEngine:
+    """An array of jobs; at most `jobs` of them run at a time, if that is given."""
+
+    goes_on = True
+
+    def __init__(
+        self,
+        prefetched: Collection[str] = (),
+        *,
+        partition: str | None = None,
+        minutes: int = 24 * 60,
+        jobs: int | None = None,
+        more: Mapping[str, str] | None = None,
+        cluster: str = "slurm",
+        signal_seconds: int = 90,
+    ) -> None:
+        try:
+            import submitit
+        except ImportError as error:
+            raise UsageError(
+                f"--engine slurm needs the package submitit ({error}): install it with pip install 'tiltmeter[slurm]'."
+            ) from error
+        self._submitit: Any = submitit
+        logging.getLogger("submitit").setLevel(logging.ERROR)
+        self._prefetched, self._partition, self._minutes, self._most = prefetched, partition, minutes, jobs
+        self._more, self._cluster, self._signal_seconds = dict(more or {}), cluster, signal_seconds
+        self._jobs: dict[str, tuple[ModelCells, Any]] = {}
+        self._seen: dict[str, float] = {}
+        self._asked = 0.0
+        self._earlier: dict[str, str] | None = None
+        self.goes_on = cluster != "local"
+
+    def start(self, entries: Sequence[ModelCells]) -> None:
+        """Submit the jobs that are not in the queue already, from an earlier call."""
+        groups: dict[tuple[Any, ...], list[ModelCells]] = {}
+        for entry in entries:
+            if self.is_started(entry) and (known := _submitted(entry)):
+                self._jobs[known["id"]] = (entry, self._submitit.SlurmJob(folder=known["logs"], job_id=known["id"]))
+                continue
+            model = entry.model
+            gpus = model.gpus if model.gpus is not None else int(not is_served(entry) and self._has_gpus())
+            environment = tuple(sorted(job_environment(entry, self._prefetched).items()))
+            groups.setdefault((gpus, model.cpus, model.memory_gb, environment), []).append(entry)
+        for (gpus, cpus, memory, environment), members in groups.items():
+            self._submit(members, gpus, cpus, memory, dict(environment))
+
+    def _submit(
+        self, entries: list[ModelCells], gpus: int, cpus: int, memory: float | None, environment: dict[str, str]
+    ) -> None:
+        logs = entries[0].folder.parent.resolve() / _LOGS
+        make_folder(logs)
+        parameters: dict[str, Any] = {"timeout_min": self._minutes, "cpus_per_task": cpus, "name": "tiltmeter"}
+        if gpus:
+            parameters["gpus_per_node"] = gpus
+        if memory is not None:
+            parameters["mem_gb"] = memory
+        if self._cluster == "slurm":
+            parameters |= {
+                "slurm_signal_delay_s": self._signal_seconds,
+                "slurm_setup": [f"export {name}={value}" for name, value in environment.items()],
+                "slurm_additional_parameters": {name: value or True for name, value in self._more.items()},
+            }
+            if self._partition is not None:
+                parameters["slurm_partition"] = self._partition
+            if self._most is not None:
+                parameters["slurm_array_parallelism"] = self._most
+        options = {"slurm_max_num_timeout": _MOST_REQUEUES} if self._cluster == "slurm" else {}
+        try:
+            executor = self._submitit.AutoExecutor(folder=logs, cluster=self._cluster, **options)
+            executor.update_parameters(**parameters)
+            jobs = executor.map_array(SlurmJob(), [str(entry.folder.resolve()) for entry in entries])
+        except (RuntimeError, OSError, self._submitit.core.utils.FailedJobError) as error:
+            first, *_ = [line for line in reversed(str(error).strip().splitlines()) if line.strip()] or [""]
+            raise UsageError(
+                f"Slurm did not take the jobs ({first.strip()[:300]}); check --partition, --time and --slurm, and that "
+                "sbatch works here."
+            ) from error
+        for entry, job in zip(entries, jobs, strict=True):
+            self._jobs[job.job_id] = (entry, job)
+            write_text(entry.folder / SUBMITTED, json.dumps({"id": job.job_id, "logs": str(logs)}) + "\n")
+
+    def _has_gpus(self) -> bool:
+        """Whether Slurm has GPUs to give out."""
+        with suppress(OSError, subprocess.SubprocessError):
+            asked = ["sinfo", "-h", "-o", "%G", *(["-p", self._partition] if self._partition else [])]
+            return "gpu" in subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stdout
+        return False
+
+    def is_started(self, entry: ModelCells) -> bool:
+        """Whether the job is in Slurm's queue, or runs there, since an earlier call."""
+        if self.goes_on and self._earlier is None:
+            self._earlier = self._queue()
+            if self._earlier is None:
+                raise UsageError("Slurm does not answer: squeue failed; check that it works here, and call again.")
+        known = _submitted(entry)
+        return known is not None and known["id"] in (self._earlier or {})
+
+    def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
+        """The jobs that have ended since the last call: with a result, or gone from the queue."""
+        if self.goes_on and time.monotonic() - self._asked < _LOOK:
+            return
+        self._asked = time.monotonic()
+        waiting = self._queue() if self.goes_on else None
+        for number, (entry, job) in list(self._jobs.items()):
+            if job.paths.result_pickle.exists() or (not self.goes_on and job.done()):
+                outcome = self._outcome(job)
+            elif self.goes_on and self._is_gone(number, waiting, entry):
+                outcome = failure(
+                    f"Slurm ended its job {number} (cancelled, failed, or its node was lost); {_LOGS} in the folder of "
+                    "the matrix has its output."
+                )
+            else:
+                continue
+            del self._jobs[number]
+            (entry.folder / SUBMITTED).unlink(missing_ok=True)
+            yield entry, outcome
+
+    def _outcome(self, job: Any) -> Outcome:
+        try:
+            outcome: Outcome = job.result()
+        except Exception as error:  # whatever the node could not do
+            first, *_ = [line for line in reversed(str(error).strip().splitlines()) if line.strip()] or [""]
+            return failure(f"Its job ended: {first.strip()[:300]}")
+        return outcome
+
+    def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
+        """Whether a job is neither in the queue nor running; False while Slurm does not answer."""
+        now = time.monotonic()
+        if waiting is None or number in waiting or is_held(entry.folder):
+            self._seen[number] = now
+        return now - self._seen.setdefault(number, now) > _GONE_AFTER
+
+    def _queue(self) -> dict[str, str] | None:
+        """The states of this user's jobs in the queue; None if Slurm does not answer, as while it restarts."""
+        asked = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i %T"]
+        try:
+            told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+        except (OSError, subprocess.SubprocessError):
+            return None
+        rows = [line.split(maxsplit=1) for line in told.splitlines() if " " in line]
+        over = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+        return {number: state for number, state in rows if not state.startswith(over)}
+
+    def stop(self) -> None:
+        """Leave the jobs to Slurm; processes of `cluster="local"` are ended."""
+        if not self.goes_on:
+            for _, job in self._jobs.values():
+                with suppress(Exception):
+                    job.cancel()
+
+
+def _submitted(entry: ModelCells) -> dict[str, str] | None:
+    path = entry.folder / SUBMITTED
+    if not path.is_file():
+        return None
+    values: dict[str, str] = read_json(path)
+    return values

@@ -1,0 +1,128 @@
+"""The stores of a job: answers and replies in files of its own, which the calling process merges into the cache.
+
+A job is the only one that writes to its stores, so they can lie on a network file system, where SQLite files must not
+be shared between machines. What the cache holds already is copied from there instead of being asked for again.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tiltmeter.database.connection import StoreError
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.questions import Answer, Reply
+
+ANSWERS, REPLIES = "answers.sqlite", "replies.sqlite"
+
+
+class _Unlocked:
+    """A store that is only read, without locks: the cache of another machine may be changed meanwhile.
+
+    A row that is read while it is changed fails its checksum, and counts as missing.
+    """
+
+    _file: str
+    is_read_only: bool
+    _connected: Any
+    _try_tables: Any
+
+    def _open(self) -> None:
+        address = f"file:{quote(str(Path(self._file).resolve()))}?mode=ro&immutable=1"
+        self._db = self._connected(address, uri=True)
+        self.is_read_only = True
+        self._try_tables()
+
+    def _rescue(self, error: StoreError) -> None:
+        raise error
+
+
+class UnlockedAnswers(_Unlocked, AnswerStore):
+    """Answers in the cache of another machine."""
+
+
+class UnlockedReplies(_Unlocked, ReplyStore):
+    """Replies in the cache of another machine."""
+
+
+class JobAnswers(AnswerStore):
+    """The answers of a job; those in the cache are copied when they are asked for."""
+
+    def __init__(self, folder: Path, *, same_machine: bool) -> None:
+        super().__init__(folder / ANSWERS, journal="TRUNCATE")
+        self._cache = _cache_of(AnswerStore if same_machine else UnlockedAnswers, ANSWERS)
+
+    def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
+        """The answers that are stored here or in the cache."""
+        wanted = list(questions)
+        found = super().get(fingerprint, wanted)
+        if self._cache is not None and (missing := [digest for digest in wanted if digest not in found]):
+            with suppress(StoreError):
+                if known := self._cache.get(fingerprint, missing):
+                    self.put(fingerprint, known)
+                    found.update(known)
+        return found
+
+    def get_unused(self, fingerprint: str) -> list[str]:
+        """The modules of the model's checkpoint that were not loaded; none if that is not known."""
+        found = super().get_unused(fingerprint)
+        if not found and self._cache is not None:
+            with suppress(StoreError):
+                found = self._cache.get_unused(fingerprint)
+        return found
+
+    def close(self) -> None:
+        """Close both files."""
+        super().close()
+        if getattr(self, "_cache", None) is not None:
+            self._cache.close()
+
+
+class JobReplies(ReplyStore):
+    """The replies of a chat model in a job; those in the cache are copied when they are asked for."""
+
+    def __init__(self, folder: Path, *, same_machine: bool) -> None:
+        super().__init__(folder / REPLIES, journal="TRUNCATE")
+        self._cache = _cache_of(ReplyStore if same_machine else UnlockedReplies, REPLIES)
+
+    def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
+        """The replies that are stored here or in the cache."""
+        wanted = list(questions)
+        found = super().get(fingerprint, wanted)
+        if self._cache is not None and (missing := [digest for digest in wanted if digest not in found]):
+            with suppress(StoreError):
+                for digest, reply in self._cache.get(fingerprint, missing).items():
+                    self.put(fingerprint, digest, reply)
+                    found[digest] = reply
+        return found
+
+    def close(self) -> None:
+        """Close both files."""
+        super().close()
+        if getattr(self, "_cache", None) is not None:
+            self._cache.close()
+
+
+def _cache_of(kind: Any, name: str) -> Any:
+    """The store of the cache; None if there is none, or it cannot be read."""
+    path = cache_dir() / name
+    if path.is_file():
+        with suppress(StoreError):
+            return kind(path)
+    return None
+
+
+def merge_stores(folder: Path, *, remove: bool) -> None:
+    """Add what a job stored to the cache; `remove` its stores then, for they are needed no more."""
+    for name, kind in ((ANSWERS, AnswerStore), (REPLIES, ReplyStore)):
+        path = folder / name
+        if not path.is_file():
+            continue
+        with kind(cache_dir() / name) as cache:
+            cache.merge(path)
+        if remove:
+            for left in (path, *(path.with_name(f"{name}-{end}") for end in ("journal", "wal", "shm"))):
+                left.unlink(missing_ok=True)

@@ -1,0 +1,123 @@
+"""The jobs of a matrix as a table for a terminal, from the state that each writes."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tiltmeter.cluster.engine_slurm import SUBMITTED
+from tiltmeter.cluster.job_state import read_state
+from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.printable import plain_console
+
+# Rows of the table while jobs run; those that run or failed come first.
+_MOST_ROWS = 30
+_SECONDS_BETWEEN = 1.0
+_SECONDS_BETWEEN_LINES = 60.0
+_ORDER = ("running", "lost", "failed", "stopped", "queued", "waiting", "finished")
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as the table shows it."""
+
+    model: str
+    state: str
+    cells: int
+    finished: int
+    failed: dict[str, str]
+    now: str
+    answered: int
+    questions: int
+    host: str
+
+
+def job_row(entry: ModelCells) -> JobRow:
+    """A job by the state it wrote last; `waiting` if it has none yet, `lost` if it wrote nothing for long."""
+    state: dict[str, Any] = read_state(entry.folder)
+    told = str(state.get("state", "waiting"))
+    finished = int(state["finished"]) if "finished" in state else len(entry.cells) - len(entry.unfinished)
+    if told == "waiting" and finished == len(entry.cells):
+        told = "finished"
+    elif told != "running" and (entry.folder / SUBMITTED).is_file():
+        told = "queued"  # or Slurm has ended it, which the next call finds out
+    elif told == "finished" and finished < len(entry.cells):
+        told = "waiting"  # the plan has more cells now
+    running = told == "running"
+    return JobRow(
+        entry.model.name,
+        told,
+        len(entry.cells),
+        finished,
+        dict(state.get("failed", {})),
+        str(state.get("cell", "")) if running else "",
+        int(state.get("answered", 0)) if running else 0,
+        int(state.get("questions", 0)) if running else 0,
+        f"{state.get('host', '')}" if running else "",
+    )
+
+
+def job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
+    """All jobs, those that run first."""
+    return sorted(map(job_row, entries), key=lambda row: _ORDER.index(row.state) if row.state in _ORDER else 0)
+
+
+def job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
+    """The table of jobs; with `most`, the rest is counted in its caption."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("model", overflow="fold")
+    table.add_column("state")
+    table.add_column("cells", justify="right")
+    table.add_column("failed", justify="right")
+    table.add_column("now", overflow="fold")
+    table.add_column("questions", justify="right")
+    table.add_column("machine")
+    for row in rows[:most]:
+        asked = f"{row.answered:,}/{row.questions:,}" if row.questions else ""
+        values = (row.model, row.state, f"{row.finished}/{row.cells}", str(len(row.failed) or ""), row.now, asked)
+        table.add_row(*(Text(value) for value in (*values, row.host)))
+    if most is not None and len(rows) > most:
+        table.caption = f"and {len(rows) - most} more models"
+    return table
+
+
+def summary(rows: Sequence[JobRow]) -> str:
+    """All jobs in a line.
+
+    >>> summary([JobRow("a", "running", 4, 1, {}, "starter.en.published", 20, 80, "host")])
+    '1 of 4 cells complete, 0 failed; models: 1 running. a: starter.en.published 20/80'
+    """
+    cells, finished = sum(row.cells for row in rows), sum(row.finished for row in rows)
+    states = Counter(row.state for row in rows)
+    told = ", ".join(f"{states[state]} {state}" for state in _ORDER if states[state])
+    running = [f"{row.model}: {row.now} {row.answered:,}/{row.questions:,}" for row in rows if row.state == "running"]
+    failed = sum(len(row.failed) for row in rows)
+    more = f". {'; '.join(running[:4])}" if running else ""
+    return f"{finished} of {cells} cells complete, {failed} failed; models: {told}{more}"
+
+
+@contextmanager
+def shown_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
+    """A table on standard error that is drawn again every second; without a terminal, a line every minute."""
+    console = plain_console(stderr=True, soft_wrap=not plain_console(stderr=True).is_terminal, highlight=False)
+    drawn = time.monotonic() - _SECONDS_BETWEEN
+    told = time.monotonic()
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def show(entries: Sequence[ModelCells]) -> None:
+            nonlocal drawn, told
+            now = time.monotonic()
+            if console.is_terminal and now - drawn >= _SECONDS_BETWEEN:
+                drawn = now
+                live.update(job_table(job_rows(entries), _MOST_ROWS), refresh=True)
+            elif not console.is_terminal and now - told >= _SECONDS_BETWEEN_LINES:
+                told = now
+                console.print(summary(job_rows(entries)), markup=False)
+
+        yield show

@@ -1,0 +1,179 @@
+"""The cells of a plan: model, benchmark, language and protocol, each an ordinary run in a folder of its own."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.cluster.plan_file import Plan, PlannedModel
+from tiltmeter.datasets import parse_spec
+from tiltmeter.datasets.by_name import dataset, load_file
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.errors import DataError, TiltmeterError, UsageError
+from tiltmeter.reading import home_path, read_json
+from tiltmeter.runs.preparing import RunSettings, checked_request
+from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
+
+# Options that change results, in the name of a model's folder: their own name, or their value.
+_BY_NAME, _BY_VALUE = ("plain", "chat_template"), ("kind", "dtype", "quantize", "tokenizer")
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """One run of a plan: `on` is the benchmark with its language, `folder` its folder inside that of its model."""
+
+    on: str
+    protocol: str
+    limit: int | None
+    folder: str
+
+
+@dataclass(frozen=True)
+class ModelCells:
+    """A model of a plan with its cells and its folder: what one job does."""
+
+    model: PlannedModel
+    cells: tuple[PlannedCell, ...]
+    folder: Path
+
+    def settings(self, cell: PlannedCell) -> RunSettings:
+        """How the cell's model is asked."""
+        return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.chat_options())
+
+    def request(self, cell: PlannedCell) -> dict[str, Any]:
+        """The request of the cell's run, the same as that of `tiltmeter run`; an error for what cannot be asked."""
+        options = self.model.model_options(cache_dir())
+        return checked_request([self.model.name], [cell.on], self.settings(cell), options)
+
+    def is_finished(self, cell: PlannedCell) -> bool:
+        """Whether the cell's folder holds a complete run with the same request."""
+        folder = self.folder / cell.folder
+        if not folder.is_dir():
+            return False
+        try:
+            finish_save(folder)
+            if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
+                return False
+            made = read_json(folder / MANIFEST).get("request")
+            return bool(made == json.loads(json.dumps(self.request(cell))))
+        except (TiltmeterError, OSError, AttributeError):
+            return False
+
+    @property
+    def unfinished(self) -> list[PlannedCell]:
+        """The cells that are not finished, in the order of the plan."""
+        return [cell for cell in self.cells if not self.is_finished(cell)]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All cells of a plan. `lacking` are the languages that a benchmark does not have."""
+
+    plan: Plan
+    out: Path
+    models: tuple[ModelCells, ...]
+    lacking: dict[str, tuple[str, ...]]
+
+    @cached_property
+    def cells(self) -> int:
+        """The number of cells."""
+        return sum(len(entry.cells) for entry in self.models)
+
+
+def make_matrix(plan: Plan, out: Path) -> Matrix:
+    """The cells of a plan, with folders below `out`; an error for a benchmark, part or option that is not known.
+
+    Nothing is opened or downloaded.
+    """
+    cells: dict[str, PlannedCell] = {}
+    lacking: dict[str, tuple[str, ...]] = {}
+    for text in plan.benchmarks:
+        specs, missing = _by_language(text, plan)
+        if missing:
+            lacking[text] = missing
+        for benchmark, language, on in specs:
+            for protocol in plan.protocols:
+                folder = ".".join(safe_name(part) for part in (benchmark, language, protocol))
+                cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
+    if not cells:
+        raise UsageError(
+            f"{plan.path} has no cells: no benchmark has one of its languages {', '.join(plan.languages)}."
+        )
+    models = tuple(ModelCells(model, tuple(cells.values()), home_path(out) / folder_of(model)) for model in plan.models)
+    _refuse_one_folder(plan, models)
+    for entry in models:
+        for cell in entry.cells[:1]:
+            try:
+                entry.request(cell)
+            except UsageError as error:
+                raise DataError(f"{plan.path}, model {entry.model.name}: {error}") from error
+    return Matrix(plan, home_path(out), models, lacking)
+
+
+def folder_of(model: PlannedModel) -> str:
+    """The name of a model's folder: its own, and the options that change its results.
+
+    >>> folder_of(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
+    'google-bert--bert-base-cased@main.bfloat16'
+    """
+    chosen = [name.replace("_", "-") for name in _BY_NAME if model.options.get(name)]
+    chosen += [str(model.options[name]) for name in _BY_VALUE if name in model.options]
+    chosen += [f"{key.replace('_', '-')}-{value}" for key, value in sorted(model.chat.items()) if key in _OF_RESULTS]
+    return ".".join(safe_name(part) for part in (model.name, *chosen))
+
+
+_OF_RESULTS = ("full_design", "samples", "temperature", "max_tokens")
+
+
+def safe_name(text: str) -> str:
+    """A name for a folder. Paths and addresses are cut to their last part, with a hash that tells them apart.
+
+    >>> safe_name("google-bert/bert-base-cased"), safe_name("published/single")
+    ('google-bert--bert-base-cased', 'published--single')
+    """
+    whole = text
+    is_path = text.startswith(("/", ".", "~")) or "://" in text or text.count("/") > 1 or "\\" in text
+    if is_path:
+        text = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
+    name = re.sub(r"[^A-Za-z0-9._@+-]", "-", text.replace("/", "--")).strip(".-") or "model"
+    if is_path or len(name) > _LONGEST:
+        name = f"{name[:_LONGEST]}-{sha256(whole.encode()).hexdigest()[:6]}"
+    return name
+
+
+def _by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
+    """The benchmark, language and specification of each language, and the languages that the benchmark lacks."""
+    try:
+        spec = parse_spec(text)
+        if spec.path is not None:
+            available = tuple(dict.fromkeys(item.language for item in load_file(spec.path)))
+        else:
+            available = tuple(dict.fromkeys(s.language for s in dataset(spec.name).select(spec.part)))
+    except UsageError as error:
+        raise DataError(f"{plan.path}: {error}") from error
+    wanted = spec.languages or plan.languages or available
+    name = spec.name if spec.part is None else f"{spec.name}/{spec.part}"
+    found = [(name, language, f"{name}:{language}") for language in wanted if language in available]
+    return found, tuple(language for language in wanted if language not in available)
+
+
+def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
+    seen: set[str] = set()
+    for entry in models:
+        name = entry.folder.name.casefold()  # some file systems do not tell capitals from small letters
+        if name in seen:
+            raise DataError(f"{plan.path} has {entry.model.name} twice with the same options; leave one of them out.")
+        seen.add(name)
+
+
+def finished_cells(matrix: Matrix) -> Iterator[tuple[ModelCells, PlannedCell]]:
+    """The cells whose runs are complete."""
+    for entry in matrix.models:
+        for cell in entry.cells:
+            if entry.is_finished(cell):
+                yield entry, cell

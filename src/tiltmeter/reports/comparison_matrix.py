@@ -1,0 +1,180 @@
+"""The summary of a comparison of many models or languages: for each measure, which of them differ."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from tiltmeter.comparing.paired_difference import Comparison, Difference
+from tiltmeter.measures import Measure
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.reports.console_tables import new_table
+from tiltmeter.reports.formatting import count_of, format_p
+
+# More models or languages than this are summarized first.
+FEW = 4
+SIGNS = {
+    "+": "significantly farther from the ideal than the one of the column",
+    "-": "significantly closer",
+    "/": "significantly different, but not shown to be farther or closer",
+    "=": "no difference beyond the margin, or the same answers",
+    ".": "inconclusive",
+    "?": "not interpretable",
+    "!": "contradictory parts",
+}
+_BACK = {"+": "-", "-": "+"}
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceMatrix:
+    """What differs in one measure of what two or more sides have in common, such as `stereoset:de`.
+
+    `labels` are the sides, the farthest from the ideal first, with their `values`. `signs` are by the numbers of row
+    and column. `against` is the side that all others are compared with, if there is one; then `differences` has them.
+    """
+
+    subject: str
+    part: str
+    measure: Measure
+    labels: tuple[str, ...]
+    values: tuple[float, ...]
+    signs: dict[tuple[int, int], str]
+    against: str = ""
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The measure, and what it was measured on."""
+        part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
+        return f"{self.measure.name}, {self.subject}{part}"
+
+    @property
+    def told_apart(self) -> str:
+        """How many pairs differ, in words."""
+        apart = sum(sign in "+-/" for (row, column), sign in self.signs.items() if row < column)
+        pairs = sum(row < column for row, column in self.signs)
+        return f"{apart:,} of {count_of(pairs, 'pair')} significantly different"
+
+
+def is_large(comparison: Comparison) -> bool:
+    """Whether a comparison has more models or languages than are shown pair by pair."""
+    sides: dict[str, set[str]] = {}
+    for difference in comparison.differences:
+        sides.setdefault(difference.subject, set()).update((difference.left.label, difference.right.label))
+    return any(len(labels) > FEW for labels in sides.values())
+
+
+def matrices(comparison: Comparison) -> list[DifferenceMatrix]:
+    """A matrix for each subject and measure, of the pooled parts where there are any."""
+    pooled = {(d.subject, d.quantity.name) for d in comparison.differences if d.part == OVERALL}
+    groups: dict[tuple[str, str, str], list[Difference]] = {}
+    for d in comparison.differences:
+        if d.part == OVERALL or (d.subject, d.quantity.name) not in pooled:
+            groups.setdefault((d.subject, d.part, d.quantity.name), []).append(d)
+    return [_matrix(*key[:2], differences) for key, differences in groups.items()]
+
+
+def print_matrices(found: Sequence[DifferenceMatrix], console: Console) -> None:
+    """Print each matrix, in blocks of columns that fit, and what its signs mean."""
+    seen: set[str] = set()
+    for matrix in found:
+        seen |= set(matrix.signs.values())
+        console.print(Text.assemble((matrix.title, "bold"), f": {matrix.told_apart}"), soft_wrap=True)
+        if matrix.against:
+            _print_list(matrix, console)
+        else:
+            for columns in _side_by_side(matrix, console):
+                _print_columns(matrix, columns, console)
+        console.print()
+    if any(not matrix.against for matrix in found):
+        for sign, words in SIGNS.items():
+            if sign in seen:
+                console.print(Text(f"{sign}  {words}", style="dim"))
+        console.print(Text("Rows and columns: the farthest from the ideal first.", style="dim"))
+
+
+def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> DifferenceMatrix:
+    values: dict[str, float] = {}
+    for d in differences:
+        values.setdefault(d.left.label, d.contrast.left)
+        values.setdefault(d.right.label, d.contrast.right)
+    quantity = differences[0].quantity
+    labels = sorted(values, key=lambda label: -abs(values[label] - quantity.ideal))
+    signs: dict[tuple[int, int], str] = {}
+    for d in differences:
+        row, column, sign = labels.index(d.left.label), labels.index(d.right.label), sign_of(d)
+        signs[row, column], signs[column, row] = sign, _BACK.get(sign, sign)
+    seconds = {d.right.label for d in differences}
+    against = seconds.pop() if len(seconds) == 1 and len(labels) > 2 else ""
+    ordered = sorted(differences, key=lambda d: labels.index(d.left.label)) if against else ()
+    return DifferenceMatrix(
+        subject, part, quantity.measure, tuple(labels), tuple(values[label] for label in labels), signs, against,
+        tuple(ordered),
+    )  # fmt: skip
+
+
+def sign_of(difference: Difference) -> str:
+    """The sign of a difference, one of SIGNS."""
+    verdict, contrast = difference.verdict, difference.contrast
+    if verdict == "significant":
+        return "+" if contrast.farther_low > 0 else "-" if contrast.farther_high < 0 else "/"
+    return {
+        "not interpretable": "?",
+        "contradictory": "!",
+        "identical": "=",
+        "no difference": "=",
+    }.get(verdict, ".")
+
+
+def _print_columns(matrix: DifferenceMatrix, columns: Sequence[int], console: Console) -> None:
+    grid = new_table(console, padding=(0, 1, 0, 0))
+    grid.add_column("", justify="right", no_wrap=True)
+    grid.add_column("", overflow="fold", width=_label_width(matrix, console))
+    grid.add_column(matrix.measure.heading or matrix.measure.name, justify="right", no_wrap=True)
+    for column in columns:
+        grid.add_column(str(column + 1), justify="right", no_wrap=True)
+    for row, label in enumerate(matrix.labels):
+        signs = (matrix.signs.get((row, column), "") for column in columns)
+        grid.add_row(str(row + 1), Text(label), matrix.measure.number(matrix.values[row]), *map(Text, signs))
+    console.print(grid)
+
+
+def _side_by_side(matrix: DifferenceMatrix, console: Console) -> Iterator[range]:
+    """The numbers of the columns that fit beside each other."""
+    count = len(matrix.labels)
+    digits = len(str(count))
+    heading = max(
+        cell_len(matrix.measure.heading or matrix.measure.name),
+        *(cell_len(matrix.measure.number(value)) for value in matrix.values),
+    )
+    used = digits + 2 + _label_width(matrix, console) + 2 + heading + 1
+    fitting = max(1, (console.width - used) // (digits + 2))
+    for start in range(0, count, fitting):
+        yield range(start, min(start + fitting, count))
+
+
+def _label_width(matrix: DifferenceMatrix, console: Console) -> int:
+    return min(max(map(cell_len, matrix.labels)), console.width // 3)
+
+
+def _print_list(matrix: DifferenceMatrix, console: Console) -> None:
+    """The differences of all sides from one, in a table."""
+    number = matrix.measure.number
+    grid = new_table(console, padding=0)
+    grid.add_column(f"minus {matrix.against}", overflow="fold")
+    for name in (matrix.measure.name, "diff", "95% interval", "Holm", ""):
+        grid.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for d in matrix.differences:
+        ends = (number(end, signed=True) for end in (d.contrast.low, d.contrast.high))
+        cells = (
+            d.left.label,
+            number(d.contrast.left),
+            number(d.contrast.difference, signed=True),
+            f"[{', '.join(ends)}]",
+            format_p(d.p_holm),
+            sign_of(d),
+        )
+        grid.add_row(*map(Text, cells), style="bold" if d.significant else None)
+    console.print(grid)

@@ -1,0 +1,76 @@
+r"""Tables of several runs as LaTeX, with groups of columns; they need the package booktabs."""
+
+from collections.abc import Iterator, Sequence
+
+from tiltmeter.measures import measure_named
+from tiltmeter.reports.formatting import escape_latex, format_interval
+from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.wide_table import BOLD_RULE, DOUBTS, WideColumn, WideRow, WideTable
+
+_MARKS = dict(zip(DOUBTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
+
+
+def wide_latex(tables: Sequence[WideTable]) -> str:
+    r"""The tables, with columns in groups; they need `\usepackage{booktabs}`."""
+    return "\n\n".join("\n".join(_lines(table)) for table in tables)
+
+
+def _lines(table: WideTable) -> Iterator[str]:
+    groups = table.groups
+    yield r"\begin{table*}"
+    yield r"\centering"
+    yield rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}"
+    yield r"\toprule"
+    heads = (rf"\multicolumn{{{len(columns)}}}{{c}}{{{_head(table, name)}}}" for name, columns in groups)
+    yield " & ".join(["", *heads]) + r" \\"
+    start = 2
+    rules = []
+    for _, columns in groups:
+        rules.append(rf"\cmidrule(lr){{{start}-{start + len(columns) - 1}}}")
+        start += len(columns)
+    yield " ".join(rules)
+    second = (_second_head(table, column) for _, columns in groups for column in columns)
+    yield " & ".join(["model", *second]) + r" \\"
+    for block in table.blocks:
+        yield r"\midrule"
+        if len(table.blocks) > 1:
+            yield rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{\emph{{{escape_latex(block.asked)}}}}} \\"
+        for row in block.rows:
+            yield " & ".join([escape_latex(row.model), *(_number(row, column) for column in table.columns)]) + r" \\"
+            yield " & ".join(["", *(_interval(row, column) for column in table.columns)]) + r" \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+    yield rf"\caption{{{_caption(table)}}}"
+    yield r"\end{table*}"
+
+
+def _head(table: WideTable, name: str) -> str:
+    return escape_latex(language_name(name) if table.grouping == "language" else name)
+
+
+def _second_head(table: WideTable, column: WideColumn) -> str:
+    return escape_latex(column.heads(table.grouping)[1])
+
+
+def _number(row: WideRow, column: WideColumn) -> str:
+    record = row.numbers.get(column)
+    if record is None:
+        return "--"
+    number = f"${measure_named(record.measure).number(record.value)}$"
+    if column in row.best:
+        number = rf"\textbf{{{measure_named(record.measure).number(record.value)}}}"
+    return number + _MARKS.get(row.doubt(column), "")
+
+
+def _interval(row: WideRow, column: WideColumn) -> str:
+    record = row.numbers.get(column)
+    return "" if record is None else format_interval(record, r"{{\scriptsize $[{}, {}]$}}")
+
+
+def _caption(table: WideTable) -> str:
+    asked = f", {table.blocks[0].asked}" if len(table.blocks) == 1 else ""
+    parts = [escape_latex(f"{table.title}{asked}, with 95% intervals, {table.counts}.")]
+    parts.append(f"Bold: {escape_latex(BOLD_RULE)}")
+    doubts = {row.doubt(column) for block in table.blocks for row in block.rows for column in table.columns}
+    parts += [f"{_MARKS[doubt]}: {doubt}." for doubt in DOUBTS if doubt in doubts]
+    return " ".join(parts)

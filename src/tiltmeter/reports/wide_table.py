@@ -1,0 +1,220 @@
+"""One table of several runs, as papers print them: models by languages and measures."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltmeter.comparing.best_model import best_told_apart
+from tiltmeter.comparing.cells import Cell, cells_of
+from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+from tiltmeter.measures import deciding, measure_named
+from tiltmeter.measures.measure import abbreviated
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.reports.gather import shown_records
+from tiltmeter.reports.record_rows import RecordRow, any_record, rows_of
+from tiltmeter.reports.terminal import columns_of
+from tiltmeter.runs.result import Result
+
+Grouping = Literal["language", "measure"]
+GROUPINGS: tuple[Grouping, ...] = ("language", "measure")
+
+BOLD_RULE = (
+    "the best of its column among models that were asked alike, if it is significantly closer to the ideal than every "
+    "other one (paired by item, p corrected for the number of models); where none is marked, the best is not told "
+    "apart from all others, or the measure is not compared item by item."
+)
+
+
+# The verdicts that a number is marked for; such a number is not the best of its column.
+DOUBTS = ("not interpretable", "contradictory")
+
+
+@dataclass(frozen=True, slots=True)
+class WideColumn:
+    """A column: one measure in one language."""
+
+    language: str
+    measure: str
+
+    def heads(self, grouping: Grouping) -> tuple[str, str]:
+        """The heading of its group, and its own."""
+        pair = (self.language, self.measure)
+        return pair if grouping == "language" else (pair[1], pair[0])
+
+
+@dataclass(frozen=True, slots=True)
+class WideRow:
+    """The numbers of one model; `best` are the columns in which it is told apart as the best."""
+
+    model: str
+    numbers: dict[WideColumn, Record]
+    best: frozenset[WideColumn]
+
+    def doubt(self, column: WideColumn) -> str:
+        """The verdict on a number if that is one of DOUBTS, otherwise nothing."""
+        return doubt_of(self.numbers.get(column))
+
+
+@dataclass(frozen=True, slots=True)
+class WideBlock:
+    """The models that were asked alike, whose numbers are comparable."""
+
+    asked: str
+    rows: tuple[WideRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WideTable:
+    """The table of one benchmark, or of one part of it where its parts are not pooled."""
+
+    benchmark: str
+    part: str
+    grouping: Grouping
+    columns: tuple[WideColumn, ...]
+    blocks: tuple[WideBlock, ...]
+
+    @property
+    def title(self) -> str:
+        """The benchmark, with its part where it is not the whole."""
+        return self.benchmark if self.part == "all" else f"{self.benchmark}, {self.part}"
+
+    @property
+    def counts(self) -> str:
+        """The number of items, as a range if models or languages differ."""
+        numbers = {record.n for block in self.blocks for row in block.rows for record in row.numbers.values()}
+        low, high = min(numbers), max(numbers)
+        return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}"
+
+    @property
+    def groups(self) -> list[tuple[str, list[WideColumn]]]:
+        """The columns by the heading of their group."""
+        found: dict[str, list[WideColumn]] = {}
+        for column in self.columns:
+            found.setdefault(column.heads(self.grouping)[0], []).append(column)
+        return list(found.items())
+
+
+def wide_tables(
+    runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
+) -> list[WideTable]:
+    """A table for each benchmark of the runs: its pooled parts where there are any, otherwise each part."""
+    shown = iter(shown_records([(name, result.records) for name, result in runs]))
+    names: dict[tuple[str, ...], tuple[str, ...]] = {}
+    records: list[Record] = []
+    for run, result in runs:
+        for given in result.records:
+            record = next(shown)
+            records.append(record)
+            names.setdefault((run, *_case(given)), _case(record))
+    cells = {
+        names[key]: cell
+        for name, result in runs
+        for cell in cells_of(name, result)
+        if (key := (name, cell.model, cell.benchmark, cell.part, cell.language, cell.protocol)) in names
+    }
+    rows = rows_of(records)
+    pooled = {_place(row) for row in rows if any_record(row).part == OVERALL}
+    places: dict[tuple[str, str], list[RecordRow]] = {}
+    for row in rows:
+        first = any_record(row)
+        if first.part == OVERALL or _place(row) not in pooled:
+            places.setdefault((first.benchmark, first.part), []).append(row)
+    if not places:
+        raise UsageError("The runs hold no numbers over all items; make them again.")
+    return [_table(*place, rows, cells, grouping, measures) for place, rows in places.items()]
+
+
+def _table(
+    benchmark: str,
+    part: str,
+    rows: Sequence[RecordRow],
+    cells: dict[tuple[str, ...], Cell],
+    grouping: Grouping,
+    measures: Sequence[str],
+) -> WideTable:
+    shown = _measures(rows, measures)
+    languages = list(dict.fromkeys(any_record(row).language for row in rows))
+    columns = [WideColumn(language, measure) for language in languages for measure in shown]
+    if grouping == "measure":
+        columns = [WideColumn(language, measure) for measure in shown for language in languages]
+    columns = [
+        column
+        for column in columns
+        if any(any_record(row).language == column.language and column.measure in row for row in rows)
+    ]
+    asked: dict[str, list[RecordRow]] = {}
+    for row in rows:
+        asked.setdefault(_asked(any_record(row)), []).append(row)
+    blocks = (WideBlock(name, tuple(_rows(group, columns, cells))) for name, group in asked.items())
+    return WideTable(benchmark, part, grouping, tuple(columns), tuple(blocks))
+
+
+def _rows(
+    rows: Sequence[RecordRow], columns: Sequence[WideColumn], cells: dict[tuple[str, ...], Cell]
+) -> Iterator[WideRow]:
+    numbers: dict[str, dict[WideColumn, Record]] = {}
+    doubtful: set[tuple[str, str]] = set()
+    for row in rows:
+        first = any_record(row)
+        if doubt_of(deciding(row)):
+            doubtful.add((first.model, first.language))
+        for name, record in row.items():
+            column = WideColumn(first.language, name)
+            if column in columns:
+                numbers.setdefault(first.model, {})[column] = record
+    best: dict[str, set[WideColumn]] = {}
+    for column in columns:
+        entries = {
+            model: cells.get(_case(of_model[column]))
+            for model, of_model in numbers.items()
+            if column in of_model and (model, column.language) not in doubtful
+        }
+        known = {model: cell for model, cell in entries.items() if cell is not None}
+        found = best_told_apart(list(known.values()), column.measure) if len(known) == len(entries) else None
+        for model, cell in known.items():
+            if cell is found:
+                best.setdefault(model, set()).add(column)
+    for model, of_model in numbers.items():
+        yield WideRow(model, of_model, frozenset(best.get(model, ())))
+
+
+def _measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
+    """The measures with columns: those asked for, otherwise the one that decides and those beside it."""
+    there = list(dict.fromkeys(name for row in rows for name in row))
+    if wanted:
+        found = [full for name in wanted if (full := abbreviated(name, there))]
+        if not found:
+            raise UsageError(
+                f"{any_record(rows[0]).benchmark} has no {wanted[0]}{did_you_mean(wanted[0], there)}; it has "
+                f"{', '.join(there)}."
+            )
+        return found
+    first = next((record for row in rows if (record := deciding(row))), None)
+    if first is None:
+        return there
+    decides = measure_named(first.measure)
+    return [name for name in columns_of(rows, decides) if name in (decides.name, *decides.beside)]
+
+
+def _asked(record: Record) -> str:
+    """How a model was asked, in words."""
+    words: Iterable[str | None] = (record.kind, record.protocol)
+    if record.family and record.family != "likelihood":
+        words = (record.kind, record.family, record.protocol)
+    return ", ".join(filter(None, words))
+
+
+def doubt_of(record: Record | None) -> str:
+    """The verdict on a record if that is one of DOUBTS, otherwise nothing."""
+    kind = "" if record is None or record.verdict is None else record.verdict.kind
+    return kind if kind in DOUBTS else ""
+
+
+def _place(row: RecordRow) -> tuple[str, ...]:
+    record = any_record(row)
+    return record.model, record.benchmark, record.language
+
+
+def _case(record: Record) -> tuple[str, ...]:
+    return record.model, record.benchmark, record.part, record.language, record.protocol

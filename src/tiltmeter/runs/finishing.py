@@ -1,0 +1,67 @@
+"""From what models said to the result of a run: scores, measures and manifest."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.errors import ModelError
+from tiltmeter.runs.answer_table import without_replies
+from tiltmeter.runs.asking import to_dicts
+from tiltmeter.runs.items import item_table, text_notes
+from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.measuring import measure_scores, measuring_notes
+from tiltmeter.runs.model_run import ModelRun
+from tiltmeter.runs.portions import measures_of
+from tiltmeter.runs.preparing import PreparedRun
+from tiltmeter.runs.result import Result
+
+_NO_TOKENS = "No tokens were kept: --keep-tokens is for sentence pairs whose texts a run may keep."
+
+
+def finished(prepared: PreparedRun, runs: Sequence[ModelRun], seconds: float) -> Result:
+    """The result of a run whose models took so many seconds; a ModelError if nothing could be scored."""
+    chosen = prepared.chosen
+    scores = [table for run in runs for table in run.scores if not table.empty]
+    refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
+    if not scores:
+        raise ModelError(_why_nothing(refused, skipped))
+    table = pd.concat(scores, ignore_index=True)
+    askings = [asking for run in runs for asking in run.askings]
+    replied = [answers_table for run in runs for answers_table in run.answers]
+    kept = [tokens for run in runs for tokens in run.tokens]
+    families = {p.name: measures_of(p, chatting=prepared.is_chat) for p in chosen}
+    margins = prepared.request.get("margins", {})
+    return Result(
+        scores=table,
+        records=measure_scores(table, families, askings, margins),
+        manifest=make_manifest(
+            prepared.request,
+            models=[run.model for run in runs],
+            data=[
+                {**portion.describe(), "available": len(all_items.items)}
+                for portion, all_items in zip(chosen, prepared.available, strict=True)
+            ],
+            asked=to_dicts(askings),
+            refused=refused,
+            skipped=skipped,
+            flagged=[entry for run in runs for entry in run.flagged],
+            notes=[
+                *dict.fromkeys(note for run in runs for note in run.notes),
+                *([_NO_TOKENS] if prepared.settings.keep_tokens and not kept else []),
+                *measuring_notes(table, families),
+                *text_notes(chosen),
+            ],
+            margins=margins,
+            seconds=seconds,
+        ),
+        texts=item_table(chosen),
+        answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
+        tokens=pd.concat(kept, ignore_index=True) if kept else None,
+    )
+
+
+def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping[str, Any]]) -> str:
+    reasons = [str(entry["reason"]) for entry in refused]
+    reasons += [f"No item could be scored, because {entry['reason']}." for entry in skipped]
+    return " ".join(dict.fromkeys(reasons)) or "No item could be scored."

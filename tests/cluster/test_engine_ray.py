@@ -1,0 +1,78 @@
+"""A matrix on a small real Ray cluster: killed workers, resources, and a folder that a node does not see."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
+from tiltmeter.cluster import engine_ray
+from tiltmeter.cluster.engine_ray import RayEngine
+from tiltmeter.cluster.matrix import run_matrix
+from tiltmeter.cluster.plan_cells import make_matrix
+from tiltmeter.cluster.plan_file import read_plan
+from tiltmeter.errors import UsageError
+
+ray = pytest.importorskip("ray", reason="ray is not installed")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no SIGKILL")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+def test_a_killed_worker_costs_the_batch_in_flight(
+    masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = matrix_of(tmp_path, [masked])
+    entry, own = only(matrix), engine_ray._job
+    cache = os.environ["TILTMETER_CACHE"]
+
+    def killed_once(folder: str, probe: str) -> Any:
+        """The job, in a worker that is killed before its third batch is stored; the questions go to a file."""
+        import signal
+
+        from tiltmeter.cluster.job_stores import JobAnswers
+
+        os.environ["TILTMETER_CACHE"] = cache
+        asked, put, stored = Path(folder) / "asked", JobAnswers.put, []
+
+        def put_and_tell(self: Any, fingerprint: str, answers: Any) -> None:
+            if len(stored) == 2 and not asked.exists():
+                asked.write_bytes(b"".join(stored))
+                os.kill(os.getpid(), signal.SIGKILL)
+            put(self, fingerprint, answers)
+            stored.append(b"".join(answers))
+
+        JobAnswers.put = put_and_tell  # type: ignore[method-assign]
+        outcome = own(folder, probe)
+        asked.write_bytes(asked.read_bytes() + b"".join(stored))
+        return outcome
+
+    monkeypatch.setattr(engine_ray, "_job", killed_once)
+    result = run_matrix(matrix, RayEngine(None))
+    assert (result.failed, result.complete) == ({}, 2)
+    asked = (entry.folder / "asked").read_bytes()
+    digests = [asked[start : start + 16] for start in range(0, len(asked), 16)]
+    assert len(digests) == len(set(digests)) > 10
+    assert ray.is_initialized()  # a cluster that was there is left alone
+    assert not list((tmp_path / "out").glob(".probe*"))
+    assert_like_single_runs(matrix, tmp_path / "single")
+
+
+def test_a_folder_that_a_node_does_not_see(tmp_path: Path) -> None:
+    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"))
+    assert "put --out on a file system that all nodes share" in outcome["failed"][""]
+
+
+def test_a_job_that_no_node_is_large_enough_for(causal: str, tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, [causal])
+    plan.write_text(plan.read_text() + "gpus = 2\ncpus = 1\n")
+    engine = RayEngine(None)
+    with pytest.raises(UsageError, match="needs 1 CPU, 2 GPU, and no node of the Ray cluster has that much"):
+        run_matrix(make_matrix(read_plan(plan), tmp_path / "out"), engine)

@@ -1,0 +1,79 @@
+"""A matrix on Slurm: by submitit's local executor, and on a real Slurm where it can be started."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.planned import assert_like_single_runs, matrix_of, only
+from tests.support.slurm import Slurm, wait_until, why_not
+from tiltmeter.cluster.engine_slurm import SUBMITTED, SlurmEngine
+from tiltmeter.cluster.job_state import JobLock
+from tiltmeter.cluster.job_table import job_row
+from tiltmeter.cluster.matrix import run_matrix
+from tiltmeter.errors import UsageError
+from tiltmeter.reading import read_json
+
+pytest.importorskip("submitit", reason="submitit is not installed")
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    cluster = Slurm(tmp_path_factory.mktemp("slurm"))
+    cluster.start()
+    yield cluster
+    cluster.stop()
+
+
+def test_by_the_local_executor(causal: str, tmp_path: Path) -> None:
+    matrix = matrix_of(tmp_path, [causal])
+    engine = SlurmEngine(cluster="local", minutes=5)
+    assert not engine.goes_on
+    result = run_matrix(matrix, engine)
+    assert (result.failed, result.complete) == ({}, 2)
+    assert not (only(matrix).folder / SUBMITTED).exists()
+    assert_like_single_runs(matrix, tmp_path / "single")
+
+
+def test_jobs_that_are_cancelled_and_requeued(
+    causal: str, masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slurm: Slurm
+) -> None:
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    matrix = matrix_of(tmp_path, [causal, masked])
+    requeued, cancelled = matrix.models
+    held = SlurmEngine(minutes=5, partition="all", more={"hold": ""})
+    run_matrix(matrix, held, wait=False)
+    number, other = (read_json(entry.folder / SUBMITTED)["id"] for entry in matrix.models)
+    assert set(slurm.queue()) == {number, other}
+    assert job_row(requeued).state == "queued"
+    with JobLock(requeued.folder):  # the job waits for it
+        slurm.run("scancel", other)
+        slurm.run("scontrol", "release", number)
+        wait_until(lambda: slurm.queue().get(number) == "RUNNING", "the job did not start")
+        slurm.run("scontrol", "requeue", number)
+        wait_until(lambda: slurm.queue().get(number) != "RUNNING", "the job was not requeued")
+    slurm.run("scontrol", "release", number)
+    again = SlurmEngine(minutes=5)
+    assert again.is_started(requeued)
+    assert not again.is_started(cancelled)
+    result = run_matrix(matrix, again)
+    assert (result.failed, result.complete, result.elsewhere) == ({}, 4, [])
+    assert_like_single_runs(matrix, tmp_path / "single")
+
+
+def test_a_partition_that_is_not_there(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slurm: Slurm
+) -> None:
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=r"Slurm did not take the jobs .*artition"):
+        run_matrix(matrix_of(tmp_path, [causal]), SlurmEngine(partition="none"))
+
+
+def test_where_there_is_no_slurm(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="Slurm does not answer"):
+        run_matrix(matrix_of(tmp_path, [causal]), SlurmEngine())

@@ -1,0 +1,253 @@
+"""`tiltmeter matrix` on this machine: jobs as processes, status, dry run, prefetch, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
+from tests.models.chat_served import ChatServer, chat_serving, first
+from tests.support.command import command
+from tests.support.slurm import wait_until
+from tiltmeter.cluster.engine import job_environment
+from tiltmeter.cluster.engine_local import LocalEngine, visible_gpus
+from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
+from tiltmeter.cluster.matrix import known_timings, run_matrix
+from tiltmeter.cluster.model_job import Outcome, run_job, write_job
+from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
+from tiltmeter.cluster.plan_file import read_plan
+from tiltmeter.cluster.prefetch import prefetched
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.errors import UsageError
+
+
+def test_two_models_one_of_which_fails(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    plan = write_plan(tmp_path, [str(tmp_path / "empty"), causal])
+    out = tmp_path / "out"
+    words = ("matrix", str(plan), "--out", str(out))
+    assert command(monkeypatch, *words, "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert "4 cells: 2 models, each on 2:" in told
+    assert "0 of 4 cells are complete" in told
+    assert "1 models that could not be counted" in told
+    assert "The time is not known" in told
+    assert not out.exists()
+
+    assert command(monkeypatch, *words, "--jobs", "2") == 1
+    told, notes = capsys.readouterr()
+    assert f"2 of 4 cells are complete in {out}, 2 failed; the same command retries them." in told
+    assert notes.count(f"Failed: {tmp_path / 'empty'}, starter.") == 2
+    matrix = make_matrix(read_plan(plan), out)
+    assert (out / "plan.toml").read_text() == plan.read_text()
+    failing, fine = matrix.models
+    assert fine.unfinished == []
+    assert not (fine.folder / ANSWERS).exists()  # merged
+    assert (cache_dir() / ANSWERS).is_file()
+    assert known_timings()[0].model == causal
+
+    assert command(monkeypatch, *words, "--status") == 0
+    told = capsys.readouterr().out
+    assert "2 of 4 cells complete, 2 failed; models: 1 failed, 1 finished." in told
+    assert command(monkeypatch, *words, "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert f"{causal}: 2 of 2 cells complete." in told
+    assert "2 of 4 cells are complete; 0 questions are left" in told
+    assert_like_single_runs(make_matrix(read_plan(write_plan(tmp_path, [causal])), out), tmp_path / "single")
+    assert failing.unfinished
+
+
+class _Ending:
+    """An engine whose jobs end as they are told to."""
+
+    goes_on = False
+
+    def __init__(self, outcome: Outcome | BaseException) -> None:
+        self.outcome = outcome
+        self.started: list[str] = []
+        self.stopped = 0
+
+    def is_started(self, _entry: ModelCells) -> bool:
+        return False
+
+    def start(self, entries: list[ModelCells]) -> None:
+        self.entries = list(entries)
+        self.started += [entry.folder.name for entry in entries]
+
+    def ended(self) -> list[tuple[ModelCells, Outcome]]:
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        return [(entry, self.outcome) for entry in self.entries]
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+def test_a_job_that_ends_without_a_word(causal: str, tmp_path: Path) -> None:
+    matrix = matrix_of(tmp_path, [causal])
+    engine = _Ending({"state": "failed", "failed": {"": "Killed.", "starter.de.published": "Its own reason."}})
+    result = run_matrix(matrix, engine)
+    assert result.failed == {
+        (causal, "starter.en.published"): "Killed.",
+        (causal, "starter.de.published"): "Its own reason.",
+    }
+    assert (result.cells, result.complete, engine.stopped) == (2, 0, 1)
+    busy = run_matrix(matrix, _Ending({"state": "busy", "failed": {"": "elsewhere"}}))
+    assert (busy.failed, busy.elsewhere) == ({}, [causal])
+
+
+def test_an_interrupted_call_keeps_what_is_stored(causal: str, tmp_path: Path) -> None:
+    matrix = matrix_of(tmp_path, [causal])
+    entry = only(matrix)
+    entry.folder.mkdir(parents=True)
+    with JobAnswers(entry.folder, same_machine=True) as store:
+        store.put("m", {b"q" * 16: np.array([1.0], np.float32)})
+    engine = _Ending(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run_matrix(matrix, engine)
+    assert engine.stopped == 1
+    with AnswerStore(cache_dir() / ANSWERS) as cache:
+        assert list(cache.get("m", [b"q" * 16])) == [b"q" * 16]
+    assert (entry.folder / ANSWERS).exists()  # its cells are not complete
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no SIGINT for one process")
+def test_ctrl_c_ends_the_jobs_and_says_so(causal: str, tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, [causal])
+    words = [sys.executable, "-m", "tiltmeter", "matrix", str(plan), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    folder = only(make_matrix(read_plan(plan), tmp_path / "out")).folder
+    wait_until((folder / "log.txt").exists, "the job did not start")
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from what is stored" in told
+    assert not (folder / "lock").exists()
+
+
+def test_chat_models_are_jobs_too(tmp_path: Path) -> None:
+    with chat_serving(ChatServer(first)) as name:
+        entry = only(matrix_of(tmp_path, [name]))
+        write_job(entry)
+        assert run_job(entry.folder)["failed"] == {}
+    assert entry.unfinished == []
+    assert (entry.folder / "replies.sqlite").is_file()
+    assert (entry.folder / entry.cells[0].folder / "answers.parquet").is_file()
+
+
+def test_prefetched_models_run_without_a_network(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = write_plan(tmp_path, [causal])
+    out = tmp_path / "out"
+    assert command(monkeypatch, "matrix", str(plan), "--out", str(out), "--prefetch") == 0
+    assert "jobs run without a network" in capsys.readouterr().out
+    entry = only(make_matrix(read_plan(plan), out))
+    assert prefetched(out) == {causal}
+    assert job_environment(entry, prefetched(out))["HF_HUB_OFFLINE"] == "1"
+    assert job_environment(entry, ()) == {}
+    bad = write_plan(tmp_path, [causal, str(tmp_path)])
+    assert command(monkeypatch, "matrix", str(bad), "--out", str(out), "--prefetch") == 1
+    assert "1 could not be had." in capsys.readouterr().out
+    assert prefetched(out) == {causal}
+
+
+def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+    assert visible_gpus() == ["4", "7"]
+    started: list[tuple[str, ...]] = []
+
+    class Process:
+        stdout = None
+
+        def __init__(self) -> None:
+            self.code: int | None = None
+
+        def poll(self) -> int | None:
+            return self.code
+
+        def wait(self, _seconds: float | None = None) -> int:
+            return 0
+
+    processes: list[Process] = []
+
+    def process(self: LocalEngine, _entry: ModelCells, gpus: tuple[str, ...]) -> Process:
+        started.append(gpus)
+        processes.append(Process())
+        return processes[-1]
+
+    monkeypatch.setattr(LocalEngine, "_process", process)
+    plan = write_plan(tmp_path, [causal, masked, "embedded"])
+    plan.write_text(plan.read_text().replace(f'"{masked}"', f'"{masked}"\ngpus = 2'))
+    engine = LocalEngine(3)
+    engine.start(make_matrix(read_plan(plan), tmp_path / "out").models)
+    assert started == [("4",)]  # the second needs both, and is not overtaken
+    processes[0].code = 0
+    list(engine.ended())
+    assert started == [("4",), ("7", "4")]
+    processes[1].code = 0
+    list(engine.ended())
+    assert started[2:] == [("7",)]
+    plan.write_text(plan.read_text().replace("gpus = 2", "gpus = 3"))
+    with pytest.raises(UsageError, match="needs 3 GPUs, and this machine has 2"):
+        LocalEngine(1).start(make_matrix(read_plan(plan), tmp_path / "out").models)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--engine", "spark"), "--engine spark is not known"),
+        (("--address", "auto"), "--address is for --engine ray"),
+        (("--time", "10"), "--time is for --engine slurm"),
+        (("--engine", "slurm", "--time", "soon"), "--time soon is no limit of time"),
+        (("--engine", "slurm", "--slurm", "account"), "--slurm account is not KEY=VALUE"),
+        (("--engine", "ray", "--jobs", "3"), "leave out --jobs"),
+        (("--dry-run", "--status"), "choose one of them"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    words: tuple[str, ...],
+    told: str,
+    causal: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = write_plan(tmp_path, [causal])
+    assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out"), *words) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_a_missing_package_is_told(
+    engine: str,
+    package: str,
+    causal: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    plan = write_plan(tmp_path, [causal])
+    assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out"), "--engine", engine) == 2
+    assert f"pip install 'tiltmeter[{engine}]'" in capsys.readouterr().err
+
+
+def test_what_a_job_prints_is_not_taken_for_its_outcome(causal: str, tmp_path: Path) -> None:
+    """Libraries may print to standard output, which is for the outcome alone."""
+    code = (
+        "import sys; from tiltmeter.cluster import model_job\n"
+        "model_job.run_job = lambda folder: print('x' * 100000) or {'state': 'finished', 'failed': {}}\n"
+        "from pathlib import Path; sys.exit(model_job.main(Path('.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout) == {"state": "finished", "failed": {}}

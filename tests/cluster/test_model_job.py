@@ -1,0 +1,200 @@
+"""Jobs: the numbers of single runs, cells that fail, processes that are killed, and nothing asked twice."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
+from tiltmeter.cluster.job_state import JobLock, read_state
+from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
+from tiltmeter.cluster.model_job import run_job, write_job
+from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
+from tiltmeter.cluster.plan_file import read_plan
+from tiltmeter.models.loading import CheckpointModel
+from tiltmeter.questions import Answer
+from tiltmeter.runs.evaluate import evaluate
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The questions whose answers a job stores, each time that it does."""
+    found: list[bytes] = []
+    own = JobAnswers.put
+
+    def put(self: JobAnswers, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
+        own(self, fingerprint, answers)
+        found.extend(answers)
+
+    monkeypatch.setattr(JobAnswers, "put", put)
+    return found
+
+
+def done(entry: ModelCells) -> dict[str, str]:
+    """Do a job; the reasons of the cells that failed."""
+    write_job(entry)
+    return run_job(entry.folder)["failed"]
+
+
+def test_cells_have_the_bytes_of_single_runs(
+    masked: str, causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[str] = []
+    own = CheckpointModel._module
+    monkeypatch.setattr(CheckpointModel, "_module", lambda self, kind: loads.append(kind) or own(self, kind))
+    matrix = matrix_of(tmp_path, [masked, causal], ["starter", "starter-pairs"])
+    for entry in matrix.models:
+        assert done(entry) == {}
+    assert len(loads) == len(set(loads)) == 2  # once for all four cells
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other"))
+    assert_like_single_runs(matrix, tmp_path / "single")
+
+
+def test_a_finished_cell_is_left_alone_and_one_with_other_settings_is_not(causal: str, tmp_path: Path) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    assert len(entry.unfinished) == 2
+    assert done(entry) == {}
+    assert entry.unfinished == []
+    before = (entry.folder / entry.cells[0].folder / "manifest.json").stat().st_mtime_ns
+    assert done(entry) == {}
+    assert (entry.folder / entry.cells[0].folder / "manifest.json").stat().st_mtime_ns == before
+    changed = only(make_matrix(read_plan(write_plan(tmp_path, [causal], limit=4)), tmp_path / "out"))
+    assert len(changed.unfinished) == 2
+    assert done(changed) == {}
+    assert changed.unfinished == []
+    (changed.folder / changed.cells[1].folder / "scores.parquet").unlink()
+    assert changed.unfinished == [changed.cells[1]]
+
+
+def test_a_failed_cell_hides_no_other_and_is_retried(causal: str, tmp_path: Path) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    cell = entry.cells[0]
+    # A file in the place of the cell's folder: its run cannot be written.
+    entry.folder.mkdir(parents=True)
+    (entry.folder / cell.folder).write_text("in the way")
+    failed = done(entry)
+    assert list(failed) == [cell.folder]
+    assert "is a file" in failed[cell.folder] or "cannot be written" in failed[cell.folder]
+    state = read_state(entry.folder)
+    assert (state["state"], state["finished"], state["failed"]) == ("failed", 1, failed)
+    assert not (entry.folder / "lock").exists()
+    (entry.folder / cell.folder).unlink()
+    assert done(entry) == {}
+    assert entry.unfinished == []
+
+
+def test_a_model_that_cannot_be_opened_fails_its_cells(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    entry = only(matrix_of(tmp_path, [str(tmp_path / "empty")]))
+    failed = done(entry)
+    assert list(failed) == [cell.folder for cell in entry.cells]
+    assert len(set(failed.values())) == 1
+
+
+def test_a_fault_of_a_cell_is_a_reason_too(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    monkeypatch.setattr("tiltmeter.cluster.cell_run.finished", lambda *_given: 1 / 0)
+    failed = done(entry)
+    assert failed == {cell.folder: failed[cell.folder] for cell in entry.cells}
+    assert failed[entry.cells[0].folder].startswith("ZeroDivisionError (division by zero); log.txt")
+
+
+def test_a_full_disk_costs_the_batch_in_flight(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[bytes]
+) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    own = JobAnswers._put
+
+    def full(self: JobAnswers, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
+        if len(asked) > 20:
+            # As SQLite does on a full disk: the largest size of the file is reached.
+            pages = self._db.execute("PRAGMA page_count").fetchone()[0]
+            self._db.execute(f"PRAGMA max_page_count = {pages}")
+            answers = {index.to_bytes(16): answer for index, answer in enumerate([*answers.values()] * 200)}
+        own(self, fingerprint, answers)
+
+    monkeypatch.setattr(JobAnswers, "_put", full)
+    failed = done(entry)
+    assert list(failed) == [cell.folder for cell in entry.cells]
+    assert "full" in failed[entry.cells[0].folder]
+    kept = set(asked)
+    monkeypatch.setattr(JobAnswers, "_put", own)
+    asked.clear()
+    assert done(entry) == {}
+    assert not kept & set(asked)
+
+
+def test_what_the_cache_holds_is_not_asked_again(causal: str, tmp_path: Path, asked: list[bytes]) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    evaluate(causal, entry.cells[0].on, limit=6, out=tmp_path / "single")
+    write_job(entry)
+    copied: set[bytes] = set()
+    state = {}
+    for caller in ("this machine", "another"):
+        values = json.loads((entry.folder / "job.json").read_text())
+        if caller == "another":
+            values["caller"] = "another"
+            (entry.folder / "job.json").write_text(json.dumps(values))
+            shutil.rmtree(entry.folder / entry.cells[0].folder)
+            (entry.folder / ANSWERS).unlink()
+        assert run_job(entry.folder)["failed"] == {}
+        state = read_state(entry.folder)
+        first = state["timings"][0]
+        assert first["questions"] == first["stored"] > 0, caller
+        assert first["asked"] == 0
+        copied |= set(asked)
+    assert copied
+
+
+def test_a_job_that_runs_is_not_started_twice(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    write_job(entry)
+    monkeypatch.setattr("tiltmeter.cluster.model_job.wait_for_lock", JobLock)  # whose owner lives
+    with JobLock(entry.folder):
+        outcome = run_job(entry.folder)
+    assert outcome["state"] == "busy"
+    assert "runs already" in outcome["failed"][""]
+    assert entry.unfinished == list(entry.cells)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tiltmeter.cluster.job_stores import JobAnswers
+from tiltmeter.cluster.model_job import run_job
+own, left = JobAnswers.put, [int(sys.argv[2])]
+def put(self, fingerprint, answers):
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    own(self, fingerprint, answers)
+JobAnswers.put = put
+run_job(Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no SIGKILL")
+def test_a_killed_job_goes_on_and_asks_nothing_twice(
+    masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[bytes]
+) -> None:
+    matrix = matrix_of(tmp_path, [masked])
+    entry = only(matrix)
+    write_job(entry)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(entry.folder), "2"], check=False, timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    assert read_state(entry.folder)["state"] == "lost"
+    with sqlite3.connect(entry.folder / ANSWERS) as store:
+        stored = {bytes(digest) for (digest,) in store.execute("SELECT question FROM answers")}
+    store.close()
+    assert stored
+    assert run_job(entry.folder)["failed"] == {}
+    assert not stored & set(asked)
+    assert len(asked) == len(set(asked))
+    assert_like_single_runs(matrix, tmp_path / "single")

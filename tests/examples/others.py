@@ -1,0 +1,84 @@
+"""What happens between two commands of the docs: other people decide, fill in a sheet, rate; folders are cleared."""
+
+import shutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import openpyxl
+
+if TYPE_CHECKING:
+    from tests.examples.reader import Reader
+
+Step = Callable[["Reader"], None]
+
+
+def drop_all(reader: "Reader") -> None:
+    """Drop every item in the spreadsheet."""
+    book = openpyxl.load_workbook(reader.folder / "review.xlsx")
+    sheet = book.worksheets[0]
+    columns = [cell.value for cell in sheet[1]]
+    for row in range(2, sheet.max_row + 1):
+        sheet.cell(row, columns.index("decision") + 1, "drop")
+    book.save(reader.folder / "review.xlsx")
+
+
+def type_others(*lines: str) -> Step:
+    """Give these commands."""
+
+    def typed(reader: "Reader") -> None:
+        assert [found for line in lines if (found := reader.type(f"tiltmeter {line}"))] == []
+
+    return typed
+
+
+def clear(*names: str) -> Step:
+    """Remove folders that earlier examples may have written."""
+
+    def cleared(reader: "Reader") -> None:
+        for name in names:
+            shutil.rmtree(reader.folder / name, ignore_errors=True)
+
+    return cleared
+
+
+def start_writing(reader: "Reader") -> None:
+    """Start a project of written items with two writers."""
+    clear("my-sk")(reader)
+    type_others("make new gest --from-scratch --language sk --out my-sk")(reader)
+    file = reader.folder / "my-sk" / "writing.toml"
+    file.write_text(file.read_text("utf-8").replace("writers = []", 'writers = ["Ana", "Eva"]'), encoding="utf-8")
+
+
+_DECISIONS = type_others(
+    "make review my-es --add-reviewer Bea --add-reviewer Ben --add-reviewer Dan",
+    "make review my-es --by Eva --item i1 --decision edit --proposal target_term=1",
+    "make review my-es --by Bea --item i1 --decision drop",
+    "make review my-es --by Ben --item i1 --decision drop",
+    "make review my-es --by Dan --item i1 --decision edit --proposal target_term=1 "
+    "--text 'context=El jardinero era BLANK.'",
+)
+
+# By the command before which they happen.
+MEANWHILE: dict[str, list[Step]] = {
+    "tiltmeter make import my-es review.xlsx --by Ana": [drop_all],
+    'tiltmeter make adjudicate my-es --by Ida --item i1 --take Ana --comment "the term of the dictionary"': [
+        _DECISIONS
+    ],
+    'tiltmeter make write my-sk --by Ana --about 3 --text "sentence=I slept." --text "translation=Spala som."': [
+        start_writing
+    ],
+    "tiltmeter gender evaluate sample-sk sample-cs": [
+        type_others(
+            "make rate sample-sk --by Ana --unit sk-1 --task gender --step 1",
+            "gender sample translations.txt --language cs --out sample-cs",
+            "make rate sample-cs --by Ana --unit cs-1 --task gender --step 1",
+        )
+    ],
+    "tiltmeter train pairs --articles news.jsonl --held-out 0.2 --out pairs": [clear("pairs")],
+    "tiltmeter train pairs --articles tr=trwiki-latest-pages-articles.xml.bz2 --processes 8 --out pairs": [
+        clear("pairs")
+    ],
+    "tiltmeter gender evaluate sample-sk": [
+        type_others("make rate sample-sk --by Ana --unit sk-1 --task gender --step 1")
+    ],
+}

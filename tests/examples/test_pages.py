@@ -1,0 +1,173 @@
+"""Every command, Python block, JSONL and TOML file of README and docs works, and so do the examples of the help texts.
+
+Each page is followed from top to bottom, in a folder with the files of a reader, by a local hub whose ids lead to tiny
+models, a server of a tiny model at http://localhost:8000/v1, a stand-in for the embedded model, and a mirror of the
+data. So that this takes seconds, `run`, `sensitivity` and `make new` get `--limit`, `run` gets `--no-report`, and
+every file of data is read once for all pages.
+"""
+
+import gc
+import os
+import re
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SHARED
+from tests.examples.reader import Reader
+from tests.examples.readers_folder import fill_in, json_blocks, make_folder, words_of
+from tests.examples.stand_ins import translation_service, use_data
+from tests.examples.tiny_hub import tiny_hub
+from tests.examples.written import PAGES, blocks, in_help, inline, lines_of, text_of
+from tests.models.chat_served import ChatServer, first
+from tests.models.served import Served, serving
+from tiltmeter.datasets import load_file
+from tiltmeter.making.repair.language_rules import read_rules
+from tiltmeter.models import checkpoint
+from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint
+
+SERVES = "serves until it is stopped; tests/studio"
+# Commands that are not run, with the reason and where something else does run them; "…" is any ending.
+NOT_RUN = {
+    "tiltmeter studio…": SERVES,
+    "tiltmeter run gpt2 --on blanks…": "needs the package of examples/; tests/test_plugin_example.py",
+    "tiltmeter reproduce oeztuerk2023": "scores predictions of all items; tests/papers/test_reproduction.py",
+    "tiltmeter reproduce nadeem2021": "scores predictions of all items; tests/papers/test_reproduction.py",
+    "tiltmeter reproduce oeztuerk2023 --table 7 --from-models…": "runs seven models on all items",
+    "tiltmeter reproduce steinborn2022 --from-models…": "runs models on all items",
+    "tiltmeter train pairs --articles en=hf:…": "streams a data set of the hub; tests/training/test_articles.py",
+    "tiltmeter run embedded --on eurogest": "reads 60,062 sentences; three of the thirty languages are run",
+    "pip install…": "needs a package index",
+    "make…": "installs, or runs the tests",
+    "VLLM_TARGET_DEVICE=cpu vllm serve…": "a server that is not ours",
+}
+
+# The runs that pages name and do not make themselves, by the command that makes them.
+RUNS = {
+    "bert": "bert-base-cased --on stereoset:en",
+    "roberta": "roberta-base --on stereoset:en",
+    "gpt2": "gpt2 --on stereoset:en",
+    "new": "./model --on stereoset:en,de",
+    "old": "bert-base-cased --on stereoset:en,de",
+    "released": "bert-base-cased --on stereoset:en,de",
+    "multilingual": "bert-base-multilingual-cased --on stereoset:en,de",
+    "demo": "embedded --on starter",
+    "gest": "bert-base-uncased gpt2 --on gest",
+}
+
+# The files whose contents a page prints as TOML, in its order.
+TOML = {
+    "docs/gates.md": ["tiltmeter.toml"],
+    "docs/review.md": ["my-es/project.toml", "my-sk/writing.toml", "my-sk/rating.toml"],
+    "docs/repair.md": ["rules/xx.toml"],
+    "docs/extending.md": ["pyproject.toml"],
+}
+
+# Pages that go on with a project of translated items, which they do not start.
+PROJECTS = ["docs/review.md", "help"]
+
+Open = Callable[[str], Reader]
+
+
+@pytest.fixture(scope="module")
+def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """Opens a reader for a page, in a folder with the reader's files."""
+    mirror = Path(os.environ.get("TILTMETER_MIRROR") or SHARED / "upstream")
+    if not mirror.is_dir():
+        pytest.skip("the upstream data sets are not here: set TILTMETER_MIRROR to a mirror of them")
+    folder = tmp_path_factory.mktemp("reader")
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("TILTMETER_CACHE", str(folder / "cache"))
+        patch.setenv("TILTMETER_MIRROR", str(mirror))
+        stack.enter_context(tiny_hub(folder / "hub", words_of(mirror)))
+        own = make_folder(folder / "own", mirror, folder / "hub")
+        embedded = Checkpoint(EMBEDDED, own, gguf="model.gguf", revision="0.1.2")
+        patch.setattr(checkpoint, "_embedded", lambda: embedded)
+        use_data(patch, own)
+        stack.enter_context(translation_service(patch))
+        gc.disable()  # all items of all data sets stay until the end, and would be gone through again and again
+        stack.callback(gc.enable)
+        server = stack.enter_context(serving(Served(own / "my-model"), ChatServer(first).completion, "my-model"))
+        patch.chdir(own)
+        for name, words in RUNS.items():
+            assert Reader(own, server).type(f"tiltmeter run {words} --out runs/{name}") is None
+
+        def opened(page: str) -> Reader:
+            copy = shutil.copytree(own, folder / page.replace("/", "-"), symlinks=True)
+            (config,) = (block.text for block in blocks("docs/gates.md") if block.kind == "toml")
+            fill_in(copy / "tiltmeter.toml", config)
+            if page in PROJECTS:
+                shutil.copytree(copy / "review", copy, dirs_exist_ok=True)
+            os.chdir(copy)
+            os.environ["TILTMETER_CACHE"] = str(folder / "cache")
+            return Reader(copy, server)
+
+        yield opened
+
+
+def is_run(line: str) -> bool:
+    return not any(is_meant(line, entry) for entry in NOT_RUN)
+
+
+def is_meant(line: str, entry: str) -> bool:
+    return line.startswith(entry[:-1]) if entry.endswith("…") else line == entry
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(lines_of, blocks(page))) or list(inline(page))])
+def test_a_page_works_as_printed(page: str, follow: Open) -> None:
+    reader, printed_toml = follow(page), iter(TOML.get(page, ()))
+    wrong: list[str | None] = []
+    for block in blocks(page):
+        if block.kind == "python":
+            wrong.append(reader.execute(block.text))
+        elif block.kind == "toml":
+            fill_in(reader.folder / next(printed_toml), block.text)
+        wrong += [found for line in filter(is_run, lines_of(block)) for found in reader.follow(line)]
+    wrong += map(reader.type, filter(is_run, inline(page)))
+    assert [found for found in wrong if found] == []
+    assert list(printed_toml) == []
+
+
+def test_the_examples_of_the_help_texts_work(follow: Open) -> None:
+    reader = follow("help")
+    on_pages = {line for page in PAGES for block in blocks(page) for line in lines_of(block)}
+    left = [line for line in in_help() if line.replace(" -o ", " --out ") not in on_pages and is_run(line)]
+    wrong = [found for line in left for found in reader.follow(line)]
+    assert [found for found in wrong if found] == []
+
+
+def test_what_is_not_run_is_in_the_docs() -> None:
+    written = {line for page in PAGES for block in blocks(page) for line in lines_of(block)}
+    written |= {line for page in PAGES for line in inline(page)} | {*in_help()}
+    assert [entry for entry in NOT_RUN if not any(is_meant(line, entry) for line in written)] == []
+
+
+def test_what_readme_says_of_the_papers_is_what_was_reproduced() -> None:
+    (row,) = re.findall(r"^\| all \|  \| numbers \| (.*) \|$", text_of("docs/reproduction.md"), re.MULTILINE)
+    printed, agree, known, differ, absent = (int(cell.replace(",", "")) for cell in row.split(" | "))
+    claim = r"of ([\d,]+) printed\nnumbers, the ([\d,]+) .*?of which ([\d,]+) agree.*?and ([\d,]+) differ for a"
+    said = re.search(claim, text_of("README.md"))
+    assert said is not None
+    assert [int(number.replace(",", "")) for number in said.groups()] == [printed, printed - absent, agree, known]
+    assert differ == 0
+
+
+@pytest.mark.parametrize("text", json_blocks("README.md") + json_blocks("docs/data.md"))
+def test_a_printed_file_of_items_is_read_without_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text(text, encoding="utf-8")
+    assert len(load_file(tmp_path / "mine.jsonl")) == len(text.splitlines())
+
+
+def test_printed_rules_of_repair_and_entry_points_are_valid(tmp_path: Path) -> None:
+    (rules,) = (block.text for block in blocks("docs/repair.md") if block.kind == "toml")
+    (tmp_path / "de.toml").write_text(rules, encoding="utf-8")
+    assert read_rules(tmp_path / "de.toml")
+    (points,) = (block.text for block in blocks("docs/extending.md") if block.kind == "toml")
+    for group, named in tomllib.loads(points)["project"]["entry-points"].items():
+        assert group.removeprefix("tiltmeter.") in ("forms", "benchmarks", "measures", "datasets", "models")
+        assert named

@@ -1,0 +1,203 @@
+"""Tables of several runs: which numbers are marked as the best, and that they fit terminals and papers."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved
+from tests.support.command import command
+from tiltmeter.comparing.best_model import best_told_apart
+from tiltmeter.comparing.cells import cells_of
+from tiltmeter.comparing.comparison import compare
+from tiltmeter.errors import UsageError
+from tiltmeter.reports.wide_latex import wide_latex
+from tiltmeter.reports.wide_table import WideColumn, WideTable, wide_tables
+from tiltmeter.reports.wide_terminal import print_wide
+from tiltmeter.runs.result import Result
+
+Runs = tuple[tuple[str, Result], ...]
+
+
+@cache
+def models(*ss: float, n: int = 120, kind: str = "masked", first: int = 0) -> Runs:
+    """Models with these SS in English and German, their answers to single items independent of each other."""
+    return tuple(
+        (
+            f"run-{number}",
+            run(
+                *(
+                    chosen_scores(f"made/m_{number}", share, n=n, language=language, seed=10 * number + at)
+                    for at, language in enumerate(("en", "de"))
+                ),
+                kind=kind,
+            ),
+        )
+        for number, share in enumerate(ss, start=first)
+    )
+
+
+def best(table: WideTable) -> dict[str, set[tuple[str, str]]]:
+    return {
+        row.model: {(column.language, column.measure) for column in row.best}
+        for block in table.blocks
+        for row in block.rows
+        if row.best
+    }
+
+
+def test_a_row_for_each_model_and_a_column_for_each_language_and_measure() -> None:
+    runs = models(70.0, 50.0, 72.0)
+    (table,) = wide_tables(runs)
+    assert (table.benchmark, table.part, table.counts) == ("stereoset", "overall", "n = 240")
+    assert [group for group, _ in table.groups] == ["de", "en"] or [group for group, _ in table.groups] == ["en", "de"]
+    assert [column.measure for column in table.groups[0][1]] == ["LMS", "SS", "ICAT"]
+    (block,) = table.blocks
+    values = {(row.model, column): record.value for row in block.rows for column, record in row.numbers.items()}
+    for name, result in runs:
+        for record in result.records:
+            if record.part == "overall" and record.view == "all" and record.measure in ("LMS", "SS", "ICAT"):
+                key = (f"made/m_{name[-1]}", WideColumn(record.language, record.measure))
+                assert values[key] == record.value
+    (by_measure,) = wide_tables(runs, grouping="measure", measures=["SS"])
+    assert by_measure.groups == [("SS", [WideColumn(column.language, "SS") for column in by_measure.columns])]
+
+
+def test_the_best_is_marked_only_if_it_is_told_apart_from_all_others() -> None:
+    """SS 50 against 70 and 72 is; SS 48 beside 50 is not, and then none is. ICAT follows; LMS is the same for all."""
+    (table,) = wide_tables(models(70.0, 50.0, 72.0))
+    assert best(table) == {"made/m_1": {(language, measure) for language in ("en", "de") for measure in ("SS", "ICAT")}}
+    (table,) = wide_tables(models(70.0, 50.0, 72.0, 48.0))
+    assert best(table) == {}
+
+
+def test_the_best_is_what_compare_says_with_the_correction_for_the_number_of_models() -> None:
+    runs = [
+        (str(seed), run(association_scores(f"m{seed}", seed=seed, lean=lean)))
+        for seed, lean in enumerate((0.0, 0.45, 0.6, 1.2, 1.5))
+    ]
+    for measure in ("SS", "LMS", "ICAT"):
+        differences = [d for d in compare(runs, measures=[measure]).differences if d.part == "overall"]
+        wins = dict.fromkeys((f"m{seed}" for seed in range(5)), 0)
+        for d in differences:
+            if d.contrast.p_value * 4 < 0.05:
+                wins[d.left.label] += d.contrast.farther_high < 0
+                wins[d.right.label] += d.contrast.farther_low > 0
+        expected = next((name for name, count in wins.items() if count == 4), None)
+        cells = [cell for name, result in runs for cell in cells_of(name, result) if cell.part == "overall"]
+        found = best_told_apart(cells, measure)
+        assert (found.model if found else None) == expected
+
+
+def test_models_that_are_equally_far_on_both_sides_are_not_told_apart() -> None:
+    (table,) = wide_tables(models(40.0, 60.0))
+    assert not any(measure == "SS" for columns in best(table).values() for _, measure in columns)
+
+
+def test_models_of_different_kinds_are_in_blocks_of_their_own() -> None:
+    (table,) = wide_tables([*models(70.0, 50.0), *models(52.0, 75.0, kind="causal", first=5)])
+    assert [(block.asked, len(block.rows)) for block in table.blocks] == [
+        ("masked, published", 2),
+        ("causal, published", 2),
+    ]
+    assert set(best(table)) == {"made/m_1", "made/m_5"}
+    assert r"\multicolumn{7}{l}{\emph{causal, published}} \\" in wide_latex([table]).splitlines()
+
+
+def test_what_is_not_interpretable_is_marked_and_not_the_best() -> None:
+    """The middle model prefers unrelated words in half of the items, and has SS 50."""
+    runs = [*models(70.0, 90.0), ("nonsense", run(chosen_scores("nonsense", 50.0, n=120, sense=False, seed=77)))]
+    (table,) = wide_tables(runs)
+    (row,) = (row for row in table.blocks[0].rows if row.model == "nonsense")
+    assert row.doubt(WideColumn("en", "SS")) == "not interpretable"
+    assert not row.best
+    text = wide_latex([table])
+    assert r"$50.0$$^\dagger$" in text
+    assert r"$^\dagger$: not interpretable." in text
+
+
+def test_rates_of_gest_are_compared_by_their_logarithms_and_tokens_only_with_one_tokenizer() -> None:
+    gest = [(m, run(gest_scores(m, seed=s, lean=2.0 * s, n=320), family="gest")) for s, m in enumerate("ab")]
+    (table,) = wide_tables(gest, measures=["g_s"])
+    assert best(table) == {"a": {("en", "g_s")}}
+    pairs = [pair_scores(m, seed=s, distance_lean=9.0 * s, n=300) for s, m in enumerate("ab")]
+    for tokenizer, told in ((None, False), ("same", True)):
+        runs = [(str(at), run(table, family="pairs", tokenizer=tokenizer)) for at, table in enumerate(pairs)]
+        (table,) = wide_tables(runs, measures=["S_JSD"])
+        assert bool(best(table)) == told
+
+
+def printed(tables: Sequence[WideTable], width: int, encoding: str = "utf-8") -> list[str]:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    console = Console(file=file, width=width, record=True)
+    print_wide(tables, console)
+    file.flush()
+    lines = [line.rstrip() for line in console.export_text(styles=False).splitlines()]
+    assert all(len(line) <= width for line in lines)
+    return lines
+
+
+@pytest.mark.parametrize(("width", "encoding", "pieces"), [(60, "ascii", 2), (80, "utf-8", 1), (140, "utf-8", 1)])
+def test_it_fits_the_terminal(width: int, encoding: str, pieces: int) -> None:
+    tables = wide_tables(models(70.0, 50.0, 72.0))
+    text = "\n".join(printed(tables, width, encoding))
+    assert len(re.findall(r"^made/m_1", text, re.MULTILINE)) == pieces
+    assert text.count("50.0*") == 2
+    assert text.count("* the best of its column") == 1
+
+
+def test_long_names_are_wrapped_rather_than_cut() -> None:
+    names = [f"someone/a-model-with-a-long-name-{number}-of-some-size" for number in (1, 2)]
+    runs = [(name, run(association_scores(name, seed=at))) for at, name in enumerate(names)]
+    lines = printed(wide_tables(runs), 60)
+    assert names[1] in "".join(line[:20].rstrip() for line in lines)
+
+
+def test_latex_groups_columns_and_escapes_names() -> None:
+    (table,) = wide_tables(models(70.0, 50.0, 72.0))
+    lines = wide_latex([table]).splitlines()
+    groups = {"de": "German", "en": "English"}
+    heads = " & ".join(rf"\multicolumn{{3}}{{c}}{{{groups[group]}}}" for group, _ in table.groups)
+    assert lines[4] == rf" & {heads} \\"
+    assert lines[5] == r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}"
+    assert lines[6] == r"model & LMS & SS & ICAT & LMS & SS & ICAT \\"
+    (row,) = (line for line in lines if line.startswith(r"made/m\_1"))
+    assert row.count(r"\textbf{50.0}") == 2
+    cells = [line.count("&") for line in lines[6:-4] if line.endswith(r"\\")]
+    assert set(cells) == {6}
+    assert "Bold: the best of its column" in lines[-2]
+
+
+def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    folders = [saved(tmp_path / name, result) for name, result in models(70.0, 50.0)]
+    assert command(monkeypatch, "show", *folders) == 0
+    assert "50.0*" in capsys.readouterr().out
+    assert command(monkeypatch, "show", *folders, "--latex", "--columns", "measure", "--measure", "SS") == 0
+    assert r" & \multicolumn{2}{c}{SS} \\" in capsys.readouterr().out
+    assert command(monkeypatch, "show", *folders, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["run"] for row in rows} == {"run-0", "run-1"}
+    assert command(monkeypatch, "show", *folders, "--csv") == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["run"], row["measure"]) for row in table] == [(row["run"], row["measure"]) for row in rows]
+    for wrong, words in (
+        (("--by", "target"), "--by is for one run"),
+        (("--top", "3"), "--top is for one run"),
+        (("--measure", "LSM"), "stereoset has no LSM (did you mean LMS?)"),
+        (("--columns", "model"), "choose language, measure"),
+    ):
+        assert command(monkeypatch, "show", *folders, *wrong) == 2
+        assert words in capsys.readouterr().err
+    assert command(monkeypatch, "show", folders[0], "--measure", "SS") == 2
+    assert "give two or more" in capsys.readouterr().err
+
+
+def test_runs_without_numbers_are_said_to_be_empty() -> None:
+    with pytest.raises(UsageError, match="no numbers over all items"):
+        wide_tables([])
