@@ -13,12 +13,13 @@ import yaml
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.models.checkpoint import Checkpoint
-from tiltmeter.models.head_config import HeadConfig
+from tiltmeter.models.head_config import KEY, HeadConfig
 from tiltmeter.training.evaluate_head import evaluate_head
 from tiltmeter.training.head_card import head_card
 from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.trainer import HeadTrainer, TrainingProgress
 from tiltmeter.training.training_recipe import LORA_RATE, TrainingRecipe, find_recipe
+from tiltmeter.training.workspace import Workspace
 
 SHORT = TrainingRecipe(accumulation=1, batch=64, passes=1)
 
@@ -160,3 +161,12 @@ def test_too_little_space_is_said(
             with pytest.raises(type(raised)):
                 trained(base, pairs, tmp_path / "head")
     trained(base, pairs, tmp_path / "head")
+
+
+def test_what_a_training_leaves_that_was_killed_after_its_head_was_finished_is_swept(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({KEY: {}}), encoding="utf-8")
+    (tmp_path / ".training" / "checkpoints").mkdir(parents=True)
+    (tmp_path / ".lock").touch()
+    with pytest.raises(UsageError, match="holds a finished head"):
+        Workspace(tmp_path).check("base", force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Workspace:
         return (self.out / CONFIG).is_file()
 
     def check(self, model: str, *, force: bool) -> None:
-        """Refuse a folder that cannot become that of a head for this model; nothing is changed.
+        """Refuse a folder that cannot become that of a head for this model; nothing of a head or model is changed.
 
         `force` allows a finished head or another training to be replaced, but no other model and no other files.
         """
@@ -76,6 +76,7 @@ class Workspace:
                 f"{self.out} holds a model that is no next-sentence head; name another folder for the head with --out."
             )
         if self.finished and not force:
+            self._sweep()
             raise UsageError(f"{self.out} holds a finished head; name another folder, or pass --force to replace it.")
         if not self.finished and not self._started and self._holds_other_files:
             raise UsageError(f"{self.out} holds other files; name a new folder for the head with --out.")
@@ -126,6 +127,13 @@ class Workspace:
     def clear(self) -> None:
         """Remove the token ids and checkpoints of a finished training."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _sweep(self) -> None:
+        """Remove what is left of a training that was killed after its head was finished."""
+        if self.folder.exists() or (self.out / _LOCK).exists():
+            with suppress(Timeout, OSError), FileLock(self.out / _LOCK, timeout=0):
+                self.clear()
+                (self.out / _LOCK).unlink(missing_ok=True)
 
     def _remove_head(self) -> None:
         """Remove the files of a finished head, its config last: one that stays would be loaded with the new ones."""
