@@ -157,16 +157,21 @@ def _told(numbers: list[float]) -> str:
     return f"median {statistics.median(numbers):.3f}, slowest {max(numbers):.3f}"
 
 
-def measure(models: int, languages: int, benchmarks: int, items: int, times: int) -> Iterator[tuple[str, object]]:
-    """Measure a board of this size; yields what is found as it is found."""
+def measure(
+    models: int, languages: int, benchmarks: int, items: int, times: int, keep: Path | None
+) -> Iterator[tuple[str, object]]:
+    """Measure a board of this size; yields what is found as it is found. Runs that were kept are used again."""
     codes = list(_languages())[:languages]
-    with temporary_folder() as folder:
-        start = time.perf_counter()
-        yield "runs", made_runs(folder / "runs", models, codes, benchmarks, items)
-        yield "writing the runs (s)", round(time.perf_counter() - start, 1)
-        start = time.perf_counter()
-        board = write_board([folder / "runs"], folder / "site")
+    with temporary_folder(keep) as folder:
+        runs = (keep or folder) / "runs"
+        if not runs.exists():
+            start = time.perf_counter()
+            yield "runs", made_runs(runs, models, codes, benchmarks, items)
+            yield "writing the runs (s)", round(time.perf_counter() - start, 1)
+        start, used = time.perf_counter(), time.process_time()
+        board = write_board([runs], folder / "site")
         yield "making the board (s)", round(time.perf_counter() - start, 1)
+        yield "processor time of that (s)", round(time.process_time() - used, 1)
         yield "columns", len(board.columns)
         yield "numbers", sum(len(column.cells) for column in board.columns)
         pages = sorted(path.stat().st_size for path in (folder / "site").rglob("*.html"))
@@ -184,6 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("models", 200), ("languages", 40), ("benchmarks", 5), ("items", 40), ("times", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--keep", type=Path, help="a folder in which the runs are kept for the next time")
     options = parser.parse_args()
     for name, value in measure(**vars(options)):
         print(f"{name}: {value}")

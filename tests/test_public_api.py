@@ -33,6 +33,7 @@ TYPES = {
     "Dataset",
     "Difference",
     "Form",
+    "GroupComparison",
     "Item",
     "Measure",
     "Model",
@@ -40,6 +41,7 @@ TYPES = {
     "Result",
     "Rule",
     "RuleVerdict",
+    "SizeComparison",
     "Verdict",
 }
 ERRORS = {"DataError", "DownloadError", "ModelError", "TiltmeterError", "UsageError"}

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from perf.simulations.runner import run
 
-MODULES = ("intervals", "choices", "comparisons", "verdicts", "gates")
+MODULES = ("intervals", "choices", "comparisons", "groups", "verdicts", "gates")
 
 
 def modules() -> list[ModuleType]:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from tiltmeter.api import check, compare, load_run, plot, report, strongest_items, summary
     from tiltmeter.benchmarks.benchmark import Benchmark
     from tiltmeter.comparing.gate_rules import Rule
+    from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.paired_difference import Comparison, Difference
     from tiltmeter.comparing.rule_verdict import RuleVerdict
+    from tiltmeter.comparing.size_slopes import SizeComparison
     from tiltmeter.datasets.description import Dataset
     from tiltmeter.forms.form import Form, Item
     from tiltmeter.measures.measure import Measure
@@ -41,6 +43,7 @@ __all__ = [
     "Difference",
     "DownloadError",
     "Form",
+    "GroupComparison",
     "Item",
     "Measure",
     "Model",
@@ -49,6 +52,7 @@ __all__ = [
     "Result",
     "Rule",
     "RuleVerdict",
+    "SizeComparison",
     "TiltmeterError",
     "UsageError",
     "Verdict",
@@ -75,6 +79,7 @@ _LAZY = {
     "Dataset": "tiltmeter.datasets.description",
     "Difference": "tiltmeter.comparing.paired_difference",
     "Form": "tiltmeter.forms.form",
+    "GroupComparison": "tiltmeter.comparing.group_difference",
     "Item": "tiltmeter.forms.form",
     "Measure": "tiltmeter.measures.measure",
     "Model": "tiltmeter.models.protocol",
@@ -83,6 +88,7 @@ _LAZY = {
     "Rule": "tiltmeter.comparing.gate_rules",
     "RuleVerdict": "tiltmeter.comparing.rule_verdict",
     "Verdict": "tiltmeter.measures.verdict",
+    "SizeComparison": "tiltmeter.comparing.size_slopes",
     "check": "tiltmeter.api",
     "compare": "tiltmeter.api",
     "evaluate": "tiltmeter.runs.evaluate",

@@ -5,17 +5,22 @@ Wherever a function takes a run, it takes the run's folder or a `Result`.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 import pandas as pd
 
 from tiltmeter.comparing import comparison, judge
 from tiltmeter.comparing import strongest_items as strongest
+from tiltmeter.comparing.attributes import attributes_of_runs
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import By
 from tiltmeter.comparing.gate_rules import Rule, parse_rule
+from tiltmeter.comparing.group_difference import GroupComparison
+from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.comparing.rule_verdict import RuleVerdict
+from tiltmeter.comparing.size_comparison import compare_sizes
+from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.result import Result
 
@@ -37,6 +42,7 @@ def load_run(path: Path | str) -> Result:
     return Result.load(path)
 
 
+@overload
 def compare(
     runs: Sequence[Run] | Mapping[str, Run],
     *,
@@ -45,7 +51,54 @@ def compare(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
-) -> Comparison:
+    group: None = None,
+    size: Literal[False] = False,
+    attributes: Path | str | None = None,
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    by: By | None = None,
+    baseline: str | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    group: str,
+    size: Literal[False] = False,
+    attributes: Path | str | None = None,
+) -> GroupComparison: ...
+
+
+@overload
+def compare(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    by: By | None = None,
+    baseline: str | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    group: None = None,
+    size: Literal[True],
+    attributes: Path | str | None = None,
+) -> SizeComparison: ...
+
+
+def compare(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    by: By | None = None,
+    baseline: str | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    group: str | None = None,
+    size: bool = False,
+    attributes: Path | str | None = None,
+) -> Comparison | GroupComparison | SizeComparison:
     """Compare models on the same items, and languages on the translations of the same items.
 
     Differences are paired, item by item, with 95% intervals and Holm's correction. `runs` are one run or more; a
@@ -53,6 +106,10 @@ def compare(
     `baseline` names a model, language or run to compare the others with; `where` keeps some items, such as
     `{"bias_type": "gender"}`; `across` allows comparisons between different `kinds`, `protocols`, `editions` or
     `tokenizers`, with a warning.
+
+    `group` compares groups of models or languages instead, by an attribute such as `instruct` or `script=Latin,Greek`;
+    `size` gives the slope of each measure by the size of models, within families. The attributes of models are in the
+    `plan.toml` beside or above the runs, or in the file `attributes`.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -63,9 +120,22 @@ def compare(
     folders = [Path(run).resolve() for run in _values(runs) if not isinstance(run, Result)]
     if len(set(folders)) < len(folders):
         raise UsageError("The same run is given twice; give two different runs.")
-    return comparison.compare(
-        named_runs(runs), by=by, baseline=baseline, measures=measures, where=where or {}, across=across
-    )
+    where = where or {}
+    if group is None and not size:
+        if attributes is not None:
+            raise UsageError("Attributes are for comparisons by group or size; add --group or --size.")
+        return comparison.compare(
+            named_runs(runs), by=by, baseline=baseline, measures=measures, where=where, across=across
+        )
+    if baseline is not None:
+        raise UsageError("A baseline is for comparisons of single models; leave it out with --group and --size.")
+    if size and (by is not None or group is not None):
+        raise UsageError("--size is by the models' own size and family; leave out --by and --group.")
+    described = attributes_of_runs(folders, None if attributes is None else Path(attributes))
+    named = named_runs(runs)
+    if group is None:
+        return compare_sizes(named, described, measures=measures, where=where, across=across)
+    return compare_groups(named, group, described, by=by, measures=measures, where=where, across=across)
 
 
 def check(

@@ -1,13 +1,18 @@
 """`tiltmeter compare`: compare runs item by item."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tiltmeter.cli.output import choice_of
 from tiltmeter.errors import UsageError
 from tiltmeter.printable import json_text, plain_console
+
+if TYPE_CHECKING:
+    from tiltmeter.comparing.group_difference import GroupComparison
+    from tiltmeter.comparing.paired_difference import Comparison
+    from tiltmeter.comparing.size_slopes import SizeComparison
 
 
 def compare(
@@ -20,6 +25,23 @@ def compare(
         str | None, typer.Option(metavar="NAME", help="A model, language or run with which all others are compared.")
     ] = None,
     measure: Annotated[list[str] | None, typer.Option(help="Compare this measure only: `SS`, `CPS`, `S_JSD` …")] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ATTRIBUTE",
+            help="Compare groups of models or languages: `instruct`, `script=Latin,Cyrillic`.",
+        ),
+    ] = None,
+    size: Annotated[
+        bool, typer.Option("--size", help="The slope of each measure by the size of models, within families.")
+    ] = False,
+    attributes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML file with attributes of models; by default `plan.toml` beside or above the runs.",
+        ),
+    ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Use only these items: `bias_type=gender`.")
     ] = None,
@@ -32,6 +54,9 @@ def compare(
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the items on which they disagree.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="With --size, a folder for the figures as SVG, PNG and PDF files.")
     ] = None,
     items: Annotated[int, typer.Option(min=0, help="The number of those items on the page; 0 for all.")] = 200,
     everything: Annotated[
@@ -57,35 +82,94 @@ def compare(
     `tiltmeter compare runs/multilingual --by language --baseline en`
 
     `tiltmeter compare runs/bert runs/roberta --where bias_type=gender --html compared.html`
+
+    `tiltmeter compare runs/bert runs/roberta runs/multilingual --group multilingual --attributes models.toml`
+
+    `tiltmeter compare runs/multilingual --by language --group "grammatical gender"`
+
+    `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
     """
 
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
-    from tiltmeter.files import check_file, write_text
-    from tiltmeter.reports.comparison import print_comparison
+    from tiltmeter.files import check_file, check_folder
 
+    if figures is not None and not size:
+        raise UsageError("--figures is for --size; add it, or use `tiltmeter report`.")
     if html is not None:
         check_file(html)
-    comparison = api.compare(
-        runs,
-        by=choice_of(by, BY, "--by"),
-        baseline=baseline,
-        measures=measure or (),
-        where=_where(where or []),
-        across=[name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
-    )
+    if figures is not None:
+        check_folder(figures)
+    chosen_by = choice_of(by, BY, "--by")
+    asked: Any = {
+        "baseline": baseline,
+        "measures": measure or (),
+        "where": _where(where or []),
+        "across": [name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
+        "attributes": attributes,
+    }
+    if group is not None:
+        _print_groups(api.compare(runs, by=chosen_by, group=group, **asked), as_json, html)
+    elif size:
+        _print_sizes(api.compare(runs, by=chosen_by, size=True, **asked), as_json, html, figures)
+    else:
+        _print_pairs(api.compare(runs, by=chosen_by, **asked), as_json, html, items, everything)
+
+
+def _print_pairs(comparison: "Comparison", as_json: bool, html: Path | None, items: int, everything: bool) -> None:
+    from tiltmeter.reports.comparison import print_comparison
+
     if as_json:
         differences = [difference.to_dict() for difference in comparison.differences]
-        content = {"differences": differences, "notes": comparison.notes}
-        typer.echo(json_text(content))
+        typer.echo(json_text({"differences": differences, "notes": comparison.notes}))
     else:
         print_comparison(comparison, plain_console(), everything=everything)
     if html is not None:
         from tiltmeter.reports.comparison_page import comparison_page
 
-        write_text(html, comparison_page(comparison, items=items or None, everything=everything))
-        typer.echo(f"Written to {html}", err=True)
+        _write(html, comparison_page(comparison, items=items or None, everything=everything))
+
+
+def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | None) -> None:
+    from tiltmeter.reports.group_comparison import print_groups
+
+    if as_json:
+        differences = [difference.to_dict() for difference in comparison.differences]
+        typer.echo(json_text({"differences": differences, "notes": comparison.notes}))
+    else:
+        print_groups(comparison, plain_console())
+    if html is not None:
+        from tiltmeter.reports.question_page import group_page
+
+        _write(html, group_page(comparison))
+
+
+def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, figures: Path | None) -> None:
+    from tiltmeter.reports.size_trends import print_sizes
+
+    if as_json:
+        slopes = [slope.to_dict() for slope in comparison.slopes]
+        typer.echo(json_text({"slopes": slopes, "notes": comparison.notes}))
+    else:
+        print_sizes(comparison, plain_console())
+    if html is not None:
+        from tiltmeter.reports.question_page import size_page
+
+        _write(html, size_page(comparison))
+    if figures is not None:
+        from tiltmeter.reports.question_page import size_figures
+        from tiltmeter.reports.save import save_figures
+
+        written = save_figures(size_figures(comparison), figures)
+        typer.echo(f"{len(written)} figure files written to {figures}", err=True)
+
+
+def _write(path: Path, page: str) -> None:
+    from tiltmeter.files import write_text
+
+    write_text(path, page)
+    typer.echo(f"Written to {path}", err=True)
 
 
 def _where(given: list[str]) -> dict[str, str]:

@@ -7,13 +7,13 @@ from typing import Literal
 
 from tiltmeter.comparing.cells import Cell, cells_of, restrict
 from tiltmeter.comparing.comparability import Across, differing, refusal, warnings
-from tiltmeter.comparing.paired_difference import Comparison, Difference, Side, corrected_over_families
+from tiltmeter.comparing.paired_difference import Comparison, Difference, Side, contradicted, corrected_over_families
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.contrasts import contrast, equal_up_to_rounding
 from tiltmeter.measures.measure import Quantity, abbreviated
 from tiltmeter.measures.measure import measures as all_measures
-from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.records import Record
 from tiltmeter.runs.file_digests import on_changed
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
@@ -59,7 +59,7 @@ def compare(
     notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
     if left_out := [pair for pair in pairs if pair not in allowed]:
         notes.append(f"Not compared: {len(left_out)} of {len(pairs)} pairs. {refusal(*left_out[0], across)}")
-    return Comparison(_contradicted(doubted(corrected_over_families(differences), runs)), notes)
+    return Comparison(contradicted(doubted(corrected_over_families(differences), runs)), notes)
 
 
 def differences_between(
@@ -206,33 +206,6 @@ def doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]
         else difference
         for difference in differences
     ]
-
-
-def _contradicted(differences: Sequence[Difference]) -> list[Difference]:
-    """The differences, those of pooled parts with the contradiction added if parts differ in both directions."""
-    parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
-    for difference in differences:
-        if difference.part != OVERALL and difference.significant:
-            sides = parts.setdefault(_pair_key(difference), {True: [], False: []})
-            sides[difference.contrast.difference > 0].append(difference.part)
-    checked = []
-    for difference in differences:
-        sides = parts.get(_pair_key(difference), {}) if difference.part == OVERALL else {}
-        if sides and sides[True] and sides[False]:
-            higher = (
-                f"{side.label} is higher in {', '.join(sides[up])}"
-                for side, up in ((difference.left, True), (difference.right, False))
-            )
-            difference = replace(difference, contradiction=", ".join(higher))
-        checked.append(difference)
-    return checked
-
-
-def _pair_key(difference: Difference) -> tuple[str, ...]:
-    """Identifies the two sides and the measure, regardless of the part."""
-    sides = (difference.left, difference.right)
-    names = (name for side in sides for name in (side.label, side.cell.run))
-    return (difference.subject, difference.quantity.name, *names)
 
 
 def _key(row: Cell | Record) -> tuple[str, ...]:

@@ -61,6 +61,11 @@ class PairedDifference:
         )
 
     @property
+    def pair(self) -> tuple[str, ...]:
+        """Identifies the two sides and the measure, regardless of the part."""
+        return (self.subject, self.quantity.name, self.left.label, self.right.label)
+
+    @property
     def significant(self) -> bool:
         """Whether the difference is significant after correction."""
         return self.p_holm < ALPHA
@@ -100,6 +105,12 @@ class Difference(PairedDifference):
     items: pd.Index
     only_left: int
     only_right: int
+
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """Identifies the two sides, their runs and the measure, regardless of the part."""
+        sides = (self.left.label, self.left.cell.run, self.right.label, self.right.cell.run)
+        return (self.subject, self.quantity.name, *sides)
 
     def disagreed(self) -> list[tuple[tuple[str, str], float]]:
         """The items on which the two sides disagree, by part and id, with their difference, largest first."""
@@ -201,6 +212,26 @@ def corrected_over_families(differences: Sequence[Corrected]) -> list[Corrected]
             if differences[index].contrast.p_equivalence is not None:
                 corrected[index] = replace(corrected[index], p_equivalence=p_value)
     return corrected
+
+
+def contradicted(differences: Sequence[Corrected]) -> list[Corrected]:
+    """The differences, those of pooled parts with the contradiction added if parts differ in both directions."""
+    parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
+    for difference in differences:
+        if difference.part != OVERALL and difference.significant:
+            sides = parts.setdefault(difference.pair, {True: [], False: []})
+            sides[difference.contrast.difference > 0].append(difference.part)
+    checked = []
+    for difference in differences:
+        sides = parts.get(difference.pair, {}) if difference.part == OVERALL else {}
+        if sides and sides[True] and sides[False]:
+            higher = (
+                f"{side.label} is higher in {', '.join(sides[up])}"
+                for side, up in ((difference.left, True), (difference.right, False))
+            )
+            difference = replace(difference, contradiction=", ".join(higher))
+        checked.append(difference)
+    return checked
 
 
 def _equivalence(difference: PairedDifference) -> float:

@@ -116,7 +116,7 @@ def contrast(
             test = "paired t" if strata is None else "paired t within stereotypes"
             if values.columns == ("correct",):
                 test = "paired t within right answers"
-            estimate = _mean(differences, weights, clusters, strata)
+            estimate = mean_of_items(differences, weights, clusters, strata)
             effect_name = "Hedges' g"
             effect = hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)
         (low, high), p_value, error = estimate.interval(), two_sided(estimate, 0.0), estimate.standard_error
@@ -185,8 +185,8 @@ def hedges_g(difference: float, deviation: float, n: int) -> float:
     return difference / deviation * (1 - 3 / (4 * (n - 1) - 1)) if deviation and n > 1 else 0.0
 
 
-def _mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
-    """The estimate of a weighted sum, stratified where `strata` are given."""
+def mean_of_items(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
+    """The estimate of a weighted sum over items, stratified where `strata` are given, otherwise a plain mean."""
     if strata is None:
         return Mean.from_values(numbers, clusters)
     value = float(numbers @ weights)
@@ -279,7 +279,7 @@ def _farther(
         # The ideal is the upper end of the scale, so farther is lower.
         return other - value, -high, -low
     # |a| - |b| = max over ±a of min over ±b of (±a - ±b): sums and differences of a and b, combined as for ICAT.
-    sums = _mean((left + right)[0], weights, clusters, strata).interval()
+    sums = mean_of_items((left + right)[0], weights, clusters, strata).interval()
     sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))
     farther_high = max(min(high, sum_high), min(-sum_low, -low))

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiltmeter.comparing.paired_difference import Comparison, Difference
+from tiltmeter.comparing.paired_difference import Comparison, Difference, PairedDifference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.comparison_matrix import is_large, matrices, print_matrices
@@ -91,7 +91,7 @@ def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
             yield difference
 
 
-def reading(difference: Difference) -> str:
+def reading(difference: PairedDifference) -> str:
     """A difference in words.
 
     That two numbers differ and that one is farther from the ideal are two statements: SS 46 and 54 are equally biased.
@@ -129,7 +129,7 @@ def reading(difference: Difference) -> str:
     return f"{prefix}{words}: {both}, difference {interval}."
 
 
-def numbers(difference: Difference) -> dict[str, str]:
+def numbers(difference: PairedDifference) -> dict[str, str]:
     """The numbers of a difference as text."""
     contrast, number = difference.contrast, difference.quantity.measure.number
     return {

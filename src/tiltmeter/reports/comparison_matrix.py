@@ -28,7 +28,7 @@ _BACK = {"+": "-", "-": "+"}
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class DifferenceMatrix:
     """What differs in one measure of what two or more sides have in common, such as `stereoset:de`.
 
     `labels` are the sides, the farthest from the ideal first, with their `values`. `signs` are by the numbers of row
@@ -66,7 +66,7 @@ def is_large(comparison: Comparison) -> bool:
     return any(len(labels) > FEW for labels in sides.values())
 
 
-def matrices(comparison: Comparison) -> list[Matrix]:
+def matrices(comparison: Comparison) -> list[DifferenceMatrix]:
     """A matrix for each subject and measure, of the pooled parts where there are any."""
     pooled = {(d.subject, d.quantity.name) for d in comparison.differences if d.part == OVERALL}
     groups: dict[tuple[str, str, str], list[Difference]] = {}
@@ -76,7 +76,7 @@ def matrices(comparison: Comparison) -> list[Matrix]:
     return [_matrix(*key[:2], differences) for key, differences in groups.items()]
 
 
-def print_matrices(found: Sequence[Matrix], console: Console) -> None:
+def print_matrices(found: Sequence[DifferenceMatrix], console: Console) -> None:
     """Print each matrix, in blocks of columns that fit, and what its signs mean."""
     seen: set[str] = set()
     for matrix in found:
@@ -95,7 +95,7 @@ def print_matrices(found: Sequence[Matrix], console: Console) -> None:
         console.print(Text("Rows and columns: the farthest from the ideal first.", style="dim"))
 
 
-def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> Matrix:
+def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> DifferenceMatrix:
     values: dict[str, float] = {}
     for d in differences:
         values.setdefault(d.left.label, d.contrast.left)
@@ -109,7 +109,7 @@ def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> Matri
     seconds = {d.right.label for d in differences}
     against = seconds.pop() if len(seconds) == 1 and len(labels) > 2 else ""
     ordered = sorted(differences, key=lambda d: labels.index(d.left.label)) if against else ()
-    return Matrix(
+    return DifferenceMatrix(
         subject, part, quantity.measure, tuple(labels), tuple(values[label] for label in labels), signs, against,
         tuple(ordered),
     )  # fmt: skip
@@ -128,7 +128,7 @@ def sign_of(difference: Difference) -> str:
     }.get(verdict, ".")
 
 
-def _print_columns(matrix: Matrix, columns: Sequence[int], console: Console) -> None:
+def _print_columns(matrix: DifferenceMatrix, columns: Sequence[int], console: Console) -> None:
     grid = new_table(console, padding=(0, 1, 0, 0))
     grid.add_column("", justify="right", no_wrap=True)
     grid.add_column("", overflow="fold", width=_label_width(matrix, console))
@@ -141,7 +141,7 @@ def _print_columns(matrix: Matrix, columns: Sequence[int], console: Console) -> 
     console.print(grid)
 
 
-def _side_by_side(matrix: Matrix, console: Console) -> Iterator[range]:
+def _side_by_side(matrix: DifferenceMatrix, console: Console) -> Iterator[range]:
     """The numbers of the columns that fit beside each other."""
     count = len(matrix.labels)
     digits = len(str(count))
@@ -155,11 +155,11 @@ def _side_by_side(matrix: Matrix, console: Console) -> Iterator[range]:
         yield range(start, min(start + fitting, count))
 
 
-def _label_width(matrix: Matrix, console: Console) -> int:
+def _label_width(matrix: DifferenceMatrix, console: Console) -> int:
     return min(max(map(cell_len, matrix.labels)), console.width // 3)
 
 
-def _print_list(matrix: Matrix, console: Console) -> None:
+def _print_list(matrix: DifferenceMatrix, console: Console) -> None:
     """The differences of all sides from one, in a table."""
     number = matrix.measure.number
     grid = new_table(console, padding=0)

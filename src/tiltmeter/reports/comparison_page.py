@@ -15,7 +15,7 @@ from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.comparison_matrix import SIGNS, Matrix, is_large, matrices
+from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, is_large, matrices
 from tiltmeter.reports.formatting import four_digits
 from tiltmeter.reports.item_texts import kept_texts, texts_of
 from tiltmeter.reports.templating import page_template, template_file
@@ -118,7 +118,7 @@ def comparison_page(comparison: Comparison, *, items: int | None = 200, everythi
     )
 
 
-def _shown(matrix: Matrix) -> ShownMatrix:
+def _shown(matrix: DifferenceMatrix) -> ShownMatrix:
     numbered = range(len(matrix.labels))
     return ShownMatrix(
         label(matrix.title),

@@ -1,13 +1,14 @@
 """The shape of a run's files, checked when a run is read: a folder may be edited or copied in part."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.records import Record
@@ -15,6 +16,8 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 
 # The most rows of a table: a small file can claim any number.
 _MOST_ROWS = 50_000_000
+
+_Content = TypeVar("_Content")
 
 _NUMBER = (int, float)
 _TEXT_OR_NONE, _NUMBER_OR_NONE = (str, type(None)), (int, float, type(None))
@@ -71,8 +74,23 @@ _TEXTS = ("model", "benchmark", "part", "language", "item", "candidate", "role",
 _ROW = ("model", "benchmark", "part", "language", "protocol", "item", "candidate", "role")
 
 
-def read_table(path: Path, without: Collection[str] = ()) -> pd.DataFrame:
-    """A Parquet file as a data frame, without these columns."""
+def read_table(path: Path) -> pd.DataFrame:
+    """A Parquet file as a data frame."""
+    return _read(path, lambda _file: pd.read_parquet(path))
+
+
+def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray[Any]]:
+    """The columns of a Parquet file as arrays, without those named; far faster than a data frame for a small file."""
+
+    def columns(file: pq.ParquetFile) -> dict[str, NDArray[Any]]:
+        table = file.read([name for name in file.schema_arrow.names if name not in without])
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+
+    return _read(path, columns)
+
+
+def _read(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
+    """What `read` returns of a Parquet file; a DataError if it is missing, damaged or too large."""
     if not path.is_file():
         raise DataError(f"{path.name} is missing.")
     try:
@@ -80,8 +98,7 @@ def read_table(path: Path, without: Collection[str] = ()) -> pd.DataFrame:
         rows = file.metadata.num_rows
         if rows > _MOST_ROWS:
             raise DataError(f"{path.name} claims to have {rows:,} rows.")
-        columns = [name for name in file.schema_arrow.names if name not in without] if without else None
-        return pd.read_parquet(path, columns=columns)
+        return read(file)
     except DataError:
         raise
     except Exception as error:  # a damaged file may raise anything

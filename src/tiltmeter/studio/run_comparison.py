@@ -90,4 +90,4 @@ def _compared(request: ComparisonRequest) -> ComparedRuns:
         comparison = compare(results, by=request.by, across=request.across)
     except TiltmeterError as error:
         return ComparedRuns("", str(error), left_out)
-    return ComparedRuns(comparison_page(comparison), "", left_out)
+    return ComparedRuns(comparison_page(comparison, everything=True), "", left_out)

@@ -9,7 +9,6 @@ import pytest
 
 from tests.cluster.board.boards import HOSTILE
 from tests.reports.chromium import chromium, why_not
-from tests.studio.browser.conftest import violations
 from tiltmeter.cluster.board.write_site import write_board
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
@@ -49,6 +48,15 @@ class Opened:
         return [float(text) for text in cells]
 
 
+def findings(page: Any) -> list[str]:
+    """All that axe-core finds on a page, minor things as well."""
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
+    return [f"{entry['id']}: {entry['help']} ({entry['nodes'][0]['html']})" for entry in found]
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 @pytest.mark.parametrize("kind", ["index.html", "benchmarks/stereoset-*", "models/series-a-*", "trends/*"])
 def test_pages_are_quiet_accessible_and_fit(browser: Any, site: Path, kind: str, width: int, scheme: str) -> None:
@@ -57,7 +65,7 @@ def test_pages_are_quiet_accessible_and_fit(browser: Any, site: Path, kind: str,
         view.ready()
     assert len(view.requests) == 1
     assert view.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    assert violations(view.page) == []
+    assert findings(view.page) == []
     assert view.page.evaluate("window.hacked") is None
     assert view.messages == []
 

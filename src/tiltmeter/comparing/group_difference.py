@@ -1,0 +1,120 @@
+"""Differences between groups of models, or of languages, on the items that all their members have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.comparing.paired_difference import PairedDifference
+from tiltmeter.measures.crossed import OverMembers
+from tiltmeter.measures.families import grouped, holm
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.printable import visible_values
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The members of a group, models or languages, with their values on the shared items; a label: `instruct=true`."""
+
+    label: str
+    members: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class GroupDifference(PairedDifference):
+    """The difference of two groups on the items that all their members have.
+
+    `left_out` is the number of items that only some members have; `members` is "models" or "languages". `over_members`
+    is None with fewer than FEWEST_MEMBERS in a group.
+    """
+
+    left: Group
+    right: Group
+    members: str
+    left_out: int
+    over_members: OverMembers | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference for JSON output."""
+        c = self.contrast
+        return {
+            "benchmark": self.benchmark,
+            "subject": self.subject,
+            "part": self.part,
+            "measure": self.quantity.name,
+            "ideal": self.quantity.ideal,
+            "left": {"group": self.left.label, self.members: dict(self.left.members), "value": c.left},
+            "right": {"group": self.right.label, self.members: dict(self.right.members), "value": c.right},
+            "difference": c.difference,
+            "low": c.low,
+            "high": c.high,
+            "farther": c.farther,
+            "farther_low": c.farther_low,
+            "farther_high": c.farther_high,
+            "p_value": c.p_value,
+            "p_holm": self.p_holm,
+            "p_equivalence": self.p_equivalence,
+            "tests": self.tests,
+            "verdict": self.verdict,
+            "contradiction": self.contradiction,
+            "n": c.n,
+            "clusters": c.clusters,
+            "left_out": self.left_out,
+            "over_members": None if self.over_members is None else asdict(self.over_members),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupComparison:
+    """All differences between groups, with notes for the reader."""
+
+    differences: list[GroupDifference]
+    notes: list[str]
+
+    def __repr__(self) -> str:
+        """How many differences there are, in a line."""
+        significant = sum(difference.verdict == "significant" for difference in self.differences)
+        return f"<GroupComparison: {len(self.differences):,} differences, {significant:,} significant>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The differences as a table, one row each; `low over members` and so on are empty where there are too few."""
+        rows = []
+        for one in self.differences:
+            over = one.over_members
+            rows.append(
+                {
+                    "subject": one.subject,
+                    "part": one.part,
+                    "left": one.left.label,
+                    "right": one.right.label,
+                    "measure": one.quantity.name,
+                    "left value": one.contrast.left,
+                    "right value": one.contrast.right,
+                    "difference": one.contrast.difference,
+                    "low": one.contrast.low,
+                    "high": one.contrast.high,
+                    "n": one.contrast.n,
+                    "p": one.p_holm,
+                    "low over members": over.low if over else None,
+                    "high over members": over.high if over else None,
+                    "p over members": over.p_holm if over else None,
+                    "verdict": one.verdict,
+                }
+            )
+        return pd.DataFrame([visible_values(row) for row in rows])
+
+    def _repr_html_(self) -> str:
+        """The differences as a table, for notebooks."""
+        return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
+
+
+def with_members_corrected(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
+    """The differences with the p-values over members corrected by Holm's method, in the same families."""
+    corrected = list(differences)
+    for indexes in grouped(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
+        found = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
+        p_values = holm([over.p_value for _, over in found])
+        for (index, over), p_holm in zip(found, p_values, strict=True):
+            corrected[index] = replace(corrected[index], over_members=replace(over, p_holm=p_holm))
+    return corrected

@@ -1,0 +1,209 @@
+"""Compare groups of models, or of languages, by an attribute: base and instruct, monolingual and multilingual, scripts.
+
+For each item the mean over the members of a group is taken, and the two means are paired. The interval and the test are
+over items, for these members. With five members or more in both groups there is a second interval, for members like
+these, in which members and items are both samples (`measures.crossed`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from tiltmeter.comparing.attributes import ModelAttributes, language_attributes
+from tiltmeter.comparing.cells import Cell, cells_of, restrict, shortened
+from tiltmeter.comparing.comparability import Across, refusal, warnings
+from tiltmeter.comparing.comparable_cells import (
+    by_place,
+    classes,
+    common_quantities,
+    key_of,
+    refuse_twice,
+    uninterpretable,
+)
+from tiltmeter.comparing.comparison import By, known_measures
+from tiltmeter.comparing.group_difference import (
+    Group,
+    GroupComparison,
+    GroupDifference,
+    with_members_corrected,
+)
+from tiltmeter.comparing.paired_difference import contradicted, corrected_over_families
+from tiltmeter.comparing.shared_answers import shared_answers
+from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.group_contrasts import group_contrast
+from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import sample_notes
+
+
+def compare_groups(
+    runs: Sequence[tuple[str, Result]],
+    group: str,
+    attributes: ModelAttributes,
+    *,
+    by: By | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+) -> GroupComparison:
+    """Compare the groups of an attribute: `group` is its name, or `name=value,value` for some of its values.
+
+    Attributes are those of models, or with `by` "language" (or if models have none of that name) of languages.
+    """
+    if by == "any":
+        raise UsageError("Groups are of models or of languages; use --by model or --by language.")
+    measures = known_measures(measures)
+    cells = [cell for name, result in runs for cell in cells_of(name, result)]
+    cells = restrict(cells, where) if where else cells
+    name, _, wanted = group.partition("=")
+    values, of_languages = _values(runs, cells, name.strip(), attributes, by)
+    chosen = _chosen(name.strip(), [value.strip() for value in wanted.split(",") if value.strip()], values)
+    notes = [sentence for run, result in runs for sentence in on_changed(result.changed, run)]
+    question = _Question(name.strip(), values, chosen, of_languages, measures, across, uninterpretable(runs))
+    differences = list(question.differences(cells, notes))
+    if not differences:
+        raise UsageError(question.why_none(cells, notes))
+    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
+    corrected = with_members_corrected(corrected_over_families(differences))
+    return GroupComparison(contradicted(corrected), list(dict.fromkeys(notes)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked: the attribute, its value for each member, and the values that are compared."""
+
+    attribute: str
+    values: Mapping[str, str]
+    chosen: Sequence[str]
+    of_languages: bool
+    measures: Sequence[str]
+    across: Sequence[Across]
+    doubtful: set[tuple[str, ...]]
+
+    def member(self, cell: Cell) -> str:
+        return cell.language if self.of_languages else cell.model
+
+    def places(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+        """The cells of each contrast: those of a language, or of a model if languages are grouped."""
+        used = [cell for cell in cells if self.values.get(self.member(cell)) in self.chosen]
+        return by_place(
+            used, lambda cell: (cell.benchmark, cell.part, cell.model if self.of_languages else cell.language)
+        )
+
+    def differences(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
+        unknown = list(dict.fromkeys(self.member(cell) for cell in cells if self.member(cell) not in self.values))
+        if unknown:
+            notes.append(f"Left out, for no {self.attribute} is given for them: {shortened(unknown)}.")
+        for place in self.places(cells):
+            alike = classes(place, self.across)
+            for together in alike:
+                refuse_twice(together)
+                yield from self._contrasts(together, notes)
+            if len(alike) > 1:
+                one, other = alike[0][0], alike[1][0]
+                notes.append(f"Not averaged or compared together: {refusal(one, other, self.across)}")
+
+    def _contrasts(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
+        sides = {value: [cell for cell in cells if self.values[self.member(cell)] == value] for value in self.chosen}
+        for one, other in combinations([value for value in self.chosen if sides[value]], 2):
+            for quantity in common_quantities([*sides[one], *sides[other]], self.measures):
+                doubtful = self.doubtful if quantity.measure.stereotype else set()
+                both = [[cell for cell in sides[value] if key_of(cell) not in doubtful] for value in (one, other)]
+                kept = [self.member(cell) for side in both for cell in side]
+                members = [self.member(cell) for value in (one, other) for cell in sides[value]]
+                if dropped := [member for member in members if member not in kept]:
+                    of_place = f"{self._place(cells[0])} in {quantity.name}"
+                    notes.append(f"Left out of {of_place}, as not interpretable: {shortened(dropped)}.")
+                if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
+                    notes += warnings((both[0][0], cell, quantity.measure) for side in both for cell in side)
+                    yield difference
+
+    def _place(self, cell: Cell) -> str:
+        part = "" if cell.part in ("all", OVERALL) else f"/{cell.part}"
+        return (
+            f"{cell.model} on {cell.benchmark}{part}"
+            if self.of_languages
+            else f"{cell.benchmark}{part}:{cell.language}"
+        )
+
+    def _difference(
+        self, quantity: Quantity, names: tuple[str, str], both: Sequence[Sequence[Cell]], notes: list[str]
+    ) -> GroupDifference | None:
+        cells = [cell for side in both for cell in side]
+        first, count = cells[0], len(both[0])
+        found = shared_answers(cells, quantity, self.across, f"on {self._place(first)}", self.member, notes)
+        if found is None:
+            return None
+        result, over = group_contrast(
+            quantity, found.answers[:count], found.answers[count:], found.labels, found.clusters, found.sides
+        )
+        members = dict(zip(map(self.member, cells), map(float, found.values), strict=True))
+        split = list(members.items())
+        return GroupDifference(
+            subject=self._place(replace(first, part="all")),
+            benchmark=first.benchmark,
+            part=first.part,
+            left=Group(f"{self.attribute}={names[0]}", dict(split[:count])),
+            right=Group(f"{self.attribute}={names[1]}", dict(split[count:])),
+            quantity=quantity,
+            contrast=result,
+            members="languages" if self.of_languages else "models",
+            left_out=found.left_out,
+            over_members=over,
+        )
+
+    def why_none(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
+        """Why there is no difference at all."""
+        for place in self.places(cells):
+            alike = classes(place, self.across)
+            if len({self.values[self.member(cell)] for cell in place}) > 1 and len(alike) > 1:
+                return refusal(alike[0][0], alike[1][0], self.across)
+        if notes:
+            return next((note for note in notes if note.startswith("Not compared")), notes[-1])
+        what = "language" if self.of_languages else "model"
+        held = "; ".join(f"{member}: {self.values[member]}" for member in list(self.values)[:6])
+        return f"No two groups of a {what} were measured in the same place ({held}); run them on the same data."
+
+
+def _values(
+    runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], name: str, attributes: ModelAttributes, by: By | None
+) -> tuple[dict[str, str], bool]:
+    """The value of an attribute for each model, or for each language, that has it, and whether it is of languages."""
+    entries = {
+        str(entry.get("name")): entry for _, result in runs for entry in result.manifest.get("models", ()) if entry
+    }
+    models = dict.fromkeys(cell.model for cell in cells)
+    languages = dict.fromkeys(cell.language for cell in cells)
+    of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
+    of_languages = {language: language_attributes(language) for language in languages}
+    sources = {"model": [of_models], "language": [of_languages]}.get(by or "", [of_models, of_languages])
+    for source in sources:
+        found = {member: texts[name] for member, texts in source.items() if name in texts}
+        if found:
+            return found, source is of_languages
+    known = list(dict.fromkeys(key for source in sources for texts in source.values() for key in texts))
+    given = ", ".join(str(path) for path in attributes.sources) or "no plan.toml beside or above the runs"
+    raise UsageError(
+        f"No model or language here has the attribute {name!r}{did_you_mean(name, known)}; there is "
+        f"{shortened(known) or 'none'} (attributes of models from {given}; name another file with --attributes)."
+    )
+
+
+def _chosen(attribute: str, wanted: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    known = list(dict.fromkeys(values.values()))
+    for value in wanted:
+        if value not in known:
+            raise UsageError(
+                f"Nothing here has the {attribute} {value!r}{did_you_mean(value, known)}; there is {shortened(known)}."
+            )
+    chosen = list(dict.fromkeys(wanted)) or sorted(known)
+    if len(chosen) < 2:
+        raise UsageError(
+            f"All have the {attribute} {chosen[0]}; a contrast needs two values."
+            if not wanted
+            else f"--group {attribute}={chosen[0]} names one value; name two or more, of {shortened(known)}."
+        )
+    return chosen

@@ -1,0 +1,85 @@
+"""The contributions of several models, or languages, to a measure on the items that all of them have."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tiltmeter.comparing.cells import Cell
+from tiltmeter.comparing.comparability import Across, differing
+from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.standard_errors import Floats, Labels
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAnswers:
+    """A row for each member and a column for each item; `values` are the members' measures on these items.
+
+    `weights` are those of the items in the measure, `labels` their strata, `sides` those of the strata. `left_out` is
+    the number of items that only some members have.
+    """
+
+    answers: Floats
+    values: Floats
+    weights: Floats
+    labels: Labels | None
+    clusters: Labels | None
+    sides: Labels | None
+    left_out: int
+
+
+def shared_answers(
+    cells: Sequence[Cell],
+    quantity: Quantity,
+    across: Sequence[Across],
+    where: str,
+    member: Callable[[Cell], str],
+    notes: list[str],
+) -> SharedAnswers | None:
+    """The answers of these cells; None, with a note on the reason, where there is nothing to compare.
+
+    `where` says what is compared, and `member` names a cell in notes.
+    """
+    first = cells[0]
+    if not quantity.values.is_mean:
+        notes.append(f"Not compared: {quantity.name}, which is not a mean over items.")
+        return None
+    if not _same_tokens(cells, quantity, across):
+        notes.append(
+            f"Not compared: {quantity.name}, a mean over the tokens of different tokenizers; to compare it all the "
+            "same, add --across tokenizers."
+        )
+        return None
+    items, left_out = _shared_items(cells, quantity)
+    fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
+    has_fewest = f"{member(fewest)} has the fewest ({len(fewest.items(quantity)):,})"
+    if not len(items):
+        notes.append(f"Not compared: {quantity.name}, {where}, as no item is there for all {len(cells)}; {has_fewest}.")
+        return None
+    if not first.defines(quantity, items):
+        notes.append(f"Not compared: {quantity.name}, {where}, as it is not defined on the items that all have.")
+        return None
+    if left_out:
+        notes.append(f"Left out, {where}: {left_out:,} items that not all {len(cells)} have; {has_fewest}.")
+    labels, sides = first.labels(quantity, items), first.sides(quantity, items)
+    weights = np.full(len(items), 1 / len(items)) if labels is None else quantity.values.weights(labels, sides)
+    answers = np.vstack([cell.values(quantity, items) for cell in cells])
+    clusters = first.clusters(quantity, items)
+    return SharedAnswers(answers, answers @ weights, weights, labels, clusters, sides, left_out)
+
+
+def _same_tokens(cells: Sequence[Cell], quantity: Quantity, across: Sequence[Across]) -> bool:
+    if not quantity.measure.per_token or "tokenizers" in across:
+        return True
+    return all("tokenizers" not in differing(cells[0], other, quantity.measure) for other in cells[1:])
+
+
+def _shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
+    """The items that all cells have, sorted, and the number of items that only some have."""
+    items = cells[0].items(quantity)
+    every = items
+    for cell in cells[1:]:
+        own = cell.items(quantity)
+        items, every = items.intersection(own), every.union(own)
+    return items.sort_values(), len(every) - len(items)

@@ -1,0 +1,176 @@
+"""A measure against the size of models: the slope per tenfold number of parameters, within families of models.
+
+The statistics are in `measures.slopes`: an interval over items, for these models, and with enough models a second one
+over models and items, for models like these.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes
+from tiltmeter.comparing.cells import Cell, cells_of, restrict, shortened
+from tiltmeter.comparing.comparability import Across, warnings
+from tiltmeter.comparing.comparable_cells import (
+    by_place,
+    classes,
+    common_quantities,
+    key_of,
+    refuse_twice,
+    uninterpretable,
+)
+from tiltmeter.comparing.comparison import known_measures
+from tiltmeter.comparing.shared_answers import SharedAnswers, shared_answers
+from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizedModel, SizeSlope
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.contrasts import mean_of_items
+from tiltmeter.measures.families import grouped, holm
+from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.slopes import slope_of
+from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.samples import sample_notes
+
+_SIZE = re.compile(r"([\d.]+)\s*([kmbt]?)", re.IGNORECASE)
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+
+
+def compare_sizes(
+    runs: Sequence[tuple[str, Result]],
+    attributes: ModelAttributes,
+    *,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+) -> SizeComparison:
+    """The slopes of measures by size, for each family of models with two sizes or more, and within families."""
+    measures = known_measures(measures)
+    cells = [cell for name, result in runs for cell in cells_of(name, result)]
+    cells = restrict(cells, where) if where else cells
+    notes = [sentence for run, result in runs for sentence in on_changed(result.changed, run)]
+    sized = _sized(runs, cells, attributes, notes)
+    doubtful = uninterpretable(runs)
+    slopes: list[SizeSlope] = []
+    used = (cell for cell in cells if cell.model in sized)
+    for place in by_place(used, lambda cell: (cell.benchmark, cell.part, cell.language)):
+        for together in classes(place, across):
+            refuse_twice(together)
+            for quantity in common_quantities(together, measures):
+                slopes += _slopes(quantity, together, sized, doubtful, across, notes)
+    if not slopes:
+        why = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
+        raise UsageError(why or "The runs hold no scores; make them again.")
+    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
+    return SizeComparison(_corrected(slopes), list(dict.fromkeys(notes)))
+
+
+def number_of_parameters(model: DescribedModel) -> float | None:
+    """The number of parameters of a model: its attribute `parameters` or `size`; None if it has neither.
+
+    >>> number_of_parameters(DescribedModel("m", {"size": "1.4b"})), number_of_parameters(DescribedModel("m"))
+    (1400000000.0, None)
+    """
+    given = model.attributes.get("parameters", model.attributes.get("size"))
+    if given is None:
+        return None
+    match = _SIZE.fullmatch(str(given).strip())
+    number = float(match[1]) * _UNITS[match[2].lower()] if match and match[1].count(".") < 2 else math.nan
+    if isinstance(given, bool) or not 0 < number < math.inf:
+        raise UsageError(f"The size of {model.name} is {given!r}; write a number of parameters, such as 124e6 or 1.4b.")
+    return number
+
+
+def _sized(
+    runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
+) -> dict[str, tuple[str, float]]:
+    """The family and the number of parameters of each model that has both."""
+    entries = {str(entry.get("name")): entry for _, result in runs for entry in result.manifest.get("models", ())}
+    found: dict[str, tuple[str, float]] = {}
+    lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
+    for model in dict.fromkeys(cell.model for cell in cells):
+        described = attributes.of(model, entries.get(model))
+        family, parameters = described.texts().get("family"), number_of_parameters(described)
+        if family is None or parameters is None:
+            lacking["number of parameters" if family else "family"].append(model)
+        else:
+            found[model] = (family, parameters)
+    for what, models in lacking.items():
+        if models:
+            notes.append(
+                f"Left out, for no {what} is given for them: {shortened(models)}; give it in plan.toml, or in a file "
+                "named with --attributes."
+            )
+    return found
+
+
+def _slopes(
+    quantity: Quantity,
+    together: Sequence[Cell],
+    sized: Mapping[str, tuple[str, float]],
+    doubtful: set[tuple[str, ...]],
+    across: Sequence[Across],
+    notes: list[str],
+) -> Iterator[SizeSlope]:
+    where = f"on {together[0].location}"
+    cells = [cell for cell in together if not (quantity.measure.stereotype and key_of(cell) in doubtful)]
+    if len(cells) < len(together):
+        dropped = [cell.model for cell in together if cell not in cells]
+        notes.append(f"Left out {where} in {quantity.name}, as not interpretable: {shortened(dropped)}.")
+    sizes_of: dict[str, set[float]] = {}
+    for cell in cells:
+        family, parameters = sized[cell.model]
+        sizes_of.setdefault(family, set()).add(parameters)
+    single = [family for family, sizes in sizes_of.items() if len(sizes) < 2]
+    if single:
+        notes.append(f"Left out {where}, as families with one size only: {shortened(single)}.")
+    cells = [cell for cell in cells if sized[cell.model][0] not in single]
+    if not cells:
+        return
+    found = shared_answers(cells, quantity, across, where, lambda cell: cell.model, notes)
+    if found is None:
+        return
+    notes += warnings((cells[0], cell, quantity.measure) for cell in cells[1:])
+    families = np.array([sized[cell.model][0] for cell in cells], dtype=object)
+    sizes = np.log10([sized[cell.model][1] for cell in cells])
+    models = tuple(_sized_model(cell, found, row, *sized[cell.model]) for row, cell in enumerate(cells))
+    names = list(dict.fromkeys(families.tolist()))
+    for family in [*names, *([POOLED] if len(names) > 1 else [])]:
+        rows = np.full(len(cells), True) if family == POOLED else np.asarray(families == family)
+        estimate = slope_of(
+            found.answers[rows], sizes[rows], families[rows], found.weights, found.labels, found.clusters
+        )
+        if estimate is None:
+            notes.append(f"Left out {where}: {family}, whose models gave the same answers in {quantity.name}.")
+            continue
+        yield SizeSlope(
+            subject=f"{cells[0].benchmark}:{cells[0].language}",
+            benchmark=cells[0].benchmark,
+            part=cells[0].part,
+            quantity=quantity,
+            family=str(family),
+            models=tuple(model for model, is_in in zip(models, rows, strict=True) if is_in),
+            estimate=estimate,
+            left_out=found.left_out,
+        )
+
+
+def _sized_model(cell: Cell, found: SharedAnswers, row: int, family: str, parameters: float) -> SizedModel:
+    mean = mean_of_items(found.answers[row], found.weights, found.clusters, found.labels)
+    return SizedModel(cell.model, family, parameters, mean.value, *mean.interval())
+
+
+def _corrected(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
+    """The slopes with p-values corrected by Holm's method; those within families are families of tests of their own."""
+    corrected = list(slopes)
+    for indexes in grouped(slopes, lambda s: (s.benchmark, s.quantity.name, s.part == OVERALL, s.family == POOLED)):
+        for index, p_holm in zip(indexes, holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
+            corrected[index] = replace(corrected[index], p_holm=p_holm, tests=len(indexes))
+        members = [(index, over) for index in indexes if (over := slopes[index].estimate.over_members) is not None]
+        for (index, over), p_holm in zip(members, holm([over.p_value for _, over in members]), strict=True):
+            estimate = replace(slopes[index].estimate, over_members=replace(over, p_holm=p_holm))
+            corrected[index] = replace(corrected[index], estimate=estimate)
+    return corrected

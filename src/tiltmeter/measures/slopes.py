@@ -1,0 +1,77 @@
+"""Slopes of a measure by the size of models, within families of models."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tiltmeter.measures.contrasts import mean_of_items
+from tiltmeter.measures.crossed import OverMembers, answer_noise, members_and_items, of_regression, over_members
+from tiltmeter.measures.estimates import two_sided
+from tiltmeter.measures.standard_errors import Floats, Labels
+
+# Degrees of freedom of the regression over models, below which there is no interval over models.
+FEWEST_DF = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """The slope of a measure per tenfold size: `low` to `high` is over items, for these models.
+
+    `over_members` is over models and items; None with too few models.
+    """
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+    clusters: int | None
+    over_members: OverMembers | None
+
+
+def slope_of(
+    answers: Floats,
+    sizes: Floats,
+    families: Labels,
+    weights: Floats,
+    strata: Labels | None = None,
+    clusters: Labels | None = None,
+) -> Slope | None:
+    """The slope within families of models of these sizes (logarithms to base 10); None if no item has any slope.
+
+    `answers` has a row for each model and a column for each item; `weights` are those of the items in the measure.
+    Each item has a slope of its own, and that of the measure is their mean.
+    """
+    coefficients = slope_coefficients(sizes, families)
+    mean = mean_of_items(coefficients @ answers, weights, clusters, strata)
+    if not mean.standard_error.value:
+        return None
+    between = of_regression(answers @ weights, slope_design(sizes, families), coefficients)
+    over = None
+    if between.df >= FEWEST_DF:
+        noise = answer_noise(answers, coefficients, families, weights, strata, sizes)
+        over = over_members(mean.value, members_and_items(between, mean.standard_error, noise))
+    low, high = mean.interval()
+    return Slope(mean.value, low, high, two_sided(mean, 0.0), answers.shape[1], mean.standard_error.clusters, over)
+
+
+def slope_coefficients(sizes: Floats, families: Labels) -> Floats:
+    """What each model's value is multiplied by in the least-squares slope that families have in common.
+
+    Families have intercepts of their own (fixed effects), so that only sizes within a family count. With one family it
+    is the slope of simple regression.
+
+    >>> one_family = np.array(["a", "a", "a"], dtype=object)
+    >>> float(slope_coefficients(np.array([1.0, 2.0, 3.0]), one_family) @ np.array([5.0, 7.0, 9.0]))
+    2.0
+    """
+    codes = pd.factorize(families)[0]
+    centred = sizes - (np.bincount(codes, sizes) / np.bincount(codes))[codes]
+    return np.asarray(centred / np.sum(centred**2))
+
+
+def slope_design(sizes: Floats, families: Labels) -> Floats:
+    """The design matrix of that regression: an indicator for each family, and the sizes."""
+    codes = pd.factorize(families)[0]
+    return np.column_stack([np.eye(int(codes.max()) + 1)[codes], sizes])

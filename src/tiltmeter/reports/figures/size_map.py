@@ -1,0 +1,99 @@
+"""A measure against the size of models: a point with its interval for each model, a line for each family."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from tiltmeter.comparing.size_slopes import POOLED, SizeSlope
+from tiltmeter.measures.slopes import slope_design
+from tiltmeter.reports.clean import label
+from tiltmeter.reports.figures.figure import Figure, Key, Panel
+from tiltmeter.reports.figures.series import tooltips
+from tiltmeter.reports.style import SERIES, SHAPES
+
+
+def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
+    """The figure of the slopes of one measure in one place, those of single families."""
+    slopes = [slope for slope in trend if slope.family != POOLED]
+    measure = slopes[0].quantity.measure
+    families = [label(slope.family) for slope in slopes]
+    points = pd.DataFrame(
+        [
+            {
+                "family": label(slope.family),
+                "model": label(model.model),
+                "parameters": model.parameters,
+                "value": model.value,
+                "low": model.low,
+                "high": model.high,
+                "text": f"{measure.number(model.value)} [{measure.number(model.low)}, {measure.number(model.high)}]",
+            }
+            for slope in slopes
+            for model in slope.models
+        ]
+    )
+    lines = pd.DataFrame([row for slope in slopes for row in _line(slope)])
+    colours = alt.Color(
+        "family:N",
+        scale=alt.Scale(domain=families, range=[SERIES[at % len(SERIES)] for at in range(len(families))]),
+        legend=alt.Legend(title=None) if len(families) > 1 else None,
+    )
+    shapes = alt.Shape(
+        "family:N",
+        scale=alt.Scale(domain=families, range=[SHAPES[at % len(SHAPES)] for at in range(len(families))]),
+        legend=alt.Legend(title=None) if len(families) > 1 else None,
+    )
+    x = alt.X("parameters:Q", title="parameters →", scale=alt.Scale(type="log", nice=False, padding=20))
+    x = x.axis(
+        alt.Axis(
+            format="~s",
+            labelExpr="replace(datum.label, 'G', 'B')",
+            values=_ticks(points["parameters"].tolist()),
+            labelOverlap=True,
+        )
+    )
+    y = alt.Y("value:Q", title=measure.axis or measure.name, scale=alt.Scale(zero=False))
+    base = alt.Chart(points).encode(
+        x=x,
+        color=colours,
+        tooltip=tooltips(
+            ("model", "model"), ("family", "family"), ("parameters", "parameters"), ("text", measure.name)
+        ),
+    )
+    layers = [
+        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        alt.Chart(lines).mark_line(strokeWidth=2).encode(x=x, y=y, color=colours),
+        base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=shapes),
+    ]
+    if measure.ideal is not None:
+        ideal = pd.DataFrame({"value": [measure.ideal]})
+        layers.insert(0, alt.Chart(ideal).mark_rule(style="ideal").encode(y=y))
+    keys = tuple(
+        Key(name, SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)])
+        for at, name in enumerate(families)
+        if len(families) > 1
+    )
+    caption = "A point for each model, with its 95% interval over items; a least-squares line for each family."
+    return Figure(slug, title, caption, (Panel("", alt.layer(*layers).properties(height=340)),), keys)
+
+
+def _line(slope: SizeSlope) -> list[dict[str, object]]:
+    """The ends of the line of a family."""
+    sizes = np.log10([model.parameters for model in slope.models])
+    families = np.array([slope.family] * len(sizes), dtype=object)
+    (intercept, tilt), *_ = np.linalg.lstsq(
+        slope_design(sizes, families), np.array([model.value for model in slope.models]), rcond=None
+    )
+    return [
+        {"family": label(slope.family), "parameters": float(10**size), "value": float(intercept + tilt * size)}
+        for size in (sizes.min(), sizes.max())
+    ]
+
+
+def _ticks(parameters: Sequence[float]) -> list[float]:
+    """1, 2 and 5 times powers of ten from the smallest to the largest number of parameters."""
+    low, high = math.floor(math.log10(min(parameters))), math.ceil(math.log10(max(parameters)))
+    return [step * 10.0**power for power in range(low, high + 1) for step in (1, 2, 5)]

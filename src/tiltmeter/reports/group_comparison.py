@@ -1,0 +1,121 @@
+"""The output of `tiltmeter compare --group`: for each contrast a table, what it says in words, and of whom."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tiltmeter.comparing.cells import shortened
+from tiltmeter.comparing.group_difference import Group, GroupComparison, GroupDifference
+from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.rule import ALPHA
+from tiltmeter.reports.comparison import numbers, reading
+from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
+from tiltmeter.reports.formatting import format_p
+
+GROUP_METHOD = (
+    "For each item the mean over the members of a group, then the difference of the two means; items about one target "
+    "term are a cluster. Holm: p corrected over all contrasts of one measure on one benchmark. The first interval and "
+    "p are of these members on items like these. Those over members and items, from five members in each group on, are "
+    "of members like these: how members of a group differ is added to how items do (crossed random effects). A mean "
+    "hides members that are biased in opposite directions."
+)
+
+
+def print_groups(comparison: GroupComparison, console: Console) -> None:
+    """Print each contrast, then the notes and how it was computed."""
+    for contrast in contrasts(comparison.differences):
+        first = contrast[0]
+        minus = " - " if console.options.ascii_only else " − "
+        sides = ((first.left.label, "bold"), minus, (first.right.label, "bold"), f", {first.subject}")
+        console.print(Text.assemble(*sides), soft_wrap=True)
+        console.print(_table(contrast, console))
+        for sentence in sentences(contrast):
+            console.print(Text(sentence))
+        console.print()
+    for note in comparison.notes:
+        console.print(Text(note))
+    console.print(Text(GROUP_METHOD, style="dim"))
+
+
+def contrasts(differences: Sequence[GroupDifference]) -> list[list[GroupDifference]]:
+    """The differences by contrast, parts and measures together."""
+    found: dict[tuple[str, ...], list[GroupDifference]] = {}
+    for d in differences:
+        found.setdefault((d.subject, d.left.label, d.right.label), []).append(d)
+    return list(found.values())
+
+
+def sentences(contrast: Sequence[GroupDifference]) -> Iterator[str]:
+    """What a contrast says: in measures of bias, of the pooled parts where there are any; then of whom it says it."""
+    biases = [d for d in contrast if d.quantity.measure.stereotype] or list(contrast)
+    pooled = [d for d in biases if d.part == OVERALL] or biases
+    for d in pooled:
+        yield reading(d)
+        yield scope(d)
+    first = pooled[0]
+    for group in (first.left, first.right):
+        yield f"{group.label}: {_members(group, first)}."
+
+
+def scope(difference: GroupDifference) -> str:
+    """Of whom a difference says something: of these members, or also of members like these."""
+    counts = f"{len(difference.left.members)} and {len(difference.right.members)} {difference.members}"
+    over = difference.over_members
+    if over is None:
+        return (
+            f"This is of these {counts}, and does not generalise to other {difference.members}: for that, each group "
+            f"needs {FEWEST_MEMBERS}."
+        )
+    number = difference.quantity.measure.number
+    ends = ", ".join(number(end, signed=True) for end in (over.low, over.high))
+    found = "significant" if over.p_holm < ALPHA else "not significant"
+    return (
+        f"This is of these {counts}. For {difference.members} like these: [{ends}], {found} "
+        f"(Holm {format_p(over.p_holm)})."
+    )
+
+
+def _members(group: Group, difference: GroupDifference) -> str:
+    number = difference.quantity.measure.number
+    return shortened([f"{name} ({number(value)})" for name, value in group.members.items()])
+
+
+def cells_of_row(difference: GroupDifference) -> list[str]:
+    """The cells of a row of the table, without its part."""
+    texts = numbers(difference)
+    over, number = difference.over_members, difference.quantity.measure.number
+    ends = "" if over is None else f"[{number(over.low, signed=True)}, {number(over.high, signed=True)}]"
+    return [
+        difference.quantity.name,
+        texts["left"],
+        texts["right"],
+        texts["difference"],
+        f"[{texts['low']}, {texts['high']}]",
+        texts["holm"],
+        str(difference.contrast.n),
+        ends,
+        "" if over is None else format_p(over.p_holm),
+    ]
+
+
+HEADS = ("", "left", "right", "diff", "95% interval", "Holm", "n", "over members", "Holm")
+
+
+def _table(contrast: Sequence[GroupDifference], console: Console) -> Table:
+    several = any(d.over_members is not None for d in contrast)
+    shown = len(HEADS) if several else len(HEADS) - 2
+    table = new_table(console, padding=(0, 1, 0, 0) if is_roomy(console) else 0)
+    table.add_column("part", no_wrap=True)
+    for number, name in enumerate(HEADS[:shown]):
+        # On a narrow terminal the interval over members is wrapped.
+        table.add_column(name, justify="right" if number else "left", no_wrap=number < 7, overflow="fold")
+    part = None
+    for d in contrast:
+        name = "" if d.part == part else part_name(d.part, console)
+        row = (name, *cells_of_row(d)[:shown])
+        table.add_row(*map(Text, row), style="bold" if d.significant else None)
+        part = d.part
+    return table

@@ -1,0 +1,102 @@
+"""The page that `tiltmeter compare --group` and `--size` write: sentences, tables and figures, without scripts."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import vl_convert
+from markupsafe import Markup
+
+import tiltmeter
+from tiltmeter.comparing.group_difference import GroupComparison
+from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.reports.clean import clip, label
+from tiltmeter.reports.figures import Figure
+from tiltmeter.reports.figures.size_map import size_map
+from tiltmeter.reports.group_comparison import GROUP_METHOD, HEADS, cells_of_row, contrasts, sentences
+from tiltmeter.reports.size_trends import SIZE_HEADS, SIZE_METHOD, size_cells, size_sentences, title_of, trends
+from tiltmeter.reports.templating import page_template, template_file
+
+# Figures and tables have inline styles.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """A row of a table; significant ones are bold."""
+
+    cells: list[str]
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSection:
+    """The answer to one question: sentences, a table, and a figure if there is one."""
+
+    title: str
+    sentences: list[str]
+    heads: list[str]
+    rows: list[QuestionRow]
+    figure: Markup | None = None
+    caption: str = ""
+
+
+def group_page(comparison: GroupComparison) -> str:
+    """The page on groups."""
+    sections = [
+        QuestionSection(
+            label(f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}", 120),
+            [clip(sentence) for sentence in sentences(contrast)],
+            ["part", *HEADS],
+            [QuestionRow([label(d.part), *cells_of_row(d)], d.significant) for d in contrast],
+        )
+        for contrast in contrasts(comparison.differences)
+    ]
+    return _page("Do these groups differ, by how much, and how sure is that?", sections, comparison.notes, GROUP_METHOD)
+
+
+def size_page(comparison: SizeComparison) -> str:
+    """The page on sizes, with its figures."""
+    sections = []
+    for (_, figure), trend in zip(size_figures(comparison), trends(comparison.slopes), strict=True):
+        sections.append(
+            QuestionSection(
+                label(figure.title, 120),
+                [clip(sentence) for sentence in size_sentences(trend)],
+                list(SIZE_HEADS),
+                [QuestionRow([label(cell) for cell in size_cells(slope)], slope.significant) for slope in trend],
+                _svg(figure),
+                figure.caption,
+            )
+        )
+    return _page("Does bias grow with size?", sections, comparison.notes, SIZE_METHOD)
+
+
+def size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
+    """The figures on sizes, each with its benchmark, for `save_figures`."""
+    found = []
+    for trend in trends(comparison.slopes):
+        first = trend[0]
+        language = first.subject.rpartition(":")[2]
+        words = [first.part if first.part != "all" else "", language, first.quantity.name, "by size"]
+        slug = re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()
+        found.append((re.sub(r"[^\w.-]+", "-", label(first.benchmark)), size_map(slug, title_of(first), trend)))
+    return found
+
+
+def _svg(figure: Figure) -> Markup:
+    """The figure as an inline image; names from data are escaped by the converter."""
+    return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
+
+
+def _page(title: str, sections: Sequence[QuestionSection], notes: Sequence[str], method: str) -> str:
+    return page_template("question.html.jinja").render(
+        policy=_POLICY,
+        style=Markup(template_file("report.css")),
+        title=title,
+        sections=sections,
+        notes=[clip(note) for note in notes],
+        method=method,
+        version=tiltmeter.__version__,
+    )

@@ -1,0 +1,129 @@
+"""Slopes by size: re-derived by least squares, and which models they are of."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import tiltmeter
+from tests.comparing.test_groups import preferences
+from tests.runs.made import association_scores, run, saved
+from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes
+from tiltmeter.comparing.size_comparison import compare_sizes, number_of_parameters
+from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.families import holm
+from tiltmeter.runs.result import Result
+
+SIZES = {"a": (1e7, 1e8, 1e9, 4e9, 1e10), "b": (2e8, 1e9), "c": (5e8,)}
+
+
+def named() -> list[tuple[str, float]]:
+    return [(f"{family}-{size:g}", size) for family, sizes in SIZES.items() for size in sizes]
+
+
+@cache
+def models() -> tuple[tuple[str, Result], ...]:
+    return tuple(
+        (name, run(association_scores(name, seed=seed, lean=0.4 * np.log10(size / 1e7), n=40)))
+        for seed, (name, size) in enumerate(
+            (f"{family}-{size:g}", size) for family, all_ in SIZES.items() for size in all_
+        )
+    )
+
+
+def attributes() -> ModelAttributes:
+    return ModelAttributes(
+        {name: DescribedModel(name, {"family": name[0], "parameters": size}) for name, size in named()}
+    )
+
+
+@cache
+def compared() -> SizeComparison:
+    return compare_sizes(models(), attributes(), measures=["SS"])
+
+
+def of(family: str, part: str = "intrasentence") -> SizeSlope:
+    (found,) = (slope for slope in compared().slopes if (slope.family, slope.part) == (family, part))
+    return found
+
+
+def test_the_slope_of_a_family_is_that_of_least_squares() -> None:
+    found = of("a")
+    answers = preferences(models()[:5], "intrasentence")
+    sizes = np.log10(SIZES["a"])
+    line = stats.linregress(sizes, answers.mean(axis=1))
+    assert found.estimate.value == pytest.approx(line.slope)
+    assert [model.value for model in found.models] == pytest.approx(answers.mean(axis=1).tolist())
+    slopes = np.array([stats.linregress(sizes, column).slope for column in answers.T])
+    clusters = np.bincount(np.arange(40) % 20, (slopes - slopes.mean()) / 40)
+    variance = max(np.var(slopes, ddof=1) / 40, 20 / 19 * np.sum((clusters - clusters.mean()) ** 2))
+    reach = stats.t.ppf(0.975, 19) * np.sqrt(variance)
+    assert found.estimate.high - found.estimate.value == pytest.approx(reach)
+    over = found.estimate.over_members
+    assert over is not None
+    assert over.high - over.low >= 2 * line.stderr  # never less than the regression alone says
+    assert of("b").estimate.over_members is None
+
+
+def test_within_families_each_has_its_own_intercept() -> None:
+    found = of(POOLED)
+    answers = preferences(models()[:7], "intrasentence").mean(axis=1)
+    sizes = np.log10([*SIZES["a"], *SIZES["b"]])
+    design = np.column_stack([[1] * 5 + [0] * 2, [0] * 5 + [1] * 2, sizes])
+    coefficients, (residual,), *_ = np.linalg.lstsq(design, answers, rcond=None)
+    assert found.estimate.value == pytest.approx(coefficients[2])
+    centred = sizes - np.array([sizes[:5].mean()] * 5 + [sizes[5:].mean()] * 2)
+    error = np.sqrt(residual / 4 / np.sum(centred**2))
+    over = found.estimate.over_members
+    assert over is not None
+    assert over.high - over.low >= 2 * error * stats.t.ppf(0.975, 100)
+
+
+def test_families_of_tests() -> None:
+    slopes = compared().slopes
+    for pooled in (True, False):
+        family = [s for s in slopes if (s.family == POOLED) == pooled and s.part != "overall"]
+        assert [s.p_holm for s in family] == holm([s.estimate.p_value for s in family])
+
+
+def test_who_is_left_out_is_said() -> None:
+    notes = compared().notes
+    assert "Left out on stereoset/intrasentence:en, as families with one size only: c." in notes
+    some = ModelAttributes({name: model for name, model in attributes().models.items() if name != "a-1e+07"})
+    assert any("no family is given for them: a-1e+07" in note for note in compare_sizes(models(), some).notes)
+    with pytest.raises(UsageError, match=r"no family is given for them: .*--attributes"):
+        compare_sizes(models(), ModelAttributes({}))
+    twins = [(name, run(association_scores(name, seed=3, n=10))) for name in ("a-1e+07", "a-1e+08")]
+    with pytest.raises(UsageError, match="a, whose models gave the same answers in SS"):
+        compare_sizes(twins, attributes(), measures=["SS"])
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [("70m", 7e7), ("1.4B", 1.4e9), (124_000_000, 1.24e8), ("7 b", 7e9), (1.5e9, 1.5e9), ("2000", 2000.0)],
+)
+def test_sizes_are_read(given: str | int | float, number: float) -> None:
+    assert number_of_parameters(DescribedModel("m", {"size": given})) == number
+    assert number_of_parameters(DescribedModel("m", {"parameters": 5, "size": given})) == 5
+
+
+@pytest.mark.parametrize("given", ["large", "1.2.3b", 0, -5, True, ""])
+def test_other_sizes_are_refused(given: str | int | bool) -> None:
+    with pytest.raises(UsageError, match=r"The size of m is .*; write a number"):
+        number_of_parameters(DescribedModel("m", {"size": given}))
+
+
+def test_sizes_come_from_the_manifest_and_families_from_the_plan(tmp_path: Path) -> None:
+    folders = []
+    for name, result in models()[:2]:
+        result.manifest["models"][0]["parameters"] = int(float(name[2:]))  # type: ignore[index]
+        folders.append(saved(tmp_path / name, result))
+    (tmp_path / "plan.toml").write_text(
+        "".join(f'[[models]]\nname = "{name}"\nattributes = {{ family = "a" }}\n' for name, _ in models()[:2])
+    )
+    found = tiltmeter.compare(folders, size=True, measures=["SS"])
+    assert [model.parameters for model in found.slopes[0].models] == [1e7, 1e8]
+    assert len(found.to_frame()) == 3
