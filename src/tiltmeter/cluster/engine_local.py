@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from tiltmeter.cluster.engine import failure, is_served, job_environment, thread_limit
 from tiltmeter.cluster.model_job import LOG, Outcome
@@ -122,10 +123,12 @@ def visible_gpus() -> list[str]:
         told = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    return [str(index) for index, line in enumerate(x for x in told.splitlines() if x.startswith("GPU ")) if line]
+    count = sum(line.startswith("GPU ") for line in told.splitlines())  # MIG slices follow, indented
+    return [str(index) for index in range(count)]
 
 
-def _log(folder: Path):  # type: ignore[no-untyped-def]
+def _log(folder: Path) -> TextIO:
+    """The log of a job, or nowhere if that cannot be written."""
     try:
         return (folder / LOG).open("a", encoding="utf-8")
     except OSError:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -169,11 +168,3 @@ def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
         if name in seen:
             raise DataError(f"{plan.path} has {entry.model.name} twice with the same options; leave one of them out.")
         seen.add(name)
-
-
-def finished_cells(matrix: RunMatrix) -> Iterator[tuple[ModelCells, PlannedCell]]:
-    """The cells whose runs are complete."""
-    for entry in matrix.models:
-        for cell in entry.cells:
-            if entry.is_finished(cell):
-                yield entry, cell
