@@ -141,6 +141,7 @@
   function drawColumns(table) {
     const head = table.section.querySelector("thead tr");
     head.replaceChildren(head.firstElementChild, ...shownOf(table).map(headOf));
+    table.section.querySelector("table").className = "board columns-" + shownOf(table).length;
     table.rows.clear();
     drawPager(table);
     drawRows(table);
