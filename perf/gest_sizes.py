@@ -1,8 +1,8 @@
 """GEST, section 4.2.3: do larger models have a higher stereotype rate? Slopes from the numbers of its Table 10.
 
 `python -m perf.gest_sizes [--figure FILE.svg]`. The paper shows g_s against size in Figure 4 and names a trend, without
-a number. Table 10 has the masculine rates of each causal model, template and stereotype; their logarithms to base 10 were
-exponentiated with e, which is undone here. The items behind them are not released for all models, so that the
+a number. Table 10 has the masculine rates of each causal model, template and stereotype; their logarithms to base 10
+were exponentiated with e, which is undone here. The items behind them are not released for most models, so that the
 intervals are over models only.
 """
 
