@@ -62,9 +62,15 @@ def test_the_slope_of_a_family_is_that_of_least_squares() -> None:
     variance = max(np.var(slopes, ddof=1) / 40, 20 / 19 * np.sum((clusters - clusters.mean()) ** 2))
     reach = stats.t.ppf(0.975, 19) * np.sqrt(variance)
     assert found.estimate.high - found.estimate.value == pytest.approx(reach)
+    residuals = np.array([column - np.polyval(np.polyfit(sizes, column, 1), sizes) for column in answers.T]).T
+    residuals -= residuals.mean(axis=1, keepdims=True)
+    squares = np.sum((sizes - sizes.mean()) ** 2)
+    noise = np.sum(residuals**2) / 3 / 39 / 40 / squares  # 5 - 2 models, 40 items
+    both = max(line.stderr**2 + variance - noise, line.stderr**2, variance)
+    df = both**2 / (line.stderr**4 / 3 + variance**2 / 19)
     over = found.estimate.over_members
     assert over is not None
-    assert over.high - over.low >= 2 * line.stderr  # never less than the regression alone says
+    assert over.high - found.estimate.value == pytest.approx(stats.t.ppf(0.975, df) * np.sqrt(both))
     assert of("b").estimate.over_members is None
 
 

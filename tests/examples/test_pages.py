@@ -61,6 +61,7 @@ RUNS = {
 
 # The files whose contents a page prints as TOML, in its order.
 TOML = {
+    "docs/comparing.md": ["models.toml"],
     "docs/gates.md": ["tiltmeter.toml"],
     "docs/review.md": ["my-es/project.toml", "my-sk/writing.toml", "my-sk/rating.toml"],
     "docs/repair.md": ["rules/xx.toml"],
@@ -99,8 +100,9 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
 
         def opened(page: str) -> Reader:
             copy = shutil.copytree(own, folder / page.replace("/", "-"), symlinks=True)
-            (config,) = (block.text for block in blocks("docs/gates.md") if block.kind == "toml")
-            fill_in(copy / "tiltmeter.toml", config)
+            for name, source in (("tiltmeter.toml", "docs/gates.md"), ("models.toml", "docs/comparing.md")):
+                (config,) = (block.text for block in blocks(source) if block.kind == "toml")
+                fill_in(copy / name, config)
             if page in PROJECTS:
                 shutil.copytree(copy / "review", copy, dirs_exist_ok=True)
             os.chdir(copy)

@@ -13,17 +13,21 @@ from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.reports.comparison import print_comparison
 from tiltmeter.reports.comparison_matrix import is_large, matrices
 from tiltmeter.reports.comparison_page import comparison_page
+from tiltmeter.runs.result import Result
 
 LEANS = (0.0, 0.3, 1.5, 0.8, -0.8, 0.1)
 
 
 @cache
-def six(baseline: str | None = None, count: int = 6) -> Comparison:
-    runs = [
-        (str(at), run(association_scores(f"made/m{at}", seed=at, lean=lean, n=40)))
-        for at, lean in enumerate(LEANS[:count])
+def models() -> list[tuple[str, Result]]:
+    return [
+        (str(at), run(association_scores(f"made/m{at}", seed=at, lean=lean, n=40))) for at, lean in enumerate(LEANS)
     ]
-    return compare(runs, baseline=baseline, measures=["SS", "LMS"])
+
+
+@cache
+def six(baseline: str | None = None, count: int = 6) -> Comparison:
+    return compare(models()[:count], baseline=baseline, measures=["SS", "LMS"])
 
 
 def printed(comparison: Comparison, width: int, encoding: str = "utf-8", *, everything: bool = False) -> list[str]:

@@ -95,6 +95,19 @@ def test_the_best_is_what_compare_says_with_the_correction_for_the_number_of_mod
         assert (found.model if found else None) == expected
 
 
+def test_the_correction_for_the_number_of_models_counts() -> None:
+    """Each of two others is told apart from the best with p < 0.05, one of them with p > 0.025."""
+    runs = [
+        (f"r{at}", run(association_scores(f"m{at}", seed=33 + at, lean=lean, n=40, parts=("intrasentence",))))
+        for at, lean in enumerate((0.0, 0.9, 0.9))
+    ]
+    cells = [cell for name, result in runs for cell in cells_of(name, result)]
+    for others in ([1], [2]):
+        found = best_told_apart([cells[0], *(cells[at] for at in others)], "SS")
+        assert found is cells[0]
+    assert best_told_apart(cells, "SS") is None
+
+
 def test_models_that_are_equally_far_on_both_sides_are_not_told_apart() -> None:
     (table,) = wide_tables(models(40.0, 60.0))
     assert not any(measure == "SS" for columns in best(table).values() for _, measure in columns)

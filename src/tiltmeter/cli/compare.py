@@ -109,6 +109,8 @@ def compare(
         "across": [name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
         "attributes": attributes,
     }
+    if group is not None and size:
+        raise UsageError("--size is by the models' own size and family; leave out --by and --group.")
     if group is not None:
         _print_groups(api.compare(runs, by=chosen_by, group=group, **asked), as_json, html)
     elif size:

@@ -6,6 +6,7 @@ from rich.padding import PaddingDimensions
 from rich.table import Table
 
 _ROOMY = 97  # the width in columns from which on nothing is shortened
+WIDE = 76  # the width from which on tables have intervals over members; below it, only sentences do
 _SHORT_PARTS = {"intrasentence": "intra", "intersentence": "inter"}
 # A line below the headings and nothing else, without line-drawing characters.
 _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)

@@ -12,7 +12,7 @@ from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.rule import ALPHA
 from tiltmeter.reports.comparison import numbers, reading
-from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
+from tiltmeter.reports.console_tables import WIDE, is_roomy, new_table, part_name
 from tiltmeter.reports.formatting import format_p
 
 GROUP_METHOD = (
@@ -105,13 +105,12 @@ HEADS = ("", "left", "right", "diff", "95% interval", "Holm", "n", "over members
 
 
 def _table(contrast: Sequence[GroupDifference], console: Console) -> Table:
-    several = any(d.over_members is not None for d in contrast)
+    several = console.width >= WIDE and any(d.over_members is not None for d in contrast)
     shown = len(HEADS) if several else len(HEADS) - 2
     table = new_table(console, padding=(0, 1, 0, 0) if is_roomy(console) else 0)
     table.add_column("part", no_wrap=True)
     for number, name in enumerate(HEADS[:shown]):
-        # On a narrow terminal the interval over members is wrapped.
-        table.add_column(name, justify="right" if number else "left", no_wrap=number < 7, overflow="fold")
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
     part = None
     for d in contrast:
         name = "" if d.part == part else part_name(d.part, console)

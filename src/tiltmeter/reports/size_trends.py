@@ -9,7 +9,7 @@ from rich.text import Text
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.rule import ALPHA
-from tiltmeter.reports.console_tables import is_roomy, new_table
+from tiltmeter.reports.console_tables import WIDE, is_roomy, new_table
 from tiltmeter.reports.formatting import format_p
 
 SIZE_METHOD = (
@@ -88,11 +88,11 @@ def size_cells(slope: SizeSlope) -> list[str]:
 
 
 def _table(trend: Sequence[SizeSlope], console: Console) -> Table:
-    several = any(slope.estimate.over_members is not None for slope in trend)
+    several = console.width >= WIDE and any(slope.estimate.over_members is not None for slope in trend)
     shown = len(SIZE_HEADS) - 2 * (not several)
     table = new_table(console, padding=(0, 1, 0, 0) if is_roomy(console) else 0)
     for number, name in enumerate(SIZE_HEADS[:shown]):
-        table.add_column(name, justify="right" if number else "left", no_wrap=0 < number < 6, overflow="fold")
+        table.add_column(name, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
     for slope in trend:
         table.add_row(*map(Text, size_cells(slope)[:shown]), style="bold" if slope.significant else None)
     return table

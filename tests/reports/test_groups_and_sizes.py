@@ -1,0 +1,120 @@
+"""What `compare --group` and `--size` print and write."""
+
+import io
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.comparing.test_groups import half, models
+from tests.comparing.test_sizes import attributes
+from tests.comparing.test_sizes import models as sized
+from tests.runs.made import saved
+from tests.support.command import command
+from tiltmeter.comparing.group_difference import GroupComparison
+from tiltmeter.comparing.grouped_comparison import compare_groups
+from tiltmeter.comparing.size_comparison import compare_sizes
+from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.reports.group_comparison import print_groups
+from tiltmeter.reports.question_page import group_page, size_figures, size_page
+from tiltmeter.reports.size_trends import print_sizes
+
+WIDTHS = [(60, "ascii"), (80, "utf-8"), (140, "utf-8")]
+
+
+@cache
+def grouped(count: int) -> GroupComparison:
+    return compare_groups(models(11)[:count], "instruct", half(count), measures=["SS"])
+
+
+@cache
+def by_size() -> SizeComparison:
+    return compare_sizes(sized(), attributes(), measures=["SS"])
+
+
+def printed(comparison: GroupComparison | SizeComparison, width: int, encoding: str) -> str:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    console = Console(file=file, width=width, record=True)
+    if isinstance(comparison, GroupComparison):
+        print_groups(comparison, console)
+    else:
+        print_sizes(comparison, console)
+    file.flush()
+    lines = [line.rstrip() for line in console.export_text(styles=False).splitlines()]
+    assert all(len(line) <= width for line in lines)
+    return " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize(("width", "encoding"), WIDTHS)
+def test_groups_fit_the_terminal(width: int, encoding: str) -> None:
+    text = printed(grouped(11), width, encoding)
+    assert text.startswith(f"instruct=false {'-' if encoding == 'ascii' else '−'} instruct=true, stereoset:en")
+    assert "overall: instruct=true is significantly farther from 50 than instruct=false" in text
+    assert "This is of these 6 and 5 models. For models like these: [" in text
+    assert "instruct=true: m1 (" in text
+
+
+def test_few_members_do_not_generalise_and_it_says_so() -> None:
+    text = printed(grouped(5), 100, "utf-8")
+    assert (
+        "This is of these 3 and 2 models, and does not generalise to other models: for that, each group needs 5."
+        in text
+    )
+    assert "over members Holm" not in text
+
+
+@pytest.mark.parametrize(("width", "encoding"), WIDTHS)
+def test_slopes_fit_the_terminal(width: int, encoding: str) -> None:
+    text = printed(by_size(), width, encoding)
+    assert text.startswith("SS by size, stereoset:en/intrasentence family")
+    assert "SS rises significantly with size in the 7 models of a, b: +" in text
+    assert "per tenfold size" in text
+    assert "This is of these models. For models like these: [" in text
+
+
+def test_pages_have_tables_and_figures_and_no_scripts() -> None:
+    groups, sizes = group_page(grouped(11)), size_page(by_size())
+    for page in (groups, sizes):
+        assert page.startswith("<!doctype html>")
+        assert "default-src &#39;none&#39;" in page
+        assert "<script" not in page
+    assert groups.count("<tr") == 4  # a heading and three parts
+    assert sizes.count("<figure><svg") == 3
+    assert "10B" in sizes
+    slugs = [f"{benchmark}-{figure.slug}" for benchmark, figure in size_figures(by_size())]
+    assert slugs == [f"stereoset-{part}-en-ss-by-size" for part in ("intrasentence", "intersentence", "overall")]
+
+
+def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    folders = [saved(tmp_path / name, result) for name, result in sized()[:2]]
+    described = tmp_path / "models.toml"
+    described.write_text(
+        "".join(
+            f'[[models]]\nname = "{name}"\nattributes = {{ family = "a", big = {big}, size = "{size}" }}\n'
+            for (name, _), big, size in zip(sized()[:2], ("false", "true"), ("10m", "100m"), strict=True)
+        )
+    )
+    options = ("--attributes", str(described), "--measure", "SS")
+    page = tmp_path / "page.html"
+    assert command(monkeypatch, "compare", *folders, "--group", "big", *options, "--html", str(page)) == 0
+    assert "big=false − big=true" in capsys.readouterr().out
+    assert "big=true" in page.read_text(encoding="utf-8")
+    assert command(monkeypatch, "compare", *folders, "--group", "big", *options, "--json") == 0
+    (first, *_) = json.loads(capsys.readouterr().out)["differences"]
+    assert (first["left"]["group"], list(first["left"]["models"])) == ("big=false", ["a-1e+07"])
+    assert first["over_members"] is None
+    figures = tmp_path / "figures"
+    assert command(monkeypatch, "compare", *folders, "--size", *options, "--figures", str(figures), "--json") == 0
+    out = capsys.readouterr()
+    assert [slope["family"] for slope in json.loads(out.out)["slopes"]] == ["a"] * 3
+    assert len(list(figures.iterdir())) == 9
+    for wrong, words in (
+        (("--figures", str(figures)), "--figures is for --size"),
+        (("--size", "--group", "big"), "leave out --by and --group"),
+        (("--group", "big", "--baseline", "a-1e+07"), "leave it out with --group and --size"),
+        (("--group", "bigg", *options), "did you mean big?"),
+    ):
+        assert command(monkeypatch, "compare", *folders, *wrong) == 2
+        assert words in capsys.readouterr().err
