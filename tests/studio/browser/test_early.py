@@ -48,6 +48,15 @@ def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser
         assert page.get_by_label("Comment").input_value() == "so to say"
 
 
+def test_what_is_typed_early_is_searched_for(studio: Served, browser: Any) -> None:
+    with visiting(browser, studio) as page:
+        held = Held(page, "**/htmx*.js")
+        page.goto(f"{studio.address}/runs", wait_until="commit")
+        page.get_by_role("searchbox").fill("german")
+        with page.expect_request("**/runs/list?text=german**"):
+            held.let_go()
+
+
 def test_a_run_is_started_while_its_estimate_is_not_there(studio: Served, browser: Any) -> None:
     with pausing(answers=6 * ITEMS) as (_, model), visiting(browser, studio) as page:
         held = Held(page, "**/new-run/estimate")

@@ -7,7 +7,7 @@ import pytest
 
 from perf.kills_review import REVIEWERS
 from perf.reviewed_project import make_project
-from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving, violations, visiting
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
 from tiltmeter.making.writing.writing import new_written_project
@@ -182,9 +182,11 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
 def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         open_as(page, studio, "Ana", "written")
-        follow(page, "Write items")
+        held = Held(page, "**/htmx*.js")
+        page.goto(f"{studio.address}/review/write?project=written", wait_until="commit")
         page.get_by_label("sentence").focus()
-        page.keyboard.type("They swept.")
+        page.keyboard.type("They swept.")  # before the scripts have come
+        held.let_go()
         page.get_by_text("not in the first person").wait_for()
         page.keyboard.press("Control+A")
         page.keyboard.type("I swept.")

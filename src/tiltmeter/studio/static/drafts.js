@@ -11,8 +11,8 @@
 
   const forms = () => [...desk.querySelectorAll("form")];
   const fields = (form) => [...form.elements].filter((field) => field.name && field.matches("textarea, select, input:not([type=hidden])"));
-  const values = (form) => Object.fromEntries(fields(form).map((field) => [field.name, field.value]));
-  const said = (form) => JSON.stringify(Object.entries(values(form)).filter(([, value]) => value));
+  const values = (form, valueOf = (field) => field.value) => Object.fromEntries(fields(form).map((field) => [field.name, valueOf(field)]));
+  const said = (form, valueOf) => JSON.stringify(Object.entries(values(form, valueOf)).filter(([, value]) => value));
   // The server may give back what it did not store.
   const isGivenBack = (field) => field.dataset.stored !== undefined && field.value !== field.dataset.stored;
   const isChanged = (form) => (first.has(form) && first.get(form) !== said(form)) || fields(form).some(isGivenBack);
@@ -70,5 +70,7 @@
     if (drafts.size || forms().some(isChanged)) event.preventDefault();
   });
 
-  for (const form of forms()) first.set(form, said(form));
+  // Somebody may have typed before this script came.
+  const atFirst = (field) => (field.matches("select") ? field.value : field.defaultValue);
+  for (const form of forms()) first.set(form, said(form, atFirst));
 })();
