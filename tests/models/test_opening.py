@@ -122,10 +122,13 @@ def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_uses_only_the_protocol() -> None:
-    tree = ast.parse(Path(tiltmeter.__file__).with_name("runs").joinpath("evaluate.py").read_text(encoding="utf-8"))
-    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-    models = {name for name in imported if name.startswith("tiltmeter.models")}
-    assert models == {"tiltmeter.models.opening", "tiltmeter.models.option_scope", "tiltmeter.models.protocol"}
+    imported = set()
+    for name in ("evaluate", "preparing", "asking_models", "finishing"):
+        source = Path(tiltmeter.__file__).with_name("runs").joinpath(f"{name}.py").read_text(encoding="utf-8")
+        nodes = ast.walk(ast.parse(source))
+        imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    models = {name.removeprefix("tiltmeter.models.") for name in imported if name.startswith("tiltmeter.models")}
+    assert models == {"opening", "option_scope", "protocol", "reply_store"}
     assert "tiltmeter.engine.devices" not in imported
 
 
