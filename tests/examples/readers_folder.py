@@ -33,6 +33,8 @@ _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant: {% endif %}"
 )
+# The largest number of items of each part and language.
+LIMIT = 4
 _SLOVAK = ["Bol som doma.", "Bola som doma.", "Som doma.", "Spal som.", "Spala som.", "Spím.", "Videl som strom."]
 _PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
 # Files of the authors of GEST, WinoMT and StereoSet, in the mirror, by the names that the docs give them.
@@ -186,8 +188,13 @@ def words_of(mirror: Path) -> list[str]:
 
 
 def fill_in(file: Path, text: str) -> None:
-    """Write what a page prints of a TOML file: the whole file, or of `project.toml` the keys that it is about."""
+    """Write what a page prints of a TOML file: the whole file, or of `project.toml` the keys that it is about.
+
+    A plan gets few items, and no GPU.
+    """
     file.parent.mkdir(exist_ok=True)
+    if file.name == "plan.toml":
+        text = text.replace("limit = 200", f"limit = {LIMIT}").replace("gpus = 1", "gpus = 0")
     if file.name == "project.toml":
         keys = {line.partition("=")[0].strip() for line in text.splitlines()}
         kept = [line for line in file.read_text("utf-8").splitlines() if line.partition("=")[0].strip() not in keys]

@@ -1,16 +1,22 @@
-"""Stand-ins for what a reader of the docs has and a test has not: data that the mirror lacks, a paid service."""
+"""Stand-ins for what a reader of the docs has and a test has not: data that the mirror lacks, a paid service, time."""
 
 import hashlib
+import io
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.serving import serving
+from tiltmeter.cluster.engine_local import LocalEngine
+from tiltmeter.cluster.model_job import run_job
+from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.datasets import fetch, readers
 from tiltmeter.datasets.readers.jsonl import parse
 from tiltmeter.datasets.upstream import UpstreamFile
@@ -50,6 +56,18 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
 
     patch.setattr(fetch, "fetch", fetch_or_make)
     patch.setattr(readers, "examine_file", examine_once)
+
+
+def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
+    """Run the jobs of a matrix in this process, which has imported everything and read the data."""
+
+    def done(_engine: LocalEngine, entry: ModelCells, _gpus: tuple[str, ...]) -> SimpleNamespace:
+        here = Path.cwd()
+        told = json.dumps(run_job(entry.folder.resolve()))
+        os.chdir(here)
+        return SimpleNamespace(poll=lambda: 0, wait=lambda: 0, stdout=io.StringIO(told))
+
+    patch.setattr(LocalEngine, "_process", done)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import pytest
 from tests.conftest import SHARED
 from tests.examples.reader import Reader
 from tests.examples.readers_folder import fill_in, json_blocks, make_folder, words_of
-from tests.examples.stand_ins import translation_service, use_data
+from tests.examples.stand_ins import run_jobs_here, translation_service, use_data
 from tests.examples.tiny_hub import tiny_hub
 from tests.examples.written import PAGES, blocks, in_help, inline, lines_of, text_of
 from tests.models.chat_served import ChatServer, first
@@ -43,6 +43,8 @@ NOT_RUN = {
     "tiltmeter run embedded --on eurogest": "reads 60,062 sentences; three of the thirty languages are run",
     "pip install…": "needs a package index",
     "make…": "installs, or runs the tests",
+    "tiltmeter matrix plan.toml --out /shared/matrix --engine…": "needs a cluster; tests/cluster",
+    "tiltmeter matrix plan.toml --out runs/matrix --engine…": "needs a cluster; tests/cluster",
     "VLLM_TARGET_DEVICE=cpu vllm serve…": "a server that is not ours",
 }
 
@@ -57,16 +59,23 @@ RUNS = {
     "multilingual": "bert-base-multilingual-cased --on stereoset:en,de",
     "demo": "embedded --on starter",
     "gest": "bert-base-uncased gpt2 --on gest",
+    "matrix/bert": "google-bert/bert-base-cased --on stereoset:en",
+    "older": "roberta-base --on stereoset:en",
 }
 
 # The files whose contents a page prints as TOML, in its order.
 TOML = {
     "docs/comparing.md": ["models.toml"],
+    "docs/scale.md": ["plan.toml"],
+    "docs/board.md": ["models.toml"],
     "docs/gates.md": ["tiltmeter.toml"],
     "docs/review.md": ["my-es/project.toml", "my-sk/writing.toml", "my-sk/rating.toml"],
     "docs/repair.md": ["rules/xx.toml"],
     "docs/extending.md": ["pyproject.toml"],
 }
+
+# Files that every reader has, by the page that prints them.
+PRINTED = {"tiltmeter.toml": "docs/gates.md", "models.toml": "docs/comparing.md", "plan.toml": "docs/scale.md"}
 
 # Pages that go on with a project of translated items, which they do not start.
 PROJECTS = ["docs/review.md", "help"]
@@ -90,6 +99,7 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
         embedded = Checkpoint(EMBEDDED, own, gguf="model.gguf", revision="0.1.2")
         patch.setattr(checkpoint, "_embedded", lambda: embedded)
         use_data(patch, own)
+        run_jobs_here(patch)
         stack.enter_context(translation_service(patch))
         gc.disable()  # all items of all data sets stay until the end, and would be gone through again and again
         stack.callback(gc.enable)
@@ -100,7 +110,7 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
 
         def opened(page: str) -> Reader:
             copy = shutil.copytree(own, folder / page.replace("/", "-"), symlinks=True)
-            for name, source in (("tiltmeter.toml", "docs/gates.md"), ("models.toml", "docs/comparing.md")):
+            for name, source in PRINTED.items():
                 (config,) = (block.text for block in blocks(source) if block.kind == "toml")
                 fill_in(copy / name, config)
             if page in PROJECTS:

@@ -84,11 +84,12 @@ _MAKERS: dict[str, tuple[str, Callable[[], Any]]] = {
 }
 _ENDS: dict[str, Any] = {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}
 
+_OF_GOOGLE = ("google-bert/bert-base-cased", "google-bert/bert-base-multilingual-cased")
 # Every hub id of the docs, by what it leads to.
 IDS = {
-    "bert": ("bert-base-cased", "bert-base-uncased", "bert-base-multilingual-cased"),
+    "bert": ("bert-base-cased", "bert-base-uncased", "bert-base-multilingual-cased", *_OF_GOOGLE),
     "xlm-roberta": ("roberta-base", "xlm-roberta-base", "albert-base-v2"),
-    "gpt2": ("gpt2", "ai-forever/mGPT", "THUMT/mGPT", "my-name/70b"),
+    "gpt2": ("gpt2", "ai-forever/mGPT", "THUMT/mGPT", "my-name/70b", "EleutherAI/pythia-160m"),
     "t5": ("t5-base",),
     "mt5": ("google/mt5-base",),
     "nllb": ("facebook/nllb-200-distilled-600M",),
