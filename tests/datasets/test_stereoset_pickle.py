@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tiltmeter.datasets.raw_records import BrokenFileError
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import examine_file, frame_pickle
 from tiltmeter.datasets.readers.frame_pickle import read_columns
 from tiltmeter.errors import DataError
 from tiltmeter.forms.association import Candidate
@@ -172,3 +172,17 @@ def test_a_pickle_that_would_fill_the_memory_is_refused_before_it_is_loaded(cont
     (tmp_path / "greedy.pkl").write_bytes(content)
     with pytest.raises(BrokenFileError, match=r"would fill the memory|not a whole pickle"):
         read_columns(tmp_path / "greedy.pkl")
+
+
+def test_a_pinned_file_is_loaded_without_looking_at_every_operation(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_content: bytes) -> None:
+        raise BrokenFileError("bad-pickle", "was looked at")
+
+    monkeypatch.setattr(frame_pickle, "_refuse_greedy", refuse)
+    path = mirror / "slds-lmu/stereotypes-multi/create_dataset/data/intersentence/df_intersentence_de.pkl"
+    assert len(read_columns(path)["id"]) > 2000
+    (tmp_path / "changed.pkl").write_bytes(path.read_bytes() + b".")
+    with pytest.raises(BrokenFileError, match="was looked at"):
+        read_columns(tmp_path / "changed.pkl")

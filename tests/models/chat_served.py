@@ -3,13 +3,13 @@
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from tests.support.serving import serving as local_server
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
 # What a model answers to a message, and which sample it is.
@@ -133,12 +133,5 @@ def chat_serving(server: ChatServer) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(sent)
 
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        try:
-            yield f"chat:made@http://127.0.0.1:{made.server_address[1]}/v1"
-        finally:
-            made.shutdown()
+    with local_server(Handler) as address:
+        yield f"chat:made@{address}/v1"

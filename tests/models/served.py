@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 import transformers as t
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from tests.support.serving import serving as local_server
 from tiltmeter.models.self_test import PROBES
 
 SENTENCES = (
@@ -188,13 +189,8 @@ def serving(served: Served, chat: Callable[[dict[str, Any]], Reply] | None = Non
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with local_server(Handler) as address:
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+            yield f"{address}/v1"
         finally:
             served.ended.set()
-            server.shutdown()

@@ -176,11 +176,11 @@ from contextlib import nullcontext
 from tiltmeter.runs.evaluate import evaluate
 
 def report(progress):
-    if sys.argv[3] == "wait" and progress.answered > 200:
+    if sys.argv[3] == "wait" and progress.answered > 50:
         print("half way", progress.questions > progress.answered, flush=True)
         sys.stdin.read()
 
-evaluate(sys.argv[1], "starter", out=sys.argv[2], batch_tokens=64, watch=lambda label: nullcontext(report))
+evaluate(sys.argv[1], "starter:en", out=sys.argv[2], batch_tokens=64, watch=lambda label: nullcontext(report))
 """
 
 

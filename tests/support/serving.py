@@ -12,6 +12,9 @@ def serving(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | Non
     """Serve requests with this handler, by https if there is a context; yields the address."""
 
     class Quiet(handler):  # type: ignore[misc, valid-type]
+        # Headers and body are two packets, of which the second would wait 40 ms for the first to be acknowledged.
+        disable_nagle_algorithm = True
+
         def log_message(self, format: str, *args: object) -> None:
             pass
 

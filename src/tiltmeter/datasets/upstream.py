@@ -7,6 +7,7 @@ and checked from then on (see `recorded`). `licence_stated = false` marks a repo
 `no_licence`).
 """
 
+import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -84,6 +85,21 @@ def repositories() -> dict[str, Repository]:
     pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     read = [_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]
     return {repository.name: repository for repository in read}
+
+
+def is_pinned(content: bytes) -> bool:
+    """Whether this is the content of a file that is pinned by its hash."""
+    return not _pins().isdisjoint(
+        {
+            Pin("sha256", hashlib.sha256(content).hexdigest()),
+            Pin("git-blob", hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()),
+        }
+    )
+
+
+@cache
+def _pins() -> frozenset[Pin]:
+    return frozenset(file.pin for repository in repositories().values() for file in repository.files.values())
 
 
 def upstream_file(repository: str, path: str) -> UpstreamFile:
