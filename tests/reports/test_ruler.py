@@ -1,7 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.runs.made import pair_scores, run
+from tiltmeter.measures import measure_named
 from tiltmeter.reports.ruler import ASCII, draw, heading
+from tiltmeter.reports.ruler_svg import WIDTH, ruler
 
 
 @given(st.lists(st.floats(0, 100), min_size=3, max_size=3), st.sampled_from([15, 21]))
@@ -21,3 +24,13 @@ def test_off_the_scale() -> None:
     assert draw(20, 10, 40, scale=(30, 70), width=21, marks=ASCII) == "<----]    :          "
     assert draw(90, 60, 95, scale=(30, 70), width=21, marks=ASCII) == "          :    [---->"
     assert draw(50, 0, 100, scale=(30, 70), width=21, marks=ASCII) == "----------o----------"
+
+
+def test_stereotypes_are_on_the_right_also_of_a_measure_that_falls_with_them() -> None:
+    records = run(pair_scores(lean=5.0), family="pairs").records
+    for name in ("CPS", "S_JSD x 1e3"):
+        record = next(one for one in records if one.measure == name and one.view == "all")
+        assert measure_named(name).side(record.value) == "towards"
+        drawn = ruler(record, measure_named(name).span([record.value]), "towards")
+        assert drawn.value > WIDTH / 2
+        assert drawn.low <= drawn.value <= drawn.high

@@ -58,6 +58,6 @@ def separate_tests(values: Floats, ideal: float, errors: Floats, df: Floats) -> 
     freedom = np.minimum(df[:, None], df[None, :])
     centred = values - ideal
     gaps = (centred[:, None] - centred[None, :], centred[:, None] + centred[None, :])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         tests = [np.where(error > 0, 2 * stdtr(freedom, -np.abs(gap) / error), 1.0) for gap in gaps]
     return np.minimum(1.0, np.maximum(tests[0], tests[1]))

@@ -152,6 +152,7 @@ class Measure:
         distances = [abs(self.position(value) - self.position(ideal)) * 1.05 for value in values]
         reach = max([self.reach, *distances])
         if self.ratio:
+            reach = min(reach, _WIDEST_RATIO)
             return ideal / 2**reach, ideal * 2**reach
         if self.bounds is not None:
             reach = min(reach, max(abs(end - ideal) for end in self.bounds))
@@ -217,6 +218,7 @@ _IN_DOUBT = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "hav
 OF_PORTIONS = (UNKNOWN, ALL_ZERO)
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
+_WIDEST_RATIO = 1000.0  # the widest axis of a ratio, in powers of two: a float has 1,023
 WIDEST = 4.0  # an interval wider than this many margins, without significance, is "too few items"
 
 

@@ -5,6 +5,7 @@ Escaping is left to the template and the script, which know where the text goes.
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from tiltmeter.printable import visible
@@ -28,17 +29,27 @@ def clip(text: str, limit: int = TEXT) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Short names for reports: the last component of each path, if it is unique; other names are unchanged.
+    """Short names for reports: of each path, as many of its last components as no other name ends with.
 
-    A report is shown to others, so it should not show the folders of the machine it was made on.
+    A report is shown to others, so it should not show the folders of the machine it was made on. Other names are
+    unchanged, and different names stay different.
 
     >>> short_names(["/home/ada/models/bert-tiny", "gpt2", "dbmdz/german-gpt2"])
     {'/home/ada/models/bert-tiny': 'bert-tiny', 'gpt2': 'gpt2', 'dbmdz/german-gpt2': 'dbmdz/german-gpt2'}
+    >>> list(short_names(["/home/ada/first/step-10", "/home/ada/second/step-10"]).values())
+    ['first/step-10', 'second/step-10']
     """
-    names = list(dict.fromkeys(names))
-    short = {name: re.split(r"[/\\]", name.rstrip("/\\"))[-1] if _PATH.match(name) else name for name in names}
-    taken = list(short.values())
-    return {name: label(last if taken.count(last) == 1 else name) for name, last in short.items()}
+    pieces = {name: re.split(r"[/\\]", name.rstrip("/\\")) for name in names}
+    ends = Counter(tuple(found[at:]) for found in pieces.values() for at in range(len(found)))
+
+    def short(name: str) -> str:
+        found = pieces[name]
+        unique = (at for at in reversed(range(1, len(found))) if ends[tuple(found[at:])] == 1)
+        return "/".join(found[at:]) if _PATH.match(name) and (at := next(unique, 0)) else name
+
+    labels = {name: label(short(name)) for name in pieces}
+    taken = Counter(labels.values())
+    return {name: shown if taken[shown] == 1 else f"{shown} #{_digest(name)}" for name, shown in labels.items()}
 
 
 def label(text: str, limit: int = LABEL) -> str:
@@ -52,5 +63,8 @@ def label(text: str, limit: int = LABEL) -> str:
     text = " ".join(text.split())
     if len(text) <= limit:
         return visible(text)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    return f"{visible(text[:limit])}… #{digest[:6]}"
+    return f"{visible(text[:limit])}… #{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:6]

@@ -11,7 +11,7 @@ WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Coordinates from 0 to `WIDTH`, with the ideal in the middle."""
+    """Coordinates from 0 to `WIDTH`, with the ideal in the middle and stereotypes to its right."""
 
     low: float
     high: float
@@ -22,11 +22,11 @@ class Ruler:
 def ruler(record: Record, scale: tuple[float, float], side: Side) -> Ruler:
     """The ruler of a record on a scale, cut at the ends of the scale."""
     measure = measure_named(record.measure)
-    start, end = (measure.position(at) for at in scale)
+    # Of a measure that falls with stereotypes, the lower end of the scale is on the right.
+    start, end = sorted(measure.distance(at) for at in scale)
 
     def coordinate(number: float) -> float:
-        return round(min(max((measure.position(number) - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
+        return round(min(max((measure.distance(number) - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
 
-    low = record.value if record.low is None else record.low
-    high = record.value if record.high is None else record.high
-    return Ruler(coordinate(low), coordinate(high), coordinate(record.value), side)
+    low, high = sorted(map(coordinate, record.interval or (record.value, record.value)))
+    return Ruler(low, high, coordinate(record.value), side)

@@ -36,6 +36,14 @@ def test_runs_are_found_at_any_depth_once_and_broken_ones_are_named(tmp_path: Pa
     assert not any(str(tmp_path) in one.reason for one in broken)
 
 
+def test_links_are_followed_to_runs_only(tmp_path: Path) -> None:
+    save(tmp_path / "elsewhere" / "run", association_scores("one", n=20))
+    (tmp_path / "runs").mkdir()
+    for name, target in (("run", "../elsewhere/run"), ("all", "../elsewhere"), ("circle", "."), ("lost", "none")):
+        (tmp_path / "runs" / name).symlink_to(target)
+    assert [one.name for one in find_runs([tmp_path / "runs"])[0]] == ["run"]
+
+
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There is no finished run"):
         find_runs([tmp_path])
@@ -113,3 +121,19 @@ def test_pooled_parts_are_the_summary_and_parts_alone_are_too(tmp_path: Path) ->
 def test_benchmarks_without_a_verdict_have_no_column(tmp_path: Path) -> None:
     save(tmp_path / "gest", gest_scores("one", n=32), family="gest")
     assert [one.key.measure for one in columns(tmp_path)] == ["g_s"]
+
+
+def test_parts_are_pooled_in_one_column_only_if_they_are_the_same(tmp_path: Path) -> None:
+    for name, parts in (("a", (1, 2)), ("b", (1, 2)), ("c", (1, 2, 3))):
+        save(tmp_path / name, gest_scores(name, parts=[f"template-{number}" for number in parts]), family="gest")
+    assert models(tmp_path, "overall") == [["a", "b"], ["c"]]
+    assert models(tmp_path, "template-1") == [["a", "b", "c"]]
+
+
+def test_different_models_have_different_names(tmp_path: Path) -> None:
+    names = ("/home/ada/first/step-10", "/home/ada/second/step-10", "two  spaces", "two spaces")
+    for number, name in enumerate(names):
+        save(tmp_path / str(number), association_scores(name, n=20, parts=["intrasentence"]))
+    (found,) = models(tmp_path)
+    assert found[:2] == ["first/step-10", "second/step-10"]
+    assert len(set(found)) == 4

@@ -116,6 +116,26 @@ def test_a_board_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["board.json"]
 
 
+def test_what_lies_beside_a_board_is_not_lost(tmp_path: Path) -> None:
+    save(tmp_path / "runs" / "a", association_scores("a", n=20))
+    out = tmp_path / "site"
+    write_board([tmp_path / "runs"], out)
+    (out / "CNAME").write_text("example.org", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds CNAME beside a board"):
+        write_board([tmp_path / "runs"], out)
+    assert (out / "CNAME").is_file()
+
+
+def test_of_a_link_the_folder_that_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    save(tmp_path / "runs" / "a", association_scores("a", n=20))
+    (tmp_path / "served").mkdir()
+    (tmp_path / "site").symlink_to("served")
+    for _ in range(2):
+        write_board([tmp_path / "runs"], tmp_path / "site")
+    assert (tmp_path / "site").is_symlink()
+    assert (tmp_path / "served" / "index.html").is_file()
+
+
 def test_a_failed_write_leaves_the_board_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "runs" / "a", association_scores("a", n=20))
     write_board([tmp_path / "runs"], tmp_path / "site")
@@ -188,7 +208,7 @@ def test_the_command(
     (tmp_path / "runs" / "torn" / "manifest.json").write_text("{", encoding="utf-8")
     assert command(monkeypatch, "board", str(runs), str(tmp_path / "runs"), "--out", str(tmp_path / "site")) == 0
     told = capsys.readouterr().err
-    assert "Not shown: runs/torn." in told
+    assert f"Not shown: {tmp_path.name}/runs/torn." in told
     assert "6 models in" in told
     assert command(monkeypatch, "board", str(runs), "--out", str(runs.parent)) == 2
     assert "holds the runs themselves" in capsys.readouterr().err

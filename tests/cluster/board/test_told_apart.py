@@ -1,19 +1,23 @@
 """Ranks and references of columns: the tests are those of `compare`, corrected over all pairs of the column."""
 
+import json
 import shutil
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cluster.board.boards import save
-from tests.runs.made import association_scores, gest_scores, pair_scores
+from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores
 from tiltmeter.cluster.board.columns import BoardColumn, columns_of
 from tiltmeter.cluster.board.found_runs import find_runs
 from tiltmeter.cluster.board.item_values import item_values, scores_of
 from tiltmeter.cluster.board.told_apart import ranked
+from tiltmeter.cluster.board.write_site import write_board
 from tiltmeter.comparing.cells import cells_of
+from tiltmeter.comparing.rank_ranges import RankRange
 from tiltmeter.measures.contrasts import contrast
 from tiltmeter.measures.families import holm
 from tiltmeter.runs.result import Result
@@ -116,6 +120,44 @@ def test_runs_on_other_items_are_paired_on_those_they_share(tmp_path: Path) -> N
     assert not column(tmp_path, "intrasentence").paired
 
 
+def test_models_are_told_apart_only_where_shared_items_and_values_agree(tmp_path: Path) -> None:
+    """`a` is farther from 50 than `b` on the items of both, and closer on all of its own."""
+    shared = chosen_scores("a", 95, n=100, parts=["intrasentence"])
+    others = chosen_scores("a", 45, n=300, parts=["intrasentence"])
+    others = others.assign(item="other-" + others["item"], candidate="other-" + others["candidate"])
+    save(tmp_path / "a", pd.concat([shared, others], ignore_index=True))
+    save(tmp_path / "b", chosen_scores("b", 65, n=100, parts=["intrasentence"], seed=1))
+    found = column(tmp_path, "intrasentence")
+    cells = {cell.model: cell for cell in found.cells}
+    assert found.paired
+    assert cells["a"].distance < cells["b"].distance
+    assert cells["b"].relation == "not told apart"
+    assert [cell.rank for cell in found.cells] == [RankRange(1, 2)] * 2
+
+
+def test_scores_of_another_run_are_not_used(tmp_path: Path) -> None:
+    for name, lean in (("a", 0.0), ("b", 1.2)):
+        save(tmp_path / name, association_scores(name, lean=lean, seed=ord(name), n=100, parts=["intrasentence"]))
+    other = save(tmp_path / "other", association_scores("b", seed=9, n=100, parts=["intrasentence"]), day=2)
+    shutil.copy(other / "scores.parquet", tmp_path / "b" / "scores.parquet")
+    shutil.rmtree(other)
+    columns, notes = ranked(columns_of(find_runs([tmp_path])[0])[0])
+    assert notes == [
+        "The scores of b cannot be used, so that its ranks are less certain: scores.parquet and measures.json have "
+        "different values of SS."
+    ]
+    assert not any(one.paired for one in columns)
+
+
+def test_runs_of_the_same_name_in_two_folders_are_read_each_from_its_own(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save(tmp_path / name / "runs" / "ss", association_scores(name, seed=ord(name), n=60, parts=["intrasentence"]))
+    runs, _ = find_runs([tmp_path / name / "runs" for name in ("a", "b")])
+    assert [one.name for one in runs] == ["a/runs/ss", "b/runs/ss"]
+    (found,) = ranked(columns_of(runs)[0])[0]
+    assert found.paired
+
+
 def test_without_scores_ranks_are_from_intervals_and_wider(tmp_path: Path) -> None:
     for number, (name, lean) in enumerate(LEANS.items()):
         save(tmp_path / name, association_scores(name, seed=number, lean=lean, n=150, parts=["intrasentence"]))
@@ -137,7 +179,7 @@ def test_damaged_scores_are_told_and_do_not_stop_the_board(folder: Path, tmp_pat
     folder = shutil.copytree(folder, tmp_path / "copy")
     (folder / "b.ss" / "scores.parquet").write_bytes(b"no table")
     columns, notes = ranked(columns_of(find_runs([folder])[0])[0])
-    assert [note for note in notes if note.startswith("The scores of b.ss cannot be read")]
+    assert [note for note in notes if note.startswith("The scores of b.ss cannot be used")]
     assert all(cell.rank for one in columns for cell in one.cells)
 
 
@@ -157,3 +199,15 @@ def test_a_model_alone_has_no_rank(tmp_path: Path) -> None:
     (cell,) = column(tmp_path, "all").cells
     assert cell.rank is None
     assert cell.relation == ""
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, 1e305])
+def test_an_absurd_number_of_one_run_does_not_stop_the_board(folder: Path, tmp_path: Path, value: float) -> None:
+    """As a damaged file has, or a model that is certain of nonsense."""
+    folder = shutil.copytree(folder, tmp_path / "runs")
+    path = folder / "b.g" / "measures.json"
+    rows = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["view"] == "all"]
+    absurd = {"value": value, "low": value, "high": value}
+    path.write_text(json.dumps([row | (absurd if row["measure"] == "g_s" else {}) for row in rows]), encoding="utf-8")
+    board = write_board([folder], tmp_path / "site")
+    assert len({cell.model for one in board.columns for cell in one.cells}) == 4

@@ -2,10 +2,12 @@
 
 A column is a part of a benchmark in a language, in the measure that decides, for models of one kind that were asked by
 one protocol, by likelihoods or by prompts, on the same files; of a mean over tokens, also with one tokenizer. These are
-the rules of `comparing.comparability`. Models whose kind is not known have columns of their own.
+the rules of `comparing.comparability`. Several parts are pooled in one column only if they are the same ones. Models
+whose kind is not known have columns of their own.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,11 +15,11 @@ from tiltmeter.cluster.board.found_runs import BoardRun
 from tiltmeter.comparing.comparability import edition
 from tiltmeter.comparing.rank_ranges import RankRange
 from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.records import OVERALL, Record, protocol_family
+from tiltmeter.measures.records import OVERALL, Record, parts_key, protocol_family
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.models.protocol import CHAT_TEMPLATE
-from tiltmeter.reports.clean import short_names
-from tiltmeter.reports.record_rows import rows_of, summaries
+from tiltmeter.reports.clean import label, short_names
+from tiltmeter.reports.record_rows import RecordRow, rows_of, summaries
 from tiltmeter.runs.asking import Asking
 from tiltmeter.runs.manifest import data_sets
 
@@ -26,7 +28,8 @@ from tiltmeter.runs.manifest import data_sets
 class ColumnKey:
     """What the numbers of a column have in common.
 
-    `edition` stands for the files of the data, `alone` is the model where its kind is not known.
+    `edition` stands for the files of the data, `alone` is the model where its kind is not known, `parts` are those that
+    are pooled.
     """
 
     benchmark: str
@@ -39,6 +42,7 @@ class ColumnKey:
     edition: str = ""
     tokenizer: str = ""
     alone: str = ""
+    parts: str = ""
 
     @property
     def location(self) -> tuple[str, str, str]:
@@ -156,7 +160,7 @@ def _precisions(run: BoardRun) -> dict[str, str]:
     for entry in run.manifest.get("models", ()):
         quantized = entry.get("quantized") or {}
         bits = f"{quantized['bits']} bits" if isinstance(quantized, Mapping) and "bits" in quantized else ""
-        found[str(entry["name"])] = bits or str(entry.get("dtype") or "")
+        found[str(entry["name"])] = label(bits or str(entry.get("dtype") or ""))
     return found
 
 
@@ -167,6 +171,7 @@ def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gath
     askings = [Asking(**entry) for entry in run.manifest.get("asked", ())]
     tokenizers = {(asking.model, asking.benchmark, asking.language): asking.tokenizer for asking in askings}
     data = data_sets(run.manifest)
+    parts = _pooled_parts(rows)
     for row in rows:
         record = deciding(row)
         if record is None or record.verdict is None:
@@ -184,11 +189,22 @@ def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gath
             _digest(sorted(files)),
             _digest([tokenizer or record.model]) if measure_named(record.measure).per_token else "",
             "" if record.kind else record.model,
+            " + ".join(sorted(parts[parts_key(record)])) if record.part == OVERALL else "",
         )
         model = names[record.model, precisions[record.model]]
         cell = BoardCell(model, run, record, record.verdict)
         gathered.cells.setdefault(key, {}).setdefault(model, []).append(cell)
         (gathered.wholes if id(row) in shown else gathered.parts).add(key)
+
+
+def _pooled_parts(rows: Sequence[RecordRow]) -> dict[tuple[str, ...], set[str]]:
+    """The single parts of the measures of a run, by what pooled parts share."""
+    parts: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for row in rows:
+        for record in row.values():
+            if record.part != OVERALL:
+                parts[parts_key(record)].add(record.part)
+    return parts
 
 
 def _digest(texts: Sequence[str]) -> str:
@@ -205,6 +221,7 @@ def _place(key: ColumnKey) -> tuple[object, ...]:
         key.language,
         key.measure,
         key.protocol,
+        key.parts,
         key.edition,
         key.tokenizer,
         key.alone,

@@ -11,6 +11,7 @@ from typing import Any
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.measures.records import Record, from_dicts
 from tiltmeter.reading import home_path, parse_json, read_bytes, read_json
+from tiltmeter.reports.clean import short_names
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import DIGESTS
 from tiltmeter.runs.over_all import only_over_all
@@ -18,7 +19,8 @@ from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.runs.run_shape import checked_manifest, checked_rows
 
-# A run of a matrix is two levels down; deeper folders are somebody's archive, and links may be circles.
+# A run of a matrix is two levels down; deeper folders are somebody's archive. Links may be circles, or lead to a whole
+# disk, and are followed only to a run.
 _DEPTH = 8
 
 
@@ -60,17 +62,19 @@ def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[Broke
 
 
 def _named(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
+    """The folders of runs, each once, with names that are different where folders of the same name are given."""
     seen: set[Path] = set()
-    several = len(list(folders := list(folders))) > 1
-    for given in map(home_path, folders):
-        if not given.is_dir():
-            raise UsageError(f"{given} is not a folder; name a folder with runs in it.")
-        for path in sorted(_below(given, _DEPTH)):
+    given = [home_path(folder) for folder in folders]
+    names = short_names(str(folder.resolve()) for folder in given)
+    for folder in given:
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder; name a folder with runs in it.")
+        for path in sorted(_below(folder, _DEPTH)):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
-                inside = path.relative_to(given).as_posix()
-                name = given.resolve().name if inside == "." else inside
-                yield f"{given.name}/{name}" if several and inside != "." else name, path
+                inside = path.relative_to(folder).as_posix()
+                name = names[str(folder.resolve())]
+                yield name if inside == "." else f"{name}/{inside}" if len(names) > 1 else inside, path
 
 
 def _below(folder: Path, levels: int) -> Iterator[Path]:
@@ -83,8 +87,11 @@ def _below(folder: Path, levels: int) -> Iterator[Path]:
         yield folder
     elif levels:
         for entry in inside:
+            path = Path(entry.path)
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
-                yield from _below(Path(entry.path), levels - 1)
+                yield from _below(path, levels - 1)
+            elif entry.is_symlink() and (path / MANIFEST).is_file():
+                yield path
 
 
 def _read(folder: Path, name: str) -> BoardRun:

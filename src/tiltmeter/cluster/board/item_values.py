@@ -1,5 +1,6 @@
 """What the items of a run contribute to a measure, read from its scores: only the rows and columns that are needed."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,18 @@ from numpy.typing import NDArray
 
 from tiltmeter.cluster.board.columns import BoardCell, ColumnKey
 from tiltmeter.errors import DataError
-from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
+from tiltmeter.measures.measure import Quantity, clusters_of, measure_named, quantities_for
 from tiltmeter.measures.records import OVERALL, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.runs.run_files import SCORES
+from tiltmeter.runs.run_files import MEASURES, SCORES
 from tiltmeter.runs.run_shape import read_columns
 
 # The columns of a table of scores, by name.
 Scores = Mapping[str, NDArray[Any]]
 
 _NOT_NEEDED = ("candidate", "translation")
+# The value that is shown and the mean of the items may differ by rounding.
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues |
         raise DataError(f"{SCORES} has no finite score of item {items[int(np.argmin(there))]} in every role.")
     kept = first[there]
     labels, sides = quantity.values.columns[:1], quantity.values.sides
-    return CellValues(
+    found = CellValues(
         quantity,
         items[there],
         quantity.values.contributions({role: found[there] for role, found in by_role.items()})[0],
@@ -70,6 +73,20 @@ def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues |
             quantity.values, {name: _labels(rows[name][kept]) for name in quantity.values.clusters if name in rows}
         ),
     )
+    _check_value(found, cell)
+    return found
+
+
+def _check_value(found: CellValues, cell: BoardCell) -> None:
+    """A DataError if the items have another mean than the value that is shown, as scores of another run have."""
+    quantity = found.quantity
+    if not len(found.items) or not quantity.values.is_defined(found.labels, found.sides):
+        return
+    weights = quantity.values.weights(found.items if found.labels is None else found.labels, found.sides)
+    shown = measure_named(cell.record.measure)
+    value = math.log(cell.record.value) if shown.ratio and not quantity.measure.ratio else cell.record.value
+    if not math.isclose(float(found.values @ weights), value, rel_tol=_CLOSE, abs_tol=_CLOSE):
+        raise DataError(f"{SCORES} and {MEASURES} have different values of {cell.record.measure}.")
 
 
 def _rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:

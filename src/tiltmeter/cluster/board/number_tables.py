@@ -21,6 +21,7 @@ def rows_of_board(board: Board) -> Iterator[dict[str, Any]]:
                 "model": cell.model,
                 "benchmark": key.benchmark,
                 "part": key.part,
+                "pooled_parts": key.parts or None,
                 "language": key.language,
                 "measure": key.measure,
                 "kind": key.kind or None,

@@ -76,10 +76,10 @@ def slug(name: str) -> str:
     """A name for a file, from letters, digits and hyphens, different for different names.
 
     >>> slug("org/Model_1.0"), slug("../<b>")
-    ('org-model-1-0-295cc3', 'b-9f46ae')
+    ('org-model-1-0-295cc3737dd1', 'b-9f46aef2a2b6')
     """
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:48]
-    return f"{plain or 'x'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
+    return f"{plain or 'x'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def mark_of(verdict: Verdict) -> str:
@@ -174,11 +174,11 @@ def _rank(cell: BoardCell) -> str:
 
 
 def _extra(key: ColumnKey, alike: Iterable[ColumnKey]) -> str:
-    """What tells a column from those of the same place in the same table: protocol, answers, data or tokenizer."""
+    """What tells a column from those of the same place in the same table: protocol, answers, parts, data, tokenizer."""
     others = [other for other in alike if other != key]
     found = [
         label(getattr(key, name))
-        for name in ("protocol", "family")
+        for name in ("protocol", "family", "parts")
         if any(getattr(other, name) != getattr(key, name) for other in others)
     ]
     found += [

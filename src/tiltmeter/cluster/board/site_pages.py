@@ -37,12 +37,12 @@ SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 100, 1_500
 METHOD = (
     "A column holds numbers that can be compared: one part of a benchmark in one language, one measure, models of one "
     "kind, asked by one protocol on the same files. Likelihoods and answers to prompts never share a column.",
-    "Values have 95% intervals; verdicts are those of the runs. The dotted line of a small picture is the ideal, and "
-    "stereotypes are to its right.",
+    "Values have 95% intervals; verdicts are those of the runs, corrected for the number of tests within each run. The "
+    "dotted line of a small picture is the ideal, and stereotypes are to its right.",
     "Ranks count from the model closest to the ideal, and are given as the ranks that a model may have: every pair of "
-    "models in a column is tested for being equally far from the ideal, paired by item, and corrected by Holm's method "
-    "over all pairs of the column, so that with 95% confidence all ranks of a column hold at once. Models that are not "
-    "interpretable have no rank.",
+    "models in a column is tested for being equally far from the ideal, paired by item where both runs have the same "
+    "items and their scores, and corrected by Holm's method over all pairs of the column, so that with 95% confidence "
+    "all ranks of a column hold at once. Models that are not interpretable have no rank.",
     "The reference of a column is the model closest to the ideal, unless another was named. “Closer” and “farther” are "
     "models told apart from it by the same tests; models without either word are not.",
 )
@@ -125,11 +125,15 @@ def _definitions(columns: Sequence[ShownColumn]) -> list[tuple[str, str]]:
 def _filters(board: Board, sections: Sequence[ShownSection]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """The choices of the filters: id, heading, the choice of all, and values with their texts."""
     columns = [column for section in sections for column in section.columns]
-    places = sorted({place for column in columns for place in (column.benchmark, column.place)})
+    benchmarks = {column.benchmark for column in columns}
+    places = sorted({column.place for column in columns} | benchmarks)
+    where = ("by-place", "Benchmark", "all benchmarks", [(place, place) for place in places])
+    if len(benchmarks) == 1:
+        where = ("by-place", "Part", "summary", [(place, place) for place in places if place not in benchmarks])
     languages = sorted({(column.column.key.language, column.language) for column in columns}, key=lambda one: one[1])
     families = sorted({model.shown.family for model in board.models if model.shown.family})
     return [
-        ("by-place", "Benchmark", "all benchmarks", [(place, place) for place in places]),
+        where,
         ("by-language", "Language", "all languages", languages),
         ("by-section", "Kind", "all kinds", [(str(n), section.title) for n, section in enumerate(sections)]),
         ("by-family", "Family", "all families", [(family, family) for family in families]),
@@ -203,6 +207,8 @@ def _model_page(
         for section in board.sections
     ]
     described = {name: clip(text, 200) for name, text in model.described.texts().items()}
+    if described.get("dtype") == model.entry.get("dtype"):
+        described.pop("dtype", None)  # said as the precision
     trend = next((one for one in trends if one.name == label(model.described.series)), None)
     return page_template("model.html.jinja", _PACKAGE).render(
         **common,

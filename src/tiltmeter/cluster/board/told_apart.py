@@ -8,6 +8,7 @@ over items, they are made of the two intervals alone, which tells less apart.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from tiltmeter.measures.standard_errors import Floats
 _MOST_SETS = 40
 # Two sets of items with fewer in common than this share of the smaller one are not paired.
 _FEWEST_SHARED = 0.5
+
+# A ratio of 0, as in a damaged file, has no logarithm.
+_SMALLEST = 1e-300
 
 # The contributions of items, by column and model.
 _Values = Mapping[tuple[ColumnKey, str], CellValues]
@@ -85,11 +89,11 @@ def _relation(number: int, chosen: int, distances: Floats, corrected: Floats) ->
 
 def _read(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
     """The contributions of items in these columns, from scores that are read once; notes on those that cannot be."""
-    wanted: dict[str, tuple[BoardRun, list[tuple[ColumnKey, BoardCell]]]] = {}
+    wanted: dict[Path, tuple[BoardRun, list[tuple[ColumnKey, BoardCell]]]] = {}
     for column in columns:
         cells = [cell for cell in column.cells if cell.can_be_ranked]
         for cell in cells if len(cells) > 1 else ():
-            wanted.setdefault(cell.run.name, (cell.run, []))[1].append((column.key, cell))
+            wanted.setdefault(cell.run.folder, (cell.run, []))[1].append((column.key, cell))
     values: dict[tuple[ColumnKey, str], CellValues] = {}
     last: dict[ColumnKey, CellValues] = {}
     notes = []
@@ -103,7 +107,8 @@ def _read(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
                         found = replace(found, items=before.items)  # one copy of the names for all models
                     values[key, cell.model] = last[key] = found
         except (TiltmeterError, OSError, ValueError, KeyError) as error:
-            notes.append(f"The scores of {run.name} cannot be read, so that its ranks are less certain: {error}")
+            reason = str(error).replace(str(run.folder), run.name)
+            notes.append(f"The scores of {run.name} cannot be used, so that its ranks are less certain: {reason}")
     return values, notes
 
 
@@ -111,24 +116,27 @@ def _tests(cells: Sequence[BoardCell], values: Sequence[CellValues | None]) -> t
     """The p-values of all pairs, and whether all of them are paired."""
     p_values = _separate(cells)
     is_paired = np.eye(len(cells), dtype=bool)
+    distances = np.array([cell.distance for cell in cells])
     sets = _same_items(values)
     for number, first in enumerate(sets if len(sets) <= _MOST_SETS else ()):
         for second in sets[number:]:
-            _pair(values, first, second, p_values, is_paired)
+            _pair(values, first, second, distances, p_values, is_paired)
     return p_values, bool(is_paired.all())
 
 
 def _separate(cells: Sequence[BoardCell]) -> Floats:
     """The tests from standard errors alone; of ratios on the scale of their logarithms."""
     measure = measure_named(cells[0].record.measure)
-    scale = np.log if measure.ratio else np.asarray
-    values = scale(np.array([cell.record.value for cell in cells], dtype=float))
-    ends = scale(np.array([cell.record.interval for cell in cells], dtype=float))
+    values = np.array([cell.record.value for cell in cells], dtype=float)
+    ends = np.array([cell.record.interval for cell in cells], dtype=float)
+    ideal = measure.ideal or 0.0
+    if measure.ratio:
+        values, ends, ideal = np.log(np.maximum(values, _SMALLEST)), np.log(np.maximum(ends, _SMALLEST)), np.log(ideal)
     # Where there is no standard error, half of the interval's longer side is taken, for a quantile of 1.96.
     reach = np.abs(ends - values[:, None]).max(axis=1) / 1.96
     errors = np.array([cell.record.standard_error or reach[number] for number, cell in enumerate(cells)])
     df = np.array([max(1, (cell.record.clusters or cell.record.n) - 1) for cell in cells], dtype=float)
-    return separate_tests(values, float(scale(measure.ideal or 0.0)), errors, df)
+    return separate_tests(values, float(ideal), errors, df)
 
 
 def _same_items(values: Sequence[CellValues | None]) -> list[list[int]]:
@@ -144,10 +152,15 @@ def _pair(
     values: Sequence[CellValues | None],
     first: Sequence[int],
     second: Sequence[int],
+    distances: Floats,
     p_values: Floats,
     is_paired: NDArray[np.bool_],
 ) -> None:
-    """Replace the p-values of models of two sets by those of tests on the items that both sets have."""
+    """Replace the p-values of models of two sets by those of tests on the items that both sets have.
+
+    `distances` are those of the values shown, on all items of a run. On the shared items the other model of a pair may
+    be the one that is closer to the ideal: then neither is told to be closer, and the p-value is 1.
+    """
     numbers = [*first, *(number for number in second if number not in first)]
     found = [one for number in numbers if (one := values[number]) is not None]
     leading, trailing = found[0], found[-1]
@@ -163,6 +176,11 @@ def _pair(
     if not leading.quantity.values.is_defined(labels, sides):
         return
     tested = farther_tests(leading.quantity, table, SharedItems(labels, sides, clusters))
+    if not same:
+        weights = leading.quantity.values.weights(np.arange(len(shared)) if labels is None else labels, sides)
+        on_shared, shown = np.abs(table @ weights - leading.quantity.ideal), distances[numbers]
+        directions = [np.sign(found[:, None] - found[None, :]) for found in (on_shared, shown)]
+        tested = np.where(directions[0] == directions[1], tested, 1.0)
     rows, others = range(len(first)), [numbers.index(number) for number in second]
     p_values[np.ix_(first, second)] = tested[np.ix_(rows, others)]
     p_values[np.ix_(second, first)] = tested[np.ix_(others, rows)]

@@ -30,13 +30,14 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrendFigure:
-    """The trend in one column: points in order of steps, ticks of the axis of values, and where the ideal is."""
+    """The trend in one column: points in order of steps, the axis of values with its ticks, where the ideal is."""
 
     column: ShownColumn
     points: Sequence[TrendPoint]
     ticks: Sequence[tuple[float, str]]
     ideal: float
     is_logarithmic: bool
+    axis: str
 
     @property
     def line(self) -> str:
@@ -80,10 +81,17 @@ def _figure(column: ShownColumn, points: Sequence[tuple[float, ShownCell]]) -> T
     scale = measure.span(end for record in records for end in (record.value, *(record.interval or ())))
     bottom, top = (measure.position(end) for end in scale)
     steps = [step for step, _ in points]
-    is_logarithmic = steps[0] > 0 and steps[-1] / steps[0] > _LOGARITHMIC
+    smallest = next((step for step in steps if step > 0), math.inf)
+    is_logarithmic = steps[0] >= 0 and steps[-1] / smallest > _LOGARITHMIC
+
+    def scaled(step: float) -> float:
+        if not is_logarithmic:
+            return step
+        # A series that begins before the first step has no logarithm there.
+        return math.log(step) if steps[0] else math.log1p(step / smallest)
 
     def across(step: float) -> float:
-        first, last, at = (math.log(one) if is_logarithmic else one for one in (steps[0], steps[-1], step))
+        first, last, at = (scaled(one) for one in (steps[0], steps[-1], step))
         return round(_LEFT + 8 + (at - first) / (last - first) * (WIDTH - _LEFT - _RIGHT - 16), 1)
 
     def down(value: float) -> float:
@@ -97,4 +105,4 @@ def _figure(column: ShownColumn, points: Sequence[tuple[float, ShownCell]]) -> T
         drawn.append(TrendPoint(step, cell, across(step), down(record.value), down(low), down(high)))
     ideal = measure.ideal or 0.0
     ticks = [(down(value), measure.number(value)) for value in (scale[0], ideal, scale[1])]
-    return TrendFigure(column, drawn, ticks, down(ideal), is_logarithmic)
+    return TrendFigure(column, drawn, ticks, down(ideal), is_logarithmic, measure.axis)

@@ -1,6 +1,5 @@
 """Write a board as a folder of pages; the folder is replaced as a whole, or not at all."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from tiltmeter.reading import home_path
 from tiltmeter.reports.write import REPORT
 
 _NUMBERS_CSV, _NUMBERS_JSON = "board.csv", "board.json"
+# All that a board has in its folder; with anything else beside it, the folder is not only a board.
+_CONTENT = ("index.html", "benchmarks", "models", "trends", "reports", _NUMBERS_CSV, _NUMBERS_JSON)
 
 
 def write_board(
@@ -32,9 +33,10 @@ def write_board(
     """
     out = home_path(out)
     check_site(out, folders)
+    out = out.resolve()  # of a link, the folder that it leads to is replaced
     described = None if attributes is None else home_path(attributes)
     board = make_board(folders, reference=reference, attributes=described)
-    with temporary_folder(out.resolve().parent) as part:
+    with temporary_folder(out.parent) as part:
         site = part / "site"
         reports = dict(_copied_reports(board, site)) if with_reports else {}
         for path, text in pages_of(board, reports):
@@ -51,8 +53,13 @@ def check_site(out: Path, folders: Sequence[Path | str]) -> None:
     check_folder(out)
     if any(home_path(folder).resolve().is_relative_to(out.resolve()) for folder in folders):
         raise UsageError(f"{out} holds the runs themselves; choose another place with --out.")
-    if out.is_dir() and any(out.iterdir()) and not _is_board(out):
+    inside = [path.name for path in out.iterdir()] if out.is_dir() else []
+    if inside and not _is_board(out):
         raise UsageError(f"{out} holds something other than a board; choose another place with --out, or empty it.")
+    if others := sorted(name for name in inside if name not in _CONTENT):
+        raise UsageError(
+            f"{out} holds {others[0]} beside a board, which would be lost; choose another place with --out."
+        )
 
 
 def _is_board(folder: Path) -> bool:
@@ -78,7 +85,7 @@ def _put(site: Path, out: Path, old: Path) -> None:
     """Move a finished site to its place; the one that is there is moved away first, and back if that fails."""
     try:
         if out.exists():
-            shutil.move(out, old)
+            out.rename(old)
         try:
             site.rename(out)
         except OSError:

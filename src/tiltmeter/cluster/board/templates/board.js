@@ -66,13 +66,23 @@
     return filled;
   }
 
+  // A line may end between a benchmark and its part.
+  function placeOf(name) {
+    const place = make("bdi");
+    for (const [number, piece] of name.split("/").entries()) {
+      if (number) place.append("/", make("wbr"));
+      place.append(piece);
+    }
+    return place;
+  }
+
   function headOf(column, number) {
     const head = make("th");
     head.scope = "col";
     const button = make("button");
     button.type = "button";
     button.dataset.column = number;
-    button.append(make("bdi", column.place), " ", make("span", column.language), " ", make("small", column.measure));
+    button.append(placeOf(column.place), " ", make("span", column.language), " ", make("small", column.measure));
     if (column.extra) button.append(" ", make("small", column.extra));
     head.append(button);
     if (column.reference) {
@@ -236,7 +246,6 @@
         }
       });
     }
-    $("unscripted").remove();
     $("filters").hidden = false;
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     $("search").addEventListener("input", search);
@@ -246,5 +255,8 @@
     document.documentElement.dataset.ready = "true";
   }
 
-  start();
+  $("unscripted").remove();
+  start().catch(() => {
+    $("count").textContent = "This browser cannot unpack the numbers, so that tables cannot be sorted; use a newer one, or the downloads.";
+  });
 })();
