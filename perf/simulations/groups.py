@@ -74,7 +74,7 @@ def sizes(each_family: int, n: int, spread: float, by_size: float) -> Simulate:
         own = rng.normal(0, spread, 2 * each_family)
         latent = rng.normal(0, 0.5, n) + np.outer(size - 8.5, rng.normal(0, by_size, n))
         answers: Floats = 100.0 * (own[:, None] + latent + rng.normal(size=latent.shape) > 0)
-        estimate = slope_of(answers, size, families, weights)
+        estimate = slope_of(answers, size, families, weights, preference=True)
         assert estimate is not None
         scales = np.sqrt(1.25 + by_size**2 * (size - 8.5) ** 2)
         expected = 100 * ndtr(own / scales)

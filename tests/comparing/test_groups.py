@@ -1,5 +1,6 @@
 """Groups of models and of languages: which are compared, and the numbers re-derived item by item."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import tiltmeter
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved
 from tiltmeter.comparing.attributes import AttributeValue, DescribedModel, ModelAttributes
 from tiltmeter.comparing.cells import cells_of
-from tiltmeter.comparing.group_difference import GroupComparison
+from tiltmeter.comparing.group_difference import GroupComparison, with_members_corrected
 from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.families import holm
@@ -178,6 +179,75 @@ def test_only_what_is_comparable_is_averaged() -> None:
     assert by_kind.differences[0].left.label == "kind=causal"
 
 
+def test_models_that_were_asked_differently_have_contrasts_of_their_own() -> None:
+    """Two masked and two causal models, a base and an instructed one each; the parts of one of them contradict."""
+    masked, causal = (
+        [
+            (
+                name,
+                run(chosen_scores(name, {"intrasentence": ss, "intersentence": 100 - ss}, n=80, seed=at), kind=kind),
+            )
+            for at, (name, ss) in enumerate(shares)
+        ]
+        for kind, shares in (("masked", [("m0", 20.0), ("m1", 80.0)]), ("causal", [("c0", 50.0), ("c1", 50.0)]))
+    )
+    attributes = described(m0=False, m1=True, c0=False, c1=True)
+    comparison = compare_groups([*masked, *causal], "instruct", attributes, measures=["SS"])
+    alone = compare_groups(causal, "instruct", attributes, measures=["SS"])
+    for kind, subject in (("m", "stereoset:en (masked, published)"), ("c", "stereoset:en (causal, published)")):
+        found = [d for d in comparison.differences if d.subject == subject]
+        assert [d.part for d in found] == ["intrasentence", "intersentence", "overall"]
+        assert [(list(d.left.members), list(d.right.members)) for d in found] == [([f"{kind}0"], [f"{kind}1"])] * 3
+        assert bool(found[-1].contradiction) == (kind == "m")
+    assert {d.subject for d in alone.differences} == {"stereoset:en"}
+    assert any(note.startswith("Not averaged or compared together") for note in comparison.notes)
+    files = [
+        {"benchmark": "stereoset", "language": "en", "part": "intrasentence", "files": {"a": digest}} for digest in "12"
+    ]
+    editions = [
+        (f"{name}-{at}", run(association_scores(name, seed=at, parts=("intrasentence",)), data=[files[at // 2]]))
+        for at, name in enumerate(("m0", "m1", "c0", "c1"))
+    ]
+    subjects = {d.subject for d in compare_groups(editions, "instruct", attributes, measures=["SS"]).differences}
+    assert subjects == {f"stereoset:en (masked, published, as in {run_})" for run_ in ("m0-0", "c0-2")}
+
+
+def test_values_may_have_commas() -> None:
+    runs = models(1, languages=("en", "de", "fr"))
+    named = compare_groups(runs, "grammatical gender=none,masculine, feminine", ModelAttributes({}), measures=["SS"])
+    assert {(d.left.label, d.right.label) for d in named.differences} == {
+        ("grammatical gender=none", "grammatical gender=masculine, feminine")
+    }
+    with pytest.raises(UsageError, match="Nothing here has the grammatical gender 'feminine'"):
+        compare_groups(runs, "grammatical gender=none,feminine", ModelAttributes({}))
+
+
+def test_of_models_like_these_no_more_is_claimed_than_of_these() -> None:
+    """Of several contrasts one may have an interval over members, which is then corrected for one test only."""
+    found = of(compare_groups(models(11), "instruct", half(11), measures=["SS"]), "overall")
+    assert found.over_members is not None
+    certain = replace(found.over_members, p_value=0.01)
+    for p_holm, expected in ((0.2, 0.2), (0.001, 0.01)):
+        (corrected,) = with_members_corrected([replace(found, p_holm=p_holm, over_members=certain)])
+        assert corrected.over_members is not None
+        assert corrected.over_members.p_holm == expected
+
+
+def test_members_of_one_family_are_no_independent_sample() -> None:
+    for related, words in ((6, ": bert (3)."), (2, None)):
+        attributes = ModelAttributes(
+            {
+                f"m{at}": DescribedModel(
+                    f"m{at}", {"family": "bert" if at < related else f"f{at}", "even": at % 2 == 0}
+                )
+                for at in range(11)
+            }
+        )
+        notes = compare_groups(models(11), "even", attributes, measures=["SS"]).notes
+        found = [note for note in notes if "Those of one family in a group are not" in note]
+        assert [note.endswith(words) for note in found] == ([True] if words else [])
+
+
 def test_measures_that_are_no_mean_or_of_other_tokens_are_not_compared() -> None:
     comparison = compare_groups(models(2), "instruct", half(2))
     assert {d.quantity.name for d in comparison.differences} == {"LMS", "SS"}
@@ -210,7 +280,7 @@ def test_wrong_questions_are_answered_in_a_sentence() -> None:
         ("instrukt", r"No model or language here has the attribute 'instrukt' \(did you mean instruct\?\)"),
         ("instruct=maybe", "Nothing here has the instruct 'maybe'"),
         ("instruct=true", "names one value; name two or more, of false, true"),
-        ("kind", "All have the kind masked; a contrast needs two values"),
+        ("kind", "The only kind here is masked, of m0, m1; a contrast needs two"),
     ):
         with pytest.raises(UsageError, match=words):
             compare_groups(runs, group, attributes)
@@ -218,6 +288,8 @@ def test_wrong_questions_are_answered_in_a_sentence() -> None:
         compare_groups(runs, "instruct", attributes, by="any")
     with pytest.raises(UsageError, match=r"measured twice, in run-0 and in again"):
         compare_groups([*runs, ("again", runs[0][1])], "instruct", attributes)
+    with pytest.raises(UsageError, match="cannot be compared in CPS; they can be in LMS, SS"):
+        compare_groups(runs, "instruct", attributes, measures=["CPS"])
     unknown = compare_groups([*runs, models(3)[2]], "instruct", attributes)
     assert "Left out, for no instruct is given for them: m2." in unknown.notes
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.comparing.test_groups import half, models
 from tests.comparing.test_sizes import attributes
 from tests.comparing.test_sizes import models as sized
-from tests.runs.made import saved
+from tests.runs.made import chosen_scores, run, saved
 from tests.support.command import command
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.grouped_comparison import compare_groups
@@ -65,10 +65,21 @@ def test_few_members_do_not_generalise_and_it_says_so() -> None:
     assert "over members Holm" not in text
 
 
+def test_where_parts_contradict_nothing_is_said_of_models_like_these() -> None:
+    runs = [
+        (f"r{at}", run(chosen_scores(f"m{at}", {"intrasentence": a, "intersentence": 100 - a}, n=40, seed=at)))
+        for at in range(10)
+        for a in (80.0 if at % 2 else 20.0,)
+    ]
+    text = printed(compare_groups(runs, "instruct", half(10), measures=["SS"]), 100, "utf-8")
+    assert "overall: contradictory, so the parts are not pooled" in text
+    assert "For models like these" not in text
+
+
 @pytest.mark.parametrize(("width", "encoding"), WIDTHS)
 def test_slopes_fit_the_terminal(width: int, encoding: str) -> None:
     text = printed(by_size(), width, encoding)
-    assert text.startswith("SS by size, stereoset:en/intrasentence family")
+    assert text.startswith("SS by size, stereoset:en, intrasentence family")
     assert "SS rises significantly with size in the 7 models of a, b: +" in text
     assert "per tenfold size" in text
     assert "This is of these models. For models like these: [" in text

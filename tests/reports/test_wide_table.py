@@ -24,6 +24,8 @@ from tiltmeter.runs.result import Result
 
 Runs = tuple[tuple[str, Result], ...]
 
+_FAMILIES = {"stereoset": "association", "gender-pairs": "pairs"}
+
 
 @cache
 def models(*ss: float, n: int = 120, kind: str = "masked", first: int = 0) -> Runs:
@@ -135,6 +137,31 @@ def test_what_is_not_interpretable_is_marked_and_not_the_best() -> None:
     assert r"$^\dagger$: not interpretable." in text
 
 
+def test_parts_are_shown_where_not_all_models_have_them_pooled() -> None:
+    """As for a masked model without a next-sentence head."""
+    half_ = ("half", run(chosen_scores("half", 50.0, n=120, parts=("intrasentence",), seed=9)))
+    tables = wide_tables([*models(70.0, 50.0), half_], measures=["SS"])
+    rows = {table.part: [row.model for block in table.blocks for row in block.rows] for table in tables}
+    pooled = ["made/m_0", "made/m_1"]
+    assert rows == {"intrasentence": [*pooled, "half"], "intersentence": pooled, "overall": pooled}
+
+
+def test_a_measure_is_shown_of_the_benchmarks_that_have_it() -> None:
+    both = [
+        (f"r{at}", run(chosen_scores(f"m{at}", n=40), pair_scores(f"m{at}", seed=at), family=_FAMILIES))
+        for at in (0, 1)
+    ]
+    (table,) = wide_tables(both, measures=["SS"])
+    assert table.benchmark == "stereoset"
+    tables = wide_tables(both, measures=["SS", "CPS"])
+    assert {(table.benchmark, column.measure) for table in tables for column in table.columns} == {
+        ("stereoset", "SS"),
+        ("gender-pairs", "CPS"),
+    }
+    with pytest.raises(UsageError, match=r"The runs have no LSM \(did you mean LMS\?\)"):
+        wide_tables(both, measures=["SS", "LSM"])
+
+
 def test_rates_of_gest_are_compared_by_their_logarithms_and_tokens_only_with_one_tokenizer() -> None:
     gest = [(m, run(gest_scores(m, seed=s, lean=2.0 * s, n=320), family="gest")) for s, m in enumerate("ab")]
     (table,) = wide_tables(gest, measures=["g_s"])
@@ -202,8 +229,10 @@ def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for wrong, words in (
         (("--by", "target"), "--by is for one run"),
         (("--top", "3"), "--top is for one run"),
-        (("--measure", "LSM"), "stereoset has no LSM (did you mean LMS?)"),
+        (("--measure", "LSM"), "The runs have no LSM (did you mean LMS?)"),
         (("--columns", "model"), "choose language, measure"),
+        (("--json", "--measure", "SS"), "--json has all numbers; leave out --measure"),
+        (("--csv", "--columns", "measure"), "--csv has all numbers; leave out --columns"),
     ):
         assert command(monkeypatch, "show", *folders, *wrong) == 2
         assert words in capsys.readouterr().err

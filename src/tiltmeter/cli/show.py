@@ -102,6 +102,8 @@ def _print_several(folders: list[Path], chosen: str, measures: list[str], column
     from tiltmeter.reports.wide_table import GROUPINGS, wide_tables
     from tiltmeter.reports.wide_terminal import print_wide
 
+    if chosen in ("json", "csv") and (measures or columns != "language"):
+        raise UsageError(f"--{chosen} has all numbers; leave out {'--measure' if measures else '--columns'}.")
     runs = named_runs(folders)
     if chosen in ("json", "csv"):
         records = [(name, result.records) for name, result in runs]

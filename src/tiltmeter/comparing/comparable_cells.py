@@ -1,12 +1,29 @@
 """Cells sorted into those that may be averaged or regressed together, by the rules of comparability."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.comparing.comparability import Across, differing
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.records import protocol_family
 from tiltmeter.runs.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAlike:
+    """Cells of one place, of which each two are comparable.
+
+    `asked` says how they were asked, if others of the same subject were asked in another way; otherwise it is empty.
+    """
+
+    asked: str
+    cells: list[Cell]
+
+    def named(self, subject: str) -> str:
+        """The subject, with how it was asked where that tells it from another."""
+        return f"{subject} ({self.asked})" if self.asked else subject
 
 
 def classes(cells: Iterable[Cell], across: Sequence[Across]) -> list[list[Cell]]:
@@ -22,12 +39,45 @@ def classes(cells: Iterable[Cell], across: Sequence[Across]) -> list[list[Cell]]
     return found
 
 
-def by_place(cells: Iterable[Cell], place: Callable[[Cell], Hashable]) -> list[list[Cell]]:
-    """The cells of each place."""
-    places: dict[Hashable, list[Cell]] = {}
+def asked_alike(
+    cells: Iterable[Cell], across: Sequence[Across], subject: Callable[[Cell], Hashable]
+) -> list[list[AskedAlike]]:
+    """For each subject and part, the cells that may be averaged or regressed together.
+
+    The subject is what all cells of a contrast share beside the part: a benchmark and language, for example.
+    """
+    places: dict[tuple[Hashable, str], list[Cell]] = {}
     for cell in cells:
-        places.setdefault(place(cell), []).append(cell)
-    return list(places.values())
+        places.setdefault((subject(cell), cell.part), []).append(cell)
+    found = {place: classes(of_place, across) for place, of_place in places.items()}
+    several = {place[0] for place, alike in found.items() if len(alike) > 1}
+    return [
+        [
+            AskedAlike(words if place[0] in several else "", together)
+            for words, together in zip(_asked_words(alike), alike, strict=True)
+        ]
+        for place, alike in found.items()
+    ]
+
+
+def _asked_words(alike: Sequence[Sequence[Cell]]) -> list[str]:
+    """How the cells of each class were asked; classes that were asked alike, on other files, by their first run."""
+    words = []
+    for first, *_ in alike:
+        family = "prompted" if "prompted" in first.asking.family else None
+        words.append(", ".join(filter(None, (first.asking.kind, family, protocol_family(first.protocol)))))
+    return [
+        f"{one}, as in {together[0].run}" if words.count(one) > 1 else one
+        for one, together in zip(words, alike, strict=True)
+    ]
+
+
+def refuse_lacking(cells: Sequence[Cell], measures: Sequence[str]) -> None:
+    """Refuse measures that no cell can be compared in."""
+    there = {quantity.name: quantity.values.is_mean for cell in cells for quantity in cell.quantities()}
+    if cells and measures and not set(measures) & set(there):
+        possible = ", ".join(name for name, is_mean in there.items() if is_mean)
+        raise UsageError(f"The runs cannot be compared in {', '.join(measures)}; they can be in {possible}.")
 
 
 def refuse_twice(cells: Sequence[Cell]) -> None:

@@ -1,11 +1,13 @@
 """Differences between groups of models, or of languages, on the items that all their members have."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas as pd
 
+from tiltmeter.comparing.cells import shortened
 from tiltmeter.comparing.paired_difference import PairedDifference
 from tiltmeter.measures.crossed import OverMembers
 from tiltmeter.measures.families import grouped, holm
@@ -110,11 +112,32 @@ class GroupComparison:
 
 
 def with_members_corrected(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
-    """The differences with the p-values over members corrected by Holm's method, in the same families."""
+    """The differences with the p-values over members corrected by Holm's method, in the same families.
+
+    Not every contrast has enough members, so that these families may be smaller. A difference of members like these is
+    no more certain than that of these members, whose corrected p-value comes first.
+    """
     corrected = list(differences)
     for indexes in grouped(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
         found = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
         p_values = holm([over.p_value for _, over in found])
         for (index, over), p_holm in zip(found, p_values, strict=True):
-            corrected[index] = replace(corrected[index], over_members=replace(over, p_holm=p_holm))
+            of_members = replace(over, p_holm=max(p_holm, differences[index].p_holm))
+            corrected[index] = replace(corrected[index], over_members=of_members)
     return corrected
+
+
+def on_relatives(differences: Sequence[GroupDifference], families: Mapping[str, str]) -> Iterator[str]:
+    """A note on members of one family in a group, which intervals over members take for independent of each other."""
+    most: Counter[str] = Counter()
+    for difference in differences:
+        if difference.over_members is not None:
+            for group in (difference.left, difference.right):
+                most |= Counter(family for member in group.members if (family := families.get(member)))
+    related = [f"{family} ({count})" for family, count in most.items() if count > 1]
+    if related:
+        members = differences[0].members
+        yield (
+            f"The intervals for {members} like these take {members} for independent of each other. Those of one family "
+            f"in a group are not, and make them too narrow: {shortened(related)}."
+        )

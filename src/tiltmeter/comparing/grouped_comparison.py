@@ -13,10 +13,11 @@ from tiltmeter.comparing.attributes import ModelAttributes, language_attributes
 from tiltmeter.comparing.cells import Cell, cells_of, restrict, shortened
 from tiltmeter.comparing.comparability import Across, refusal, warnings
 from tiltmeter.comparing.comparable_cells import (
-    by_place,
-    classes,
+    AskedAlike,
+    asked_alike,
     common_quantities,
     key_of,
+    refuse_lacking,
     refuse_twice,
     uninterpretable,
 )
@@ -25,6 +26,7 @@ from tiltmeter.comparing.group_difference import (
     Group,
     GroupComparison,
     GroupDifference,
+    on_relatives,
     with_members_corrected,
 )
 from tiltmeter.comparing.paired_difference import contradicted, corrected_over_families
@@ -59,15 +61,21 @@ def compare_groups(
     cells = [cell for name, result in runs for cell in cells_of(name, result)]
     cells = restrict(cells, where) if where else cells
     name, _, wanted = group.partition("=")
-    values, of_languages = _values(runs, cells, name.strip(), attributes, by)
-    chosen = _chosen(name.strip(), [value.strip() for value in wanted.split(",") if value.strip()], values)
+    of_models, of_languages = _texts(runs, cells, attributes)
+    source = _source(name.strip(), of_models, of_languages, attributes, by)
+    values = {member: texts[name.strip()] for member, texts in source.items() if name.strip() in texts}
+    chosen = _chosen(name.strip(), wanted, values)
+    refuse_lacking(cells, measures)
     notes = [sentence for run, result in runs for sentence in on_changed(result.changed, run)]
-    question = _Question(name.strip(), values, chosen, of_languages, measures, across, uninterpretable(runs))
+    by_language = source is of_languages
+    question = _Question(name.strip(), values, chosen, by_language, measures, across, uninterpretable(runs))
     differences = list(question.differences(cells, notes))
     if not differences:
         raise UsageError(question.why_none(cells, notes))
     notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
     corrected = with_members_corrected(corrected_over_families(differences))
+    if name.strip() != "family":
+        notes += on_relatives(corrected, {member: texts.get("family", "") for member, texts in source.items()})
     return GroupComparison(contradicted(corrected), list(dict.fromkeys(notes)))
 
 
@@ -86,11 +94,11 @@ class _Question:
     def member(self, cell: Cell) -> str:
         return cell.language if self.of_languages else cell.model
 
-    def places(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+    def places(self, cells: Sequence[Cell]) -> list[list[AskedAlike]]:
         """The cells of each contrast: those of a language, or of a model if languages are grouped."""
         used = [cell for cell in cells if self.values.get(self.member(cell)) in self.chosen]
-        return by_place(
-            used, lambda cell: (cell.benchmark, cell.part, cell.model if self.of_languages else cell.language)
+        return asked_alike(
+            used, self.across, lambda cell: (cell.benchmark, cell.model if self.of_languages else cell.language)
         )
 
     def differences(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
@@ -98,15 +106,15 @@ class _Question:
         if unknown:
             notes.append(f"Left out, for no {self.attribute} is given for them: {shortened(unknown)}.")
         for place in self.places(cells):
-            alike = classes(place, self.across)
-            for together in alike:
-                refuse_twice(together)
-                yield from self._contrasts(together, notes)
-            if len(alike) > 1:
-                one, other = alike[0][0], alike[1][0]
+            for alike in place:
+                refuse_twice(alike.cells)
+                yield from self._contrasts(alike, notes)
+            if len(place) > 1:
+                one, other = place[0].cells[0], place[1].cells[0]
                 notes.append(f"Not averaged or compared together: {refusal(one, other, self.across)}")
 
-    def _contrasts(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
+    def _contrasts(self, alike: AskedAlike, notes: list[str]) -> Iterator[GroupDifference]:
+        cells = alike.cells
         sides = {value: [cell for cell in cells if self.values[self.member(cell)] == value] for value in self.chosen}
         for one, other in combinations([value for value in self.chosen if sides[value]], 2):
             for quantity in common_quantities([*sides[one], *sides[other]], self.measures):
@@ -119,7 +127,7 @@ class _Question:
                     notes.append(f"Left out of {of_place}, as not interpretable: {shortened(dropped)}.")
                 if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
                     notes += warnings((both[0][0], cell, quantity.measure) for side in both for cell in side)
-                    yield difference
+                    yield replace(difference, subject=alike.named(difference.subject))
 
     def _place(self, cell: Cell) -> str:
         part = "" if cell.part in ("all", OVERALL) else f"/{cell.part}"
@@ -158,9 +166,9 @@ class _Question:
     def why_none(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
         """Why there is no difference at all."""
         for place in self.places(cells):
-            alike = classes(place, self.across)
-            if len({self.values[self.member(cell)] for cell in place}) > 1 and len(alike) > 1:
-                return refusal(alike[0][0], alike[1][0], self.across)
+            groups = {self.values[self.member(cell)] for alike in place for cell in alike.cells}
+            if len(groups) > 1 and len(place) > 1:
+                return refusal(place[0].cells[0], place[1].cells[0], self.across)
         if notes:
             return next((note for note in notes if note.startswith("Not compared")), notes[-1])
         what = "language" if self.of_languages else "model"
@@ -168,22 +176,27 @@ class _Question:
         return f"No two groups of a {what} were measured in the same place ({held}); run them on the same data."
 
 
-def _values(
-    runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], name: str, attributes: ModelAttributes, by: By | None
-) -> tuple[dict[str, str], bool]:
-    """The value of an attribute for each model, or for each language, that has it, and whether it is of languages."""
+_Texts = Mapping[str, Mapping[str, str]]
+
+
+def _texts(
+    runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
+) -> tuple[_Texts, _Texts]:
+    """The attributes of each model, and of each language."""
     entries = {
         str(entry.get("name")): entry for _, result in runs for entry in result.manifest.get("models", ()) if entry
     }
     models = dict.fromkeys(cell.model for cell in cells)
-    languages = dict.fromkeys(cell.language for cell in cells)
     of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
-    of_languages = {language: language_attributes(language) for language in languages}
+    return of_models, {cell.language: language_attributes(cell.language) for cell in cells}
+
+
+def _source(name: str, of_models: _Texts, of_languages: _Texts, attributes: ModelAttributes, by: By | None) -> _Texts:
+    """The attributes of models or those of languages, whichever have one of this name; those of models first."""
     sources = {"model": [of_models], "language": [of_languages]}.get(by or "", [of_models, of_languages])
     for source in sources:
-        found = {member: texts[name] for member, texts in source.items() if name in texts}
-        if found:
-            return found, source is of_languages
+        if any(name in texts for texts in source.values()):
+            return source
     known = list(dict.fromkeys(key for source in sources for texts in source.values() for key in texts))
     given = ", ".join(str(path) for path in attributes.sources) or "no plan.toml beside or above the runs"
     raise UsageError(
@@ -192,18 +205,35 @@ def _values(
     )
 
 
-def _chosen(attribute: str, wanted: Sequence[str], values: Mapping[str, str]) -> list[str]:
+def _chosen(attribute: str, wanted: str, values: Mapping[str, str]) -> list[str]:
     known = list(dict.fromkeys(values.values()))
-    for value in wanted:
+    named = values_named(wanted, known)
+    for value in named:
         if value not in known:
             raise UsageError(
                 f"Nothing here has the {attribute} {value!r}{did_you_mean(value, known)}; there is {shortened(known)}."
             )
-    chosen = list(dict.fromkeys(wanted)) or sorted(known)
+    chosen = list(dict.fromkeys(named)) or sorted(known)
     if len(chosen) < 2:
         raise UsageError(
-            f"All have the {attribute} {chosen[0]}; a contrast needs two values."
-            if not wanted
+            f"The only {attribute} here is {chosen[0]}, of {shortened(list(values))}; a contrast needs two."
+            if not named
             else f"--group {attribute}={chosen[0]} names one value; name two or more, of {shortened(known)}."
         )
     return chosen
+
+
+def values_named(text: str, known: Sequence[str]) -> list[str]:
+    """The values in a text, separated by commas; known values may have commas of their own.
+
+    >>> values_named("none,masculine, feminine", ["masculine, feminine", "none"])
+    ['none', 'masculine, feminine']
+    """
+    of_pieces = {tuple(piece.strip() for piece in value.split(",")): value for value in known}
+    pieces = tuple(piece for part in text.split(",") if (piece := part.strip()))
+    named = []
+    while pieces:
+        length = next((count for count in range(len(pieces), 0, -1) if pieces[:count] in of_pieces), 1)
+        named.append(of_pieces.get(pieces[:length], pieces[0]))
+        pieces = pieces[length:]
+    return named

@@ -13,12 +13,13 @@ import numpy as np
 
 from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes
 from tiltmeter.comparing.cells import Cell, cells_of, restrict, shortened
-from tiltmeter.comparing.comparability import Across, warnings
+from tiltmeter.comparing.comparability import Across, refusal, warnings
 from tiltmeter.comparing.comparable_cells import (
-    by_place,
-    classes,
+    AskedAlike,
+    asked_alike,
     common_quantities,
     key_of,
+    refuse_lacking,
     refuse_twice,
     uninterpretable,
 )
@@ -27,6 +28,7 @@ from tiltmeter.comparing.shared_answers import SharedAnswers, shared_answers
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizedModel, SizeSlope
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.contrasts import mean_of_items
+from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.families import grouped, holm
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
@@ -35,7 +37,7 @@ from tiltmeter.runs.file_digests import on_changed
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
-_SIZE = re.compile(r"([\d.]+)\s*([kmbt]?)", re.IGNORECASE)
+_SIZE = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([kmbt]?)", re.IGNORECASE)
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
 
@@ -51,16 +53,20 @@ def compare_sizes(
     measures = known_measures(measures)
     cells = [cell for name, result in runs for cell in cells_of(name, result)]
     cells = restrict(cells, where) if where else cells
+    refuse_lacking(cells, measures)
     notes = [sentence for run, result in runs for sentence in on_changed(result.changed, run)]
     sized = _sized(runs, cells, attributes, notes)
     doubtful = uninterpretable(runs)
     slopes: list[SizeSlope] = []
     used = (cell for cell in cells if cell.model in sized)
-    for place in by_place(used, lambda cell: (cell.benchmark, cell.part, cell.language)):
-        for together in classes(place, across):
-            refuse_twice(together)
-            for quantity in common_quantities(together, measures):
-                slopes += _slopes(quantity, together, sized, doubtful, across, notes)
+    for place in asked_alike(used, across, lambda cell: (cell.benchmark, cell.language)):
+        if len(place) > 1:
+            one, other = place[0].cells[0], place[1].cells[0]
+            notes.append(f"Not regressed together: {refusal(one, other, across)}")
+        for alike in place:
+            refuse_twice(alike.cells)
+            for quantity in common_quantities(alike.cells, measures):
+                slopes += _slopes(quantity, alike, sized, doubtful, across, notes)
     if not slopes:
         why = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(why or "The runs hold no scores; make them again.")
@@ -78,7 +84,7 @@ def number_of_parameters(model: DescribedModel) -> float | None:
     if given is None:
         return None
     match = _SIZE.fullmatch(str(given).strip())
-    number = float(match[1]) * _UNITS[match[2].lower()] if match and match[1].count(".") < 2 else math.nan
+    number = float(match[1]) * _UNITS[match[2].lower()] if match else math.nan
     if isinstance(given, bool) or not 0 < number < math.inf:
         raise UsageError(f"The size of {model.name} is {given!r}; write a number of parameters, such as 124e6 or 1.4b.")
     return number
@@ -109,12 +115,13 @@ def _sized(
 
 def _slopes(
     quantity: Quantity,
-    together: Sequence[Cell],
+    alike: AskedAlike,
     sized: Mapping[str, tuple[str, float]],
     doubtful: set[tuple[str, ...]],
     across: Sequence[Across],
     notes: list[str],
 ) -> Iterator[SizeSlope]:
+    together = alike.cells
     where = f"on {together[0].location}"
     cells = [cell for cell in together if not (quantity.measure.stereotype and key_of(cell) in doubtful)]
     if len(cells) < len(together):
@@ -136,18 +143,29 @@ def _slopes(
     notes += warnings((cells[0], cell, quantity.measure) for cell in cells[1:])
     families = np.array([sized[cell.model][0] for cell in cells], dtype=object)
     sizes = np.log10([sized[cell.model][1] for cell in cells])
-    models = tuple(_sized_model(cell, found, row, *sized[cell.model]) for row, cell in enumerate(cells))
+    models = tuple(_sized_model(quantity, cell, found, row, *sized[cell.model]) for row, cell in enumerate(cells))
     names = list(dict.fromkeys(families.tolist()))
     for family in [*names, *([POOLED] if len(names) > 1 else [])]:
         rows = np.full(len(cells), True) if family == POOLED else np.asarray(families == family)
         estimate = slope_of(
-            found.answers[rows], sizes[rows], families[rows], found.weights, found.labels, found.clusters
+            found.answers[rows],
+            sizes[rows],
+            families[rows],
+            found.weights,
+            found.labels,
+            found.clusters,
+            preference=quantity.values.preference,
         )
         if estimate is None:
-            notes.append(f"Left out {where}: {family}, whose models gave the same answers in {quantity.name}.")
+            same = (
+                "models gave the same answers"
+                if np.ptp(found.answers[rows], axis=0).max() == 0
+                else "items all have the same slope"
+            )
+            notes.append(f"Left out {where}: {family}, whose {same} in {quantity.name}.")
             continue
         yield SizeSlope(
-            subject=f"{cells[0].benchmark}:{cells[0].language}",
+            subject=alike.named(f"{cells[0].benchmark}:{cells[0].language}"),
             benchmark=cells[0].benchmark,
             part=cells[0].part,
             quantity=quantity,
@@ -158,19 +176,29 @@ def _slopes(
         )
 
 
-def _sized_model(cell: Cell, found: SharedAnswers, row: int, family: str, parameters: float) -> SizedModel:
-    mean = mean_of_items(found.answers[row], found.weights, found.clusters, found.labels)
-    return SizedModel(cell.model, family, parameters, mean.value, *mean.interval())
+def _sized_model(
+    quantity: Quantity, cell: Cell, found: SharedAnswers, row: int, family: str, parameters: float
+) -> SizedModel:
+    """A model with its value; a percentage has the interval that it has in a run, which ends at 0 and 100."""
+    answers = found.answers[row]
+    estimate: Mean | Share = mean_of_items(answers, found.weights, found.clusters, found.labels)
+    if quantity.values.preference:
+        estimate = Share.from_values(answers, found.clusters)
+    return SizedModel(cell.model, family, parameters, estimate.value, *estimate.interval())
 
 
 def _corrected(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
-    """The slopes with p-values corrected by Holm's method; those within families are families of tests of their own."""
+    """The slopes with p-values corrected by Holm's method; those within families are families of tests of their own.
+
+    A slope of models like these is no more certain than that of these models.
+    """
     corrected = list(slopes)
     for indexes in grouped(slopes, lambda s: (s.benchmark, s.quantity.name, s.part == OVERALL, s.family == POOLED)):
         for index, p_holm in zip(indexes, holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
             corrected[index] = replace(corrected[index], p_holm=p_holm, tests=len(indexes))
         members = [(index, over) for index in indexes if (over := slopes[index].estimate.over_members) is not None]
         for (index, over), p_holm in zip(members, holm([over.p_value for _, over in members]), strict=True):
-            estimate = replace(slopes[index].estimate, over_members=replace(over, p_holm=p_holm))
+            of_models = replace(over, p_holm=max(p_holm, corrected[index].p_holm))
+            estimate = replace(slopes[index].estimate, over_members=of_models)
             corrected[index] = replace(corrected[index], estimate=estimate)
     return corrected

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tiltmeter.measures.contrasts import mean_of_items
 from tiltmeter.measures.crossed import OverMembers, answer_noise, members_and_items, of_regression, over_members
-from tiltmeter.measures.estimates import two_sided
+from tiltmeter.measures.estimates import Mean, Paired, two_sided
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 # Degrees of freedom of the regression over models, below which there is no interval over models.
@@ -37,14 +37,20 @@ def slope_of(
     weights: Floats,
     strata: Labels | None = None,
     clusters: Labels | None = None,
+    *,
+    preference: bool = False,
 ) -> Slope | None:
-    """The slope within families of models of these sizes (logarithms to base 10); None if no item has any slope.
+    """The slope within families of models of these sizes (logarithms to base 10); None if all items have the same.
 
     `answers` has a row for each model and a column for each item; `weights` are those of the items in the measure.
-    Each item has a slope of its own, and that of the measure is their mean.
+    Each item has a slope of its own, and that of the measure is their mean. `preference`: answers are from 0 to 100, so
+    that the slope of two models has the test of their difference.
     """
     coefficients = slope_coefficients(sizes, families)
-    mean = mean_of_items(coefficients @ answers, weights, clusters, strata)
+    slopes = coefficients @ answers
+    mean: Mean | Paired = mean_of_items(slopes, weights, clusters, strata)
+    if preference:
+        mean = Paired.from_differences(slopes, clusters, maximum=100.0 * float(coefficients.clip(0).sum()))
     if not mean.standard_error.value:
         return None
     between = of_regression(answers @ weights, slope_design(sizes, families), coefficients)

@@ -54,7 +54,8 @@ def sentences(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     pooled = [d for d in biases if d.part == OVERALL] or biases
     for d in pooled:
         yield reading(d)
-        yield scope(d)
+        if d.verdict not in ("contradictory", "identical"):
+            yield scope(d)
     first = pooled[0]
     for group in (first.left, first.right):
         yield f"{group.label}: {_members(group, first)}."

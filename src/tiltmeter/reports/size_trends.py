@@ -45,7 +45,7 @@ def trends(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
 
 def title_of(slope: SizeSlope) -> str:
     """The measure, and what it was measured on."""
-    part = "" if slope.part in ("all", OVERALL) else f"/{slope.part}"
+    part = "" if slope.part in ("all", OVERALL) else f", {slope.part}"
     return f"{slope.quantity.name} by size, {slope.subject}{part}"
 
 

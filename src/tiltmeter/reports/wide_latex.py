@@ -56,9 +56,8 @@ def _number(row: WideRow, column: WideColumn) -> str:
     record = row.numbers.get(column)
     if record is None:
         return "--"
-    number = f"${measure_named(record.measure).number(record.value)}$"
-    if column in row.best:
-        number = rf"\textbf{{{measure_named(record.measure).number(record.value)}}}"
+    text = measure_named(record.measure).number(record.value)
+    number = rf"\textbf{{{text.replace('-', '$-$')}}}" if column in row.best else f"${text}$"
     return number + _MARKS.get(row.doubt(column), "")
 
 

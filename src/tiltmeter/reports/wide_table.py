@@ -98,7 +98,10 @@ class WideTable:
 def wide_tables(
     runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
 ) -> list[WideTable]:
-    """A table for each benchmark of the runs: its pooled parts where there are any, otherwise each part."""
+    """A table for each benchmark of the runs that has these measures: its pooled parts, if all models have them.
+
+    If some have not, as a masked model without a next-sentence head, there is a table for each part as well.
+    """
     shown = iter(shown_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
     records: list[Record] = []
@@ -115,29 +118,34 @@ def wide_tables(
     }
     rows = rows_of(records)
     pooled = {_place(row) for row in rows if any_record(row).part == OVERALL}
+    parted = {any_record(row).benchmark for row in rows if _place(row) not in pooled}
     places: dict[tuple[str, str], list[RecordRow]] = {}
     for row in rows:
         first = any_record(row)
-        if first.part == OVERALL or _place(row) not in pooled:
+        if first.part == OVERALL or first.benchmark in parted:
             places.setdefault((first.benchmark, first.part), []).append(row)
     if not places:
         raise UsageError("The runs hold no numbers over all items; make them again.")
-    return [_table(*place, rows, cells, grouping, measures) for place, rows in places.items()]
+    _refuse_unknown(measures, places.values())
+    return [
+        _table(*place, rows, shown_measures, cells, grouping)
+        for place, rows in places.items()
+        if (shown_measures := _measures(rows, measures))
+    ]
 
 
 def _table(
     benchmark: str,
     part: str,
     rows: Sequence[RecordRow],
+    measures: Sequence[str],
     cells: dict[tuple[str, ...], Cell],
     grouping: Grouping,
-    measures: Sequence[str],
 ) -> WideTable:
-    shown = _measures(rows, measures)
     languages = list(dict.fromkeys(any_record(row).language for row in rows))
-    columns = [WideColumn(language, measure) for language in languages for measure in shown]
+    columns = [WideColumn(language, measure) for language in languages for measure in measures]
     if grouping == "measure":
-        columns = [WideColumn(language, measure) for measure in shown for language in languages]
+        columns = [WideColumn(language, measure) for measure in measures for language in languages]
     columns = [
         column
         for column in columns
@@ -181,20 +189,27 @@ def _rows(
 
 def _measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
     """The measures with columns: those asked for, otherwise the one that decides and those beside it."""
-    there = list(dict.fromkeys(name for row in rows for name in row))
+    there = _names(rows)
     if wanted:
-        found = [full for name in wanted if (full := abbreviated(name, there))]
-        if not found:
-            raise UsageError(
-                f"{any_record(rows[0]).benchmark} has no {wanted[0]}{did_you_mean(wanted[0], there)}; it has "
-                f"{', '.join(there)}."
-            )
-        return found
+        return list(dict.fromkeys(full for name in wanted if (full := abbreviated(name, there))))
     first = next((record for row in rows if (record := deciding(row))), None)
     if first is None:
         return there
     decides = measure_named(first.measure)
     return [name for name in columns_of(rows, decides) if name in (decides.name, *decides.beside)]
+
+
+def _names(rows: Iterable[RecordRow]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _refuse_unknown(measures: Sequence[str], places: Iterable[Sequence[RecordRow]]) -> None:
+    """Refuse a measure that no table would have."""
+    names = [_names(rows) for rows in places]
+    for measure in measures:
+        if not any(abbreviated(measure, there) for there in names):
+            known = list(dict.fromkeys(name for there in names for name in there))
+            raise UsageError(f"The runs have no {measure}{did_you_mean(measure, known)}; they have {', '.join(known)}.")
 
 
 def _asked(record: Record) -> str:
