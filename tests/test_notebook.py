@@ -58,13 +58,14 @@ def test_names_cannot_write_html_into_a_notebook() -> None:
 def test_the_strongest_items_are_in_order_and_have_their_english(measured: tiltmeter.Result) -> None:
     items = measured.items(top=4)
     german = items[items["language"] == "de"]
-    assert len(german) == 4
+    assert len(german) > 1
     assert german["preference"].is_monotonic_decreasing
     assert german["English"].str.contains("BLANK").all()
     scores = measured.scores[measured.scores["language"] == "de"].pivot(index="item", columns="role", values="score")
     naive = np.log(scores["stereotype"]) - np.log(scores["anti-stereotype"])
-    assert list(german["item"]) == list(naive.sort_values(ascending=False, kind="stable").index[:4])
-    assert german["preference"].to_list() == pytest.approx(naive.sort_values(ascending=False)[:4].to_list())
+    strongest = naive[naive > 0].sort_values(ascending=False, kind="stable")[:4]  # the others prefer something else
+    assert list(german["item"]) == list(strongest.index)
+    assert german["preference"].to_list() == pytest.approx(strongest.to_list())
 
 
 def test_gest_prefers_the_stereotype_where_it_prefers_women_for_womens_stereotypes() -> None:
@@ -78,6 +79,20 @@ def test_gest_prefers_the_stereotype_where_it_prefers_women_for_womens_stereotyp
     for row in items.to_dict("records"):
         sign = -1 if int(row["stereotype"]) <= 7 else 1
         assert row["preference"] == pytest.approx(sign * ratio[row["part"], row["item"]])
+
+
+def test_an_item_without_a_preference_is_none_of_the_strongest(measured: tiltmeter.Result) -> None:
+    items = measured.items(top=1000)
+    assert (items["preference"] > 0).all()
+    tied = measured.scores.assign(score=1.0)
+    with pytest.raises(tiltmeter.UsageError, match="none whose stereotype is preferred"):
+        tiltmeter.Result(tied, measured.records, measured.manifest, measured.texts).items()
+
+
+def test_the_verdict_on_a_rule_is_a_line(measured: tiltmeter.Result) -> None:
+    (verdict,) = tiltmeter.check(measured, max="starter:de.SS distance 5")
+    assert repr(verdict).startswith("<RuleVerdict: max starter:de.SS distance 5, ")
+    assert repr(verdict).endswith(", failed>")
 
 
 def test_asking_for_no_items_or_of_a_run_without_texts() -> None:

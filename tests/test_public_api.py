@@ -50,7 +50,7 @@ ERRORS = {"DataError", "DownloadError", "ModelError", "TiltmeterError", "UsageEr
 def test_the_names() -> None:
     assert set(tiltmeter.__all__) == FUNCTIONS | TYPES | ERRORS | {"datasets"}
     assert tiltmeter.__all__ == sorted(tiltmeter.__all__)
-    assert set(tiltmeter.__all__) <= set(dir(tiltmeter))
+    assert {name for name in dir(tiltmeter) if not name.startswith("__")} == set(tiltmeter.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

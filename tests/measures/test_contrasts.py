@@ -344,6 +344,14 @@ def test_identical_scores_have_a_difference_of_exactly_zero() -> None:
     assert contrast(LMS, left, left, identical=True).p_equivalence is None
 
 
+def test_scores_that_are_close_but_prefer_other_candidates_are_not_identical() -> None:
+    """A saturated next-sentence head: all its probabilities are within rounding of 1, and their order still counts."""
+    left, right = 100.0 * np.array([[1, 1, 1, 1, 0, 0, 1, 1]]), 100.0 * np.array([[1, 0, 0, 1, 0, 0, 1, 0]])
+    result, plain = contrast(SS, left, right, identical=True), contrast(SS, left, right)
+    assert result == plain
+    assert result.low < result.difference < result.high
+
+
 def test_scores_equal_up_to_rounding() -> None:
     scores = np.array([[1.0, -3.0], [math.nan, 2.0]])
     assert equal_up_to_rounding(scores, scores * (1 + 1e-6))

@@ -39,6 +39,14 @@ def test_it_fits_the_terminal(width: int, encoding: str) -> None:
     assert "McNemar's mid-P test" in " ".join(lines)
 
 
+def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut() -> None:
+    text = "\n".join(printed(compare(FAR), 60))
+    assert "…" not in text
+    assert text.splitlines()[1].split() == ["part", "left", "right", "diff", "95%", "interval", "Holm", "n"]
+    assert [word for word in ("intra", "inter", "overall", "ICAT") if f"{word} " not in text] == []
+    assert "Too narrow for p, seen, effect, differ; a wider" in text
+
+
 def test_a_difference_in_words() -> None:
     (overall,) = (d for d in compare(FAR, measures=["SS"]).differences if d.part == "overall")
     assert reading(overall).startswith("overall: made/one is significantly farther from 50 than made/two: SS ")

@@ -63,6 +63,8 @@ def test_few_members_do_not_generalise_and_it_says_so() -> None:
         in text
     )
     assert "over members Holm" not in text
+    assert ">over members<" not in group_page(grouped(5))
+    assert ">over members<" in group_page(grouped(11))
 
 
 def test_where_parts_contradict_nothing_is_said_of_models_like_these() -> None:

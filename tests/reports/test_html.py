@@ -3,6 +3,7 @@ import gzip
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -280,3 +281,12 @@ def test_one_bias_type_is_not_printed_beside_all_items() -> None:
     assert bool(shown) == (len(groups) > 1)
     one = result.scores.assign(bias_type="gender")
     assert not re.findall(r"<td>bias_type</td>", make_report([("run", run(one, family="pairs"))])[0])
+
+
+def test_a_report_on_translations_has_limits_and_citation_of_the_sentences() -> None:
+    result = made.translations(["A"], ["sk"])
+    data = [{**entry, "source": "gest-1.0"} for entry in result.manifest["data"]]
+    page, _ = make_report([("run", replace(result, manifest={**result.manifest, "data": data}))])
+    assert "Limits of the benchmarks, and how to cite them" in page
+    assert "Women Are Beautiful, Men Are Leaders" in page
+    assert "a low yield, not a low f_m" in page

@@ -237,3 +237,9 @@ def test_of_translations_it_is_told_how_masculine_they_are() -> None:
     told = sentences_of(headline(translations(["A"], ["sk"]).records))
     assert "masculine" in told
     assert "whatever the stereotype (f_m" in told
+
+
+def test_a_second_measure_of_the_same_bias_is_not_told_as_a_finding_of_its_own() -> None:
+    """S_JSD stands beside CPS; a value not told from 0 does not say where predictions are nearer to the truth."""
+    told = headline([record("CPS", 52.0, 4.0), record("S_JSD x 1e3", -0.02, 0.8)])
+    assert "nearer to the truth" not in sentences_of(told)

@@ -61,28 +61,27 @@ def sensitivity(
 
 
 def _print(rows: "list[SensitivityRow]", console: "Console") -> None:
+    from rich.text import Text
+
     from tiltmeter.comparing.cells import location_of
     from tiltmeter.measures.measure import measure_named
-    from tiltmeter.reports.console_tables import new_table
+    from tiltmeter.reports.console_tables import is_roomy, print_fitting
 
+    between = " " if is_roomy(console) else "\n"
     for row in rows:
         measure = measure_named(row.measure)
-        table = new_table(console, edges=True)
-        for heading in (f"{row.model} on {location_of(row.benchmark, row.part, row.language)}", row.measure):
-            table.add_column(heading)
-        for heading in ("difference", "items changed"):
-            table.add_column(heading, justify="right")
-        table.add_column("verdict")
-
-        table.add_row("as measured", _number(measure, row.value, row.interval), "", "", row.verdict)
+        where = location_of(row.benchmark, row.part, row.language)
+        console.print(Text.assemble((row.model, "bold"), f" on {where}"), soft_wrap=True)
+        cells = [["as measured", row.verdict, _number(measure, row.value, row.interval, between), "", ""]]
         for one in row.variations:
-            difference = "" if one.difference is None else _number(measure, one.difference, one.difference_interval)
+            value = _number(measure, one.value, one.interval, between)
+            moved = "" if one.difference is None else _number(measure, one.difference, one.difference_interval, between)
             share = "" if one.changed is None else f"{one.changed:.0%}"
-            table.add_row(one.name, _number(measure, one.value, one.interval), difference, share, one.verdict)
-        console.print(table)
-        console.print(row.sentence, markup=False, highlight=False, soft_wrap=True)
+            cells.append([one.name, one.verdict, value, moved, share])
+        print_fitting(console, ("", "verdict", row.measure, "difference", "items\nchanged"), cells, labels=2)
+        console.print(Text(f"{row.sentence}\n"))
 
 
-def _number(measure: "Measure", value: float, ends: "Interval | None") -> str:
+def _number(measure: "Measure", value: float, ends: "Interval | None", between: str) -> str:
     text = measure.number(value)
-    return text if ends is None else f"{text} [{measure.number(ends[0])}, {measure.number(ends[1])}]"
+    return text if ends is None else f"{text}{between}[{measure.number(ends[0])}, {measure.number(ends[1])}]"

@@ -80,18 +80,16 @@ def _pieces(model: str) -> "Iterator[CountPieces]":
 
 def _print(described: "Sequence[DataDescription]", console: "Console") -> None:
     from tiltmeter.datasets.language_facts import language
-    from tiltmeter.reports.console_tables import new_table
+    from tiltmeter.reports.console_tables import print_fitting
     from tiltmeter.reports.languages import language_name
 
-    table = new_table(console)
-    headings = ("", "items", "contexts", "sentences", "words", "a sentence", "pieces", "a sentence")
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if not number else "right")
+    heads = ("", "items", "contexts", "sentences", "words", "a\nsentence", "pieces", "a\nsentence")
+    rows = []
     for one in described:
         where = " ".join(filter(None, (one.part, language_name(one.language))))
-        counts = (f"{count:,}" for count in (one.items, one.contexts, one.sentences))
-        table.add_row(where, *counts, *_lengths(one.words), *_lengths(one.pieces))
-    console.print(table)
+        counts = [f"{count:,}" for count in (one.items, one.contexts, one.sentences)]
+        rows.append([where, *counts, *_lengths(one.words), *_lengths(one.pieces)])
+    print_fitting(console, heads, rows, optional=("contexts", "sentences"))
     for one in described:
         where = " ".join(filter(None, (one.part, language_name(one.language))))
         console.print(f"\n{where}", style="bold", markup=False)

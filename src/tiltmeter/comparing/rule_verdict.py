@@ -10,11 +10,12 @@ from typing import Literal
 
 from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.measures.estimates import Interval
+from tiltmeter.printable import visible
 
 Outcome = Literal["holds", "not shown", "broken", "not interpretable"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RuleVerdict:
     """The outcome of one rule on one number.
 
@@ -37,6 +38,11 @@ class RuleVerdict:
     even: float | None = None
     needed: int | None = None
     note: str = ""
+
+    def __repr__(self) -> str:
+        """The rule and its outcome, in a line."""
+        ended = "passed" if self.passed else "failed"
+        return visible(f"<RuleVerdict: {self.rule}, {self.model} on {self.location}: {self.outcome}, {ended}>")
 
     @property
     def judged(self) -> float:

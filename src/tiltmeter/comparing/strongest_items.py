@@ -21,9 +21,10 @@ CASE = ["model", "benchmark", "part", "language"]
 def strongest_items(result: Result, top: int = 20) -> pd.DataFrame:
     """The `top` items of each model, part and language by their preference for the stereotype, strongest first.
 
-    `preference` is how much more likely the stereotypical text is, as a difference of log-probabilities; items whose
-    scores show no preference, such as those of chat models, are left out. There is a column for the context and for
-    the text of each role, and for translated items the English original, if the run or a file on this machine has it.
+    `preference` is how much more likely the stereotypical text is, as a difference of log-probabilities; items without
+    such a preference, and those whose scores cannot show one, as of chat models, are left out. There is a column for
+    the context and for the text of each role, and for translated items the English original, if the run or a file on
+    this machine has it.
     """
     if top < 1:
         raise UsageError(f"The {top} strongest items are none; ask for at least 1.")
@@ -34,7 +35,11 @@ def strongest_items(result: Result, top: int = 20) -> pd.DataFrame:
     if not rows:
         names = dict.fromkeys(str(name) for name in result.scores["benchmark"].unique())
         unkept = [without_texts(name) for name in names if not keeps_texts(name)]
-        why = unkept[0] if unkept else "This run has no items with two sides to prefer, or its texts were not kept."
+        why = (
+            "This run has no items with two sides to prefer, none whose stereotype is preferred, or its texts were "
+            "not kept."
+        )
+        why = unkept[0] if unkept else why
         raise UsageError(why)
     return pd.DataFrame([visible_values(row) for row in rows])
 
@@ -45,7 +50,8 @@ def _rows(cell: Cell, result: Result, top: int) -> list[dict[str, object]]:
         return []
     found = found * _directions(cell)
     texts, english = texts_by_id(cell.texts), _english(cell, result)
-    order = pd.Series(found).sort_values(ascending=False, kind="stable").index[:top]
+    preferred = pd.Series(found)[found > 0]
+    order = preferred.sort_values(ascending=False, kind="stable").index[:top]
     rows = []
     for at in order:
         part, item = cell.scores.index[at]

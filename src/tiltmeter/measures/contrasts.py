@@ -85,8 +85,9 @@ def contrast(
     """Compare two arrays of item values: a row for each mean in the measure, a column for each item, in the same order.
 
     `labels` are the strata of the items, if the measure is stratified, and `sides` those of the strata, where items say
-    so; `clusters` are the clusters of the items. `identical`: the two have the same scores, so that the difference is
-    exactly 0.
+    so; `clusters` are the clusters of the items. `identical`: the two have the same scores up to rounding, so that the
+    difference is exactly 0. Scores that are all close together, as those of a saturated head, say so of two models that
+    prefer different candidates; where outcomes differ, they are compared.
 
     >>> from tiltmeter.measures.measure import quantities_for
     >>> ss = quantities_for(["stereotype", "anti-stereotype"], [])[0]
@@ -124,7 +125,7 @@ def contrast(
         if not error.value and not values.preference:
             # All differences are equal, so their variance cannot be estimated.
             (low, high), p_value, p_equivalence = _constant_difference(quantity, value - other, n)
-    if identical:
+    if identical and not (values.discrete and disagreements(quantity, left, right).any()):
         test, low, high, p_value = "identical", 0.0, 0.0, 1.0
         p_equivalence = 0.0 if margin is not None else None
         farther = (0.0, 0.0, 0.0)

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.comparing.paired_difference import Comparison, Difference, PairedDifference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.comparison_matrix import is_large, matrices, print_matrices
-from tiltmeter.reports.console_tables import is_roomy, new_table, part_name
+from tiltmeter.reports.console_tables import part_name, print_fitting
 from tiltmeter.reports.formatting import count_of, format_p
 
 METHOD = (
@@ -52,7 +51,7 @@ def print_comparison(comparison: Comparison, console: Console, *, everything: bo
             ),
             soft_wrap=True,
         )
-        console.print(_table(pair, console))
+        _print_table(pair, console)
         for difference in summaries(pair):
             console.print(Text(reading(difference)))
         console.print()
@@ -145,36 +144,27 @@ def numbers(difference: PairedDifference) -> dict[str, str]:
     }
 
 
-def _table(pair: Sequence[Difference], console: Console) -> Table:
-    roomy = is_roomy(console)
-    table = new_table(console, padding=(0, 1, 0, 0) if roomy else 0)
-    table.add_column("part", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    columns = ["left", "right", "diff", "95% interval", "Holm", "effect", "differ", "n", "seen"]
-    if roomy:
-        columns.insert(4, "p")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    part = None
+_HEADS = ("part", "", "left", "right", "diff", "95% interval", "p", "Holm", "effect", "differ", "n", "seen")
+
+
+def _print_table(pair: Sequence[Difference], console: Console) -> None:
+    part, rows = None, []
     for difference in pair:
         texts = numbers(difference)
         cells = [
             "" if difference.part == part else part_name(difference.part, console),
             difference.quantity.name,
-            texts["left"],
-            texts["right"],
-            texts["difference"],
+            *(texts[name] for name in ("left", "right", "difference")),
             f"[{texts['low']}, {texts['high']}]",
-            *([texts["p"]] if roomy else []),
-            texts["holm"],
-            texts["effect"],
+            *(texts[name] for name in ("p", "holm", "effect")),
             str(difference.contrast.disagree),
             str(difference.contrast.n),
             texts["seen"],
         ]
-        table.add_row(*map(Text, cells), style="bold" if difference.significant else None)
+        rows.append(cells)
         part = difference.part
-    return table
+    bold = [number for number, difference in enumerate(pair) if difference.significant]
+    print_fitting(console, _HEADS, rows, labels=2, optional=("p", "seen", "effect", "differ"), bold=bold)
 
 
 def _minus(console: Console) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.comparing.cells import shortened
@@ -12,7 +11,7 @@ from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.rule import ALPHA
 from tiltmeter.reports.comparison import numbers, reading
-from tiltmeter.reports.console_tables import WIDE, is_roomy, new_table, part_name
+from tiltmeter.reports.console_tables import WIDE, part_name, print_fitting
 from tiltmeter.reports.formatting import format_p
 
 GROUP_METHOD = (
@@ -31,7 +30,7 @@ def print_groups(comparison: GroupComparison, console: Console) -> None:
         minus = " - " if console.options.ascii_only else " − "
         sides = ((first.left.label, "bold"), minus, (first.right.label, "bold"), f", {first.subject}")
         console.print(Text.assemble(*sides), soft_wrap=True)
-        console.print(_table(contrast, console))
+        _print_table(contrast, console)
         for sentence in sentences(contrast):
             console.print(Text(sentence))
         console.print()
@@ -105,17 +104,12 @@ def cells_of_row(difference: GroupDifference) -> list[str]:
 HEADS = ("", "left", "right", "diff", "95% interval", "Holm", "n", "over members", "Holm")
 
 
-def _table(contrast: Sequence[GroupDifference], console: Console) -> Table:
+def _print_table(contrast: Sequence[GroupDifference], console: Console) -> None:
     several = console.width >= WIDE and any(d.over_members is not None for d in contrast)
     shown = len(HEADS) if several else len(HEADS) - 2
-    table = new_table(console, padding=(0, 1, 0, 0) if is_roomy(console) else 0)
-    table.add_column("part", no_wrap=True)
-    for number, name in enumerate(HEADS[:shown]):
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
-    part = None
+    part, rows = None, []
     for d in contrast:
-        name = "" if d.part == part else part_name(d.part, console)
-        row = (name, *cells_of_row(d)[:shown])
-        table.add_row(*map(Text, row), style="bold" if d.significant else None)
+        rows.append(["" if d.part == part else part_name(d.part, console), *cells_of_row(d)[:shown]])
         part = d.part
-    return table
+    bold = [number for number, d in enumerate(contrast) if d.significant]
+    print_fitting(console, ("part", *HEADS[:shown]), rows, labels=2, optional=("left", "right"), bold=bold)

@@ -67,7 +67,9 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
             }
             for (name, manifest), (_, result) in zip(gathered.runs, results, strict=True)
         ],
-        data_sets=provenance.data_set_facts(section.name for section in sections),
+        data_sets=provenance.data_set_facts(
+            (section.name for section in sections), (manifest for _, manifest in gathered.runs)
+        ),
         definitions=provenance.definitions(gathered.records),
         samples=list(
             dict.fromkeys(s for _, manifest in gathered.runs for s in sample_notes(manifest, None, gathered.benchmarks))

@@ -10,30 +10,27 @@ from tiltmeter.comparing.item_statistics import Reliability
 from tiltmeter.comparing.strongest_items import CASE, CONTEXT
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.printable import visible
-from tiltmeter.reports.console_tables import new_table
+from tiltmeter.reports.console_tables import is_roomy, print_fitting
 from tiltmeter.reports.formatting import count_of
 
 
 def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) -> None:
     """Print the reliability of each measure, items that tell nothing or look wrong, and how languages agree."""
-    table = new_table(console)
-    for heading in ("benchmark", "measure"):
-        table.add_column(heading)
-    for heading in ("models", "items", "reliability", "other targets", "same for all", "all wrong", "against"):
-        table.add_column(heading, justify="right")
-    for one in quality.panels:
-        table.add_row(
+    rows = [
+        [
             one.panel.location,
             one.panel.quantity.name,
             str(len(one.panel.cells)),
             f"{len(one.items):,}",
-            _reliability(one.reliability),
-            _reliability(one.over_clusters),
+            _reliability(one.reliability, console),
+            _reliability(one.over_clusters, console),
             f"{one.same:,} ({one.same / max(1, len(one.items)):.0%})",
             f"{len(one.wrong):,}" if one.panel.is_quality else "",
             f"{len(one.against):,}",
-        )
-    console.print(table)
+        ]
+        for one in quality.panels
+    ]
+    print_fitting(console, _HEADS, rows, labels=2, optional=("other\ntargets", "models", "items"))
     console.print(_LEGEND, style="dim")
     _print_languages(quality, console)
     for note in quality.notes:
@@ -43,6 +40,17 @@ def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) 
             _print_strongest(quality, one, top, console)
 
 
+_HEADS = (
+    "benchmark",
+    "measure",
+    "models",
+    "items",
+    "reliability",
+    "other\ntargets",
+    "same\nfor all",
+    "all\nwrong",
+    "against",
+)
 _LEGEND = (
     "Reliability: how well half of the items predicts the order of the models on the other half, for the whole test; "
     "1 is perfect. Other targets: the same with halves of targets or templates. Same for all: items that do not tell "
@@ -69,24 +77,22 @@ def print_strongest(items: pd.DataFrame, console: Console) -> None:
 def _print_languages(quality: ItemQuality, console: Console) -> None:
     if not quality.languages:
         return
-    table = new_table(console, edges=True)
-    for heading in ("benchmark", "measure", "languages"):
-        table.add_column(heading)
-    for heading in ("items", "correlation", "models in both", "same", "kappa"):
-        table.add_column(heading, justify="right")
-    for (benchmark, part, measure), found in quality.languages.items():
-        for one in found:
-            table.add_row(
-                benchmark if part == "all" else f"{benchmark}/{part}",
-                measure,
-                f"{one.first} {one.second}",
-                f"{one.items:,}",
-                _with_interval(one.correlation, one.interval),
-                str(one.models),
-                "" if one.agreement is None else f"{one.agreement:.0f}%",
-                "" if one.kappa is None else f"{one.kappa:.2f}",
-            )
-    console.print(table)
+    rows = [
+        [
+            benchmark if part == "all" else f"{benchmark}/{part}",
+            measure,
+            f"{one.first} {one.second}",
+            f"{one.items:,}",
+            _with_interval(one.correlation, one.interval, console),
+            str(one.models),
+            "" if one.agreement is None else f"{one.agreement:.0f}%",
+            "" if one.kappa is None else f"{one.kappa:.2f}",
+        ]
+        for (benchmark, part, measure), found in quality.languages.items()
+        for one in found
+    ]
+    heads = ("benchmark", "measure", "languages", "items", "correlation", "models\nin both", "same", "kappa")
+    print_fitting(console, heads, rows, labels=2, optional=("models\nin both", "items"), edges=True)
 
 
 def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console: Console) -> None:
@@ -107,11 +113,13 @@ def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console:
             console.print(Text("\n".join(f"    {line}" for line in lines if line)), soft_wrap=True)
 
 
-def _reliability(found: Reliability | None) -> str:
-    return "" if found is None else _with_interval(found.value, found.interval)
+def _reliability(found: Reliability | None, console: Console) -> str:
+    return "" if found is None else _with_interval(found.value, found.interval, console)
 
 
-def _with_interval(value: float | None, interval: Interval | None) -> str:
+def _with_interval(value: float | None, interval: Interval | None, console: Console) -> str:
+    """The value and its interval, which has a line of its own on a narrow terminal."""
     if value is None:
         return ""
-    return f"{value:.2f}" if interval is None else f"{value:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]"
+    between = " " if is_roomy(console) else "\n"
+    return f"{value:.2f}" if interval is None else f"{value:.2f}{between}[{interval[0]:.2f}, {interval[1]:.2f}]"

@@ -17,6 +17,14 @@ from tiltmeter.reports.model_facts import HEADINGS, model_facts
 _MOST_LISTED = 200
 
 
+# Where sentences of a data set for language models are translated, and the gender of the speaker is told.
+_LIMITS_OF_TRANSLATIONS = (
+    "a translation without a gender is not counted: a system that avoids gender has a low yield, not a low f_m",
+    "f_s cannot be high where nearly all translations are masculine; compare it between systems with a similar f_m",
+    "the gender is told by rules or a parser, which miss what only the meaning shows",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Omission:
     """Items or a part that were not measured, how many, and why."""
@@ -124,10 +132,26 @@ def data_files(manifest: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     return [(location, f"{count:,}", name, digest) for (location, name, digest), count in counts.items()]
 
 
-def data_set_facts(names: Iterable[str]) -> list[DataSetFacts]:
-    """Facts on the data sets with these names; users' own files have none."""
-    known = [DATASETS[name] for name in dict.fromkeys(names) if name in DATASETS]
-    return [DataSetFacts(d.name, d.description, d.licence, d.warning, d.limits, d.citation) for d in known]
+def data_set_facts(names: Iterable[str], manifests: Iterable[Mapping[str, Any]] = ()) -> list[DataSetFacts]:
+    """Facts on the data sets with these names; users' own files have none.
+
+    Of translations, such as `gest-mt`, they are those of the data set whose sentences were translated, which the
+    manifests name, with the limits of a test of translations.
+    """
+    sources = {
+        str(data["benchmark"]): str(data["source"])
+        for manifest in manifests
+        for data in manifest.get("data", ())
+        if data.get("source")
+    }
+    facts = []
+    for name in dict.fromkeys(names):
+        data_set = DATASETS.get(name) or DATASETS.get(sources.get(name, ""))
+        if data_set is not None:
+            more = () if name in DATASETS else _LIMITS_OF_TRANSLATIONS
+            of_set = (data_set.description, data_set.licence, data_set.warning, (*data_set.limits, *more))
+            facts.append(DataSetFacts(name, *of_set, data_set.citation))
+    return facts
 
 
 def definitions(records: Sequence[Record]) -> list[tuple[str, str]]:

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import vl_convert
 from markupsafe import Markup
@@ -45,9 +45,9 @@ class QuestionSection:
 def group_page(comparison: GroupComparison) -> str:
     """The page on groups."""
     sections = [
-        QuestionSection(
-            label(f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}", 120),
-            [clip(sentence) for sentence in sentences(contrast)],
+        _section(
+            f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}",
+            sentences(contrast),
             ["part", *HEADS],
             [QuestionRow([label(d.part), *cells_of_row(d)], d.significant) for d in contrast],
         )
@@ -60,17 +60,23 @@ def size_page(comparison: SizeComparison) -> str:
     """The page on sizes, with its figures."""
     sections = []
     for (_, figure), trend in zip(size_figures(comparison), trends(comparison.slopes), strict=True):
-        sections.append(
-            QuestionSection(
-                label(figure.title, 120),
-                [clip(sentence) for sentence in size_sentences(trend)],
-                list(SIZE_HEADS),
-                [QuestionRow([label(cell) for cell in size_cells(slope)], slope.significant) for slope in trend],
-                _svg(figure),
-                figure.caption,
-            )
-        )
+        rows = [QuestionRow([label(cell) for cell in size_cells(slope)], slope.significant) for slope in trend]
+        made = _section(figure.title, size_sentences(trend), SIZE_HEADS, rows)
+        sections.append(replace(made, figure=_svg(figure), caption=figure.caption))
     return _page("Does bias grow with size?", sections, comparison.notes, SIZE_METHOD)
+
+
+def _section(
+    title: str, sentences: Iterable[str], heads: Sequence[str], rows: Sequence[QuestionRow]
+) -> QuestionSection:
+    """A section whose table has no empty columns: few members or models have no intervals over them."""
+    shown = [number for number in range(len(heads)) if any(row.cells[number] for row in rows)]
+    return QuestionSection(
+        label(title, 120),
+        [clip(sentence) for sentence in sentences],
+        [heads[number] for number in shown],
+        [replace(row, cells=[row.cells[number] for number in shown]) for row in rows],
+    )
 
 
 def size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.rule import ALPHA
-from tiltmeter.reports.console_tables import WIDE, is_roomy, new_table
+from tiltmeter.reports.console_tables import WIDE, print_fitting
 from tiltmeter.reports.formatting import format_p
 
 SIZE_METHOD = (
@@ -26,7 +25,7 @@ def print_sizes(comparison: SizeComparison, console: Console) -> None:
     """Print the slopes of each measure and place, then the notes and how they were computed."""
     for trend in trends(comparison.slopes):
         console.print(Text(title_of(trend[0]), style="bold"), soft_wrap=True)
-        console.print(_table(trend, console))
+        _print_table(trend, console)
         for sentence in size_sentences(trend):
             console.print(Text(sentence))
         console.print()
@@ -87,12 +86,8 @@ def size_cells(slope: SizeSlope) -> list[str]:
     ]
 
 
-def _table(trend: Sequence[SizeSlope], console: Console) -> Table:
+def _print_table(trend: Sequence[SizeSlope], console: Console) -> None:
     several = console.width >= WIDE and any(slope.estimate.over_members is not None for slope in trend)
     shown = len(SIZE_HEADS) - 2 * (not several)
-    table = new_table(console, padding=(0, 1, 0, 0) if is_roomy(console) else 0)
-    for number, name in enumerate(SIZE_HEADS[:shown]):
-        table.add_column(name, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
-    for slope in trend:
-        table.add_row(*map(Text, size_cells(slope)[:shown]), style="bold" if slope.significant else None)
-    return table
+    bold = [number for number, slope in enumerate(trend) if slope.significant]
+    print_fitting(console, SIZE_HEADS[:shown], [size_cells(slope)[:shown] for slope in trend], bold=bold)

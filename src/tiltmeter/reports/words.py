@@ -149,11 +149,11 @@ def _headline(
 
 
 def _beside(v: RowVerdict) -> Iterator[str]:
-    """What the measures beside the deciding one say, those that say something to readers who do not know them."""
+    """What measures beside the deciding one say of something else than stereotypes, such as how masculine texts are."""
     for name in measure_named(v.record.measure).beside:
-        record, statement = v.row.get(name), measure_named(name).statement
-        if record is not None and statement is not None:
-            yield f"{statement(record.value)}, whatever the stereotype ({number_with_interval(record)})"
+        record, measure = v.row.get(name), measure_named(name)
+        if record is not None and measure.statement is not None and not measure.stereotype:
+            yield f"{measure.statement(record.value)}, whatever the stereotype ({number_with_interval(record)})"
 
 
 def _what_to_do(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
