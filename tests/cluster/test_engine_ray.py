@@ -33,7 +33,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
     entry, own = only(matrix), engine_ray._job
     cache = os.environ["TILTMETER_CACHE"]
 
-    def killed_once(folder: str, probe: str) -> Any:
+    def killed_once(folder: str, probe: str, retries: int) -> Any:
         """The job, in a worker that is killed before its third batch is stored; the questions go to a file."""
         import signal
 
@@ -50,7 +50,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
             stored.append(b"".join(answers))
 
         JobAnswers.put = put_and_tell  # type: ignore[method-assign]
-        outcome = own(folder, probe)
+        outcome = own(folder, probe, retries)
         asked.write_bytes(asked.read_bytes() + b"".join(stored))
         return outcome
 
@@ -66,7 +66,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
 
 
 def test_a_folder_that_a_node_does_not_see(tmp_path: Path) -> None:
-    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"))
+    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 1)
     assert "put --out on a file system that all nodes share" in outcome["failed"][""]
 
 
