@@ -99,6 +99,16 @@ def test_a_job_that_ends_without_a_word(causal: str, tmp_path: Path) -> None:
     assert (busy.failed, busy.elsewhere) == ({}, [causal])
 
 
+def test_a_model_with_other_options_does_not_hide_the_first(causal: str, tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, [causal, causal])
+    plan.write_text(plan.read_text() + 'dtype = "bfloat16"\n')
+    result = run_matrix(
+        make_matrix(read_plan(plan), tmp_path / "out"), _Ending({"state": "failed", "failed": {"": "Killed."}})
+    )
+    assert {model for model, _ in result.failed} == {causal, f"{causal} (bfloat16)"}
+    assert len(result.failed) == 4
+
+
 def test_a_job_that_runs_elsewhere_is_told(
     causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -249,7 +249,7 @@ def _forecast_line(one: "ModelForecast") -> str:
         parts.append(f"about {duration(one.estimate.low)} to {duration(one.estimate.high)} ({one.estimate.basis})")
     if one.why:
         parts.append(one.why.rstrip("."))
-    return visible(f"{one.entry.model.name}: {'; '.join(parts)}.")
+    return visible(f"{one.entry.label}: {'; '.join(parts)}.")
 
 
 def _prefetch(matrix: "RunMatrix") -> None:

@@ -5,7 +5,9 @@ The folder of the matrix must be the same on all nodes; caches of models and dat
 """
 
 import os
+import re
 import socket
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -23,6 +25,9 @@ from tiltmeter.errors import UsageError
 RETRIES = 20
 # Seconds that tasks have to end after they were asked to.
 _PATIENCE = 20.0
+# Seconds to wait for the port of a cluster, between two looks at it, and after which it is lost.
+_CONNECT, _LOOK, _LOST_AFTER = 10.0, 5.0, 30.0
+_HOST_AND_PORT = re.compile(r"(?:ray://)?(?P<host>[^/]+):(?P<port>\d{1,5})")
 # Set by the user for this machine; other nodes have their own.
 _FOR_ALL_NODES = ("TILTMETER_MIRROR", "TILTMETER_OFFLINE", "HF_HUB_OFFLINE", "HF_ENDPOINT")
 
@@ -47,6 +52,7 @@ class RayEngine:
         self._gpus = any(node["Resources"].get("GPU", 0) for node in self._nodes())
         self._tasks: dict[Any, ModelCells] = {}
         self._probe: Path | None = None
+        self._head, self._answered = self._reachable_head(), time.monotonic()
 
     def _connect(self, address: str | None) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -55,8 +61,10 @@ class RayEngine:
         else:
             options |= {"address": address}
         try:
+            if address is not None:
+                _reach(address)  # Ray itself tries for minutes
             self._ray.init(**options)
-        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        except (ValueError, RuntimeError, OSError, OverflowError) as error:
             raise UsageError(
                 f"The Ray cluster {address or 'on this machine'} cannot be used ({_told(error)}); check --address and "
                 "`ray status`."
@@ -114,15 +122,34 @@ class RayEngine:
         """The tasks that have ended since the last call."""
         if not self._tasks:
             return
-        try:
-            over, _ = self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
-        except (self._ray.exceptions.RayError, ConnectionError, RuntimeError) as error:
-            raise UsageError(
-                f"The Ray cluster was lost ({_told(error)}); start it again, and the same command goes on from what is "
-                "stored."
-            ) from error
+        self._refuse_lost_cluster()
+        over, _ = self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
         for reference in over:
             yield self._tasks.pop(reference), self._outcome(reference)
+
+    def _reachable_head(self) -> str | None:
+        """The address of the cluster's head; None if it cannot be reached from here, as through a proxy."""
+        with suppress(OSError, AttributeError, RuntimeError):
+            head = str(self._ray.get_runtime_context().gcs_address)
+            _reach(head)
+            return head
+        return None
+
+    def _refuse_lost_cluster(self) -> None:
+        """A UsageError if the head of the cluster is gone; Ray would end this process after a minute, with no word."""
+        now = time.monotonic()
+        if self._head is None or now - self._answered < _LOOK:
+            return
+        try:
+            _reach(self._head)
+            self._answered = now
+        except OSError as error:
+            if now - self._answered >= _LOST_AFTER:
+                self._tasks.clear()  # nobody is there to cancel them
+                raise UsageError(
+                    f"The Ray cluster was lost ({_told(error)}); start it again, and the same command goes on from "
+                    "what is stored."
+                ) from error
 
     def _outcome(self, reference: Any) -> Outcome:
         try:
@@ -151,6 +178,12 @@ class RayEngine:
     def _cancel(self, *, force: bool) -> None:
         for reference in self._tasks:
             self._ray.cancel(reference, force=force)
+
+
+def _reach(address: str) -> None:
+    """An OSError if nobody listens at an address with a port; others, such as `auto`, are for Ray to find."""
+    if match := _HOST_AND_PORT.fullmatch(address):
+        socket.create_connection((match["host"].strip("[]"), int(match["port"])), _CONNECT).close()
 
 
 def _told(error: BaseException) -> str:

@@ -51,7 +51,7 @@ def job_row(entry: ModelCells) -> JobRow:
         told = "queued"  # or Slurm has ended it before it began, which the next call finds out
     running = told == "running"
     return JobRow(
-        entry.model.name,
+        entry.label,
         told,
         len(entry.cells),
         finished,

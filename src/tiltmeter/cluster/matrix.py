@@ -53,7 +53,7 @@ def run_matrix(
             for entry, outcome in engine.ended():
                 ended[entry.folder.name] = outcome
                 if outcome["state"] == "busy":
-                    result.elsewhere.append(entry.model.name)
+                    result.elsewhere.append(entry.label)
                 else:
                     _merge(entry, result)
                     keep_timings(matrix.out, entry)
@@ -78,13 +78,13 @@ def _jobs_to_do(matrix: RunMatrix, engine: Engine, result: MatrixResult) -> list
     to_do = []
     for entry in matrix.models:
         if not (started := engine.is_started(entry)) and entry.folder in held:
-            result.elsewhere.append(entry.model.name)
+            result.elsewhere.append(entry.label)
         elif started or entry.unfinished:
             try:
                 write_job(entry)  # one that is queued reads it when it starts
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
-                result.failed |= {(entry.model.name, cell.folder): str(error) for cell in entry.unfinished}
+                result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
         else:  # an earlier call was interrupted, or did not wait
             _merge(entry, result)
             keep_timings(matrix.out, entry)
@@ -101,7 +101,7 @@ def _conclude(matrix: RunMatrix, ended: dict[str, Outcome], result: MatrixResult
         of_job = outcome["failed"].get("", "Its job ended before it was asked.")
         for cell in left:
             reason = outcome["failed"].get(cell.folder, of_job)
-            result.failed[entry.model.name, cell.folder] = reason
+            result.failed[entry.label, cell.folder] = reason
 
 
 def _merge(entry: ModelCells, result: MatrixResult) -> None:
@@ -118,6 +118,6 @@ def _merge(entry: ModelCells, result: MatrixResult) -> None:
         pass  # another call merges it
     except (TiltmeterError, OSError) as error:
         result.notes.append(
-            f"The answers of {entry.model.name} are not in the cache yet: {error} They stay in {entry.folder}, and "
+            f"The answers of {entry.label} are not in the cache yet: {error} They stay in {entry.folder}, and "
             "the next call tries again."
         )

@@ -24,6 +24,7 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 
 # Options that change results, in the name of a model's folder: their own name, or their value.
 _BY_NAME, _BY_VALUE = ("plain", "chat_template"), ("kind", "dtype", "quantize", "tokenizer")
+_OF_CHATS = ("full_design", "max_tokens", "samples", "temperature")
 _LONGEST = 100
 
 
@@ -44,6 +45,12 @@ class ModelCells:
     model: PlannedModel
     cells: tuple[PlannedCell, ...]
     folder: Path
+
+    @property
+    def label(self) -> str:
+        """The model's name for people, with the options that set it apart from others of the same name."""
+        chosen = _chosen(self.model)
+        return f"{self.model.name} ({', '.join(chosen)})" if chosen else self.model.name
 
     @property
     def is_served(self) -> bool:
@@ -144,13 +151,14 @@ def folder_of(model: PlannedModel) -> str:
     >>> folder_of(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
     'google-bert--bert-base-cased@main.bfloat16'
     """
+    return ".".join(safe_name(part) for part in (model.name, *_chosen(model)))
+
+
+def _chosen(model: PlannedModel) -> list[str]:
+    """The options that change results."""
     chosen = [name.replace("_", "-") for name in _BY_NAME if model.options.get(name)]
     chosen += [str(model.options[name]) for name in _BY_VALUE if name in model.options]
-    chosen += [f"{key.replace('_', '-')}-{value}" for key, value in sorted(model.chat.items()) if key in _OF_RESULTS]
-    return ".".join(safe_name(part) for part in (model.name, *chosen))
-
-
-_OF_RESULTS = ("full_design", "samples", "temperature", "max_tokens")
+    return chosen + [f"{key.replace('_', '-')}-{model.chat[key]}" for key in _OF_CHATS if key in model.chat]
 
 
 def safe_name(text: str) -> str:
