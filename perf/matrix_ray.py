@@ -54,9 +54,9 @@ def measure(folder: Path, kills: int, limit: int, seconds: float, seed: int) -> 
     matrix = make_plan(folder, make_models(folder / "models"), BENCHMARKS, LANGUAGES, limit)
     own = engine_ray._job
 
-    def logging_job(job_folder: str, probe: str) -> Any:
+    def logging_job(job_folder: str, probe: str, retries: int) -> Any:
         log_questions(Path(job_folder))
-        return own(job_folder, probe)
+        return own(job_folder, probe, retries)
 
     engine_ray._job = logging_job
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})

@@ -33,7 +33,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
     entry, own = only(matrix), engine_ray._job
     cache = os.environ["TILTMETER_CACHE"]
 
-    def killed_once(folder: str, probe: str) -> Any:
+    def killed_once(folder: str, probe: str, retries: int) -> Any:
         """The job, in a worker that is killed before its third batch is stored; the questions go to a file."""
         import signal
 
@@ -50,7 +50,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
             stored.append(b"".join(answers))
 
         JobAnswers.put = put_and_tell  # type: ignore[method-assign]
-        outcome = own(folder, probe)
+        outcome = own(folder, probe, retries)
         asked.write_bytes(asked.read_bytes() + b"".join(stored))
         return outcome
 
@@ -66,8 +66,36 @@ def test_a_killed_worker_costs_the_batch_in_flight(
 
 
 def test_a_folder_that_a_node_does_not_see(tmp_path: Path) -> None:
-    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"))
+    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 1)
     assert "put --out on a file system that all nodes share" in outcome["failed"][""]
+
+
+def test_an_address_where_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(UsageError, match=r"The Ray cluster 127.0.0.1:1 cannot be used .*refused.*check --address"):
+        RayEngine("127.0.0.1:1")
+
+
+def test_a_cluster_that_is_lost_is_told(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray itself would end this process without a word."""
+    engine = RayEngine(None)
+    assert engine._head is not None
+    monkeypatch.setattr(engine, "_head", "127.0.0.1:1")
+    monkeypatch.setattr(engine, "_answered", -100.0)
+    engine._tasks = {object(): only(matrix_of(tmp_path, [causal]))}
+    with pytest.raises(UsageError, match=r"The Ray cluster was lost .*refused.*goes on from what is stored"):
+        list(engine.ended())
+    engine.stop()
+
+
+def test_a_job_whose_worker_is_killed_again_and_again(tmp_path: Path) -> None:
+    """Ray starts a task again without end whose worker exhausts the memory of its node."""
+    (tmp_path / "probe").touch()
+    (tmp_path / "state.json").write_text('{"call": "probe", "attempt": 3}')
+    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 2)
+    assert "Its worker was killed 3 times" in outcome["failed"][""]
+    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 3)
+    assert "job.json cannot be read" in outcome["failed"][""]  # it was begun
 
 
 def test_a_job_that_no_node_is_large_enough_for(causal: str, tmp_path: Path) -> None:

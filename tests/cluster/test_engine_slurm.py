@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only
 from tests.support.slurm import Slurm, wait_until, why_not
 from tiltmeter.cluster.engine_slurm import SUBMITTED, SlurmEngine
-from tiltmeter.cluster.job_state import JobLock
+from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_table import job_row
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.errors import UsageError
@@ -49,7 +49,7 @@ def test_jobs_that_are_cancelled_and_requeued(
     number, other = (read_json(entry.folder / SUBMITTED)["id"] for entry in matrix.models)
     assert set(slurm.queue()) == {number, other}
     assert job_row(requeued).state == "queued"
-    with JobLock(requeued.folder):  # the job waits for it
+    with JobLock(requeued.folder, number):  # as an earlier attempt of the job, which waits for it
         slurm.run("scancel", other)
         slurm.run("scontrol", "release", number)
         wait_until(lambda: slurm.queue().get(number) == "RUNNING", "the job did not start")

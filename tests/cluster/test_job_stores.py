@@ -80,6 +80,25 @@ def test_stores_are_merged_into_the_cache(tmp_path: Path) -> None:
     merge_stores(tmp_path, remove=True)  # nothing is there any more
 
 
+def test_the_store_of_a_job_that_was_killed_at_once_is_merged_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / ANSWERS).touch()  # SQLite makes the file before the tables
+    (tmp_path / REPLIES).touch()
+    merge_stores(tmp_path, remove=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_can_be_read_of_a_damaged_store_is_merged(tmp_path: Path) -> None:
+    with JobAnswers(tmp_path, same_machine=True) as store:
+        store.put("m", {index.to_bytes(16): numbers(*range(50)) for index in range(2000)})
+    with (tmp_path / ANSWERS).open("r+b") as file:
+        file.seek(200 * 1024)
+        file.write(b"\xff" * 4096)
+    merge_stores(tmp_path, remove=False)
+    with AnswerStore(cache_dir() / ANSWERS) as cache:
+        assert 1000 < len(cache.get("m", [index.to_bytes(16) for index in range(2000)])) < 2000
+    merge_stores(tmp_path, remove=True)
+
+
 def test_replies_are_copied_and_merged(tmp_path: Path) -> None:
     with ReplyStore(cache_dir() / REPLIES) as cache:
         cache.put("m", A, Reply("first"))

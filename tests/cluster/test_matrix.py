@@ -1,9 +1,5 @@
 """`tiltmeter matrix` on this machine: jobs as processes, status, dry run, prefetch, and how it ends."""
 
-import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,18 +9,17 @@ import pytest
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
 from tests.models.chat_served import ChatServer, chat_serving, first
 from tests.support.command import command
-from tests.support.slurm import wait_until
 from tiltmeter.cluster.engine import job_environment
-from tiltmeter.cluster.engine_local import LocalEngine, visible_gpus
+from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
-from tiltmeter.cluster.matrix import known_timings, run_matrix
+from tiltmeter.cluster.job_timings import known_timings
+from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.model_job import Outcome, run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
-from tiltmeter.cluster.prefetch import prefetched
+from tiltmeter.cluster.prefetch import NOTHING, prefetched
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.errors import UsageError
 
 
 def test_two_models_one_of_which_fails(
@@ -104,6 +99,41 @@ def test_a_job_that_ends_without_a_word(causal: str, tmp_path: Path) -> None:
     assert (busy.failed, busy.elsewhere) == ({}, [causal])
 
 
+def test_a_model_with_other_options_does_not_hide_the_first(causal: str, tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, [causal, causal])
+    plan.write_text(plan.read_text() + 'dtype = "bfloat16"\n')
+    result = run_matrix(
+        make_matrix(read_plan(plan), tmp_path / "out"), _Ending({"state": "failed", "failed": {"": "Killed."}})
+    )
+    assert {model for model, _ in result.failed} == {causal, f"{causal} (bfloat16)"}
+    assert len(result.failed) == 4
+
+
+def test_a_job_that_runs_elsewhere_is_told(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = write_plan(tmp_path, [causal])
+    entry = only(make_matrix(read_plan(plan), tmp_path / "out"))
+    entry.folder.mkdir(parents=True)
+    with JobLock(entry.folder):
+        assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out")) == 1  # it is not complete
+    told, notes = capsys.readouterr()
+    assert "its job runs already, from another call" in notes
+    assert "0 of 2 cells are complete" in told
+
+
+def test_a_model_whose_folder_cannot_be_made_hides_no_other(causal: str, masked: str, tmp_path: Path) -> None:
+    matrix = matrix_of(tmp_path, [causal, masked])
+    blocked, other = matrix.models
+    matrix.out.mkdir()
+    blocked.folder.write_text("in the way")
+    engine = _Ending({"state": "failed", "failed": {"": "Killed."}})
+    result = run_matrix(matrix, engine)
+    assert engine.started == [other.folder.name]
+    assert len(result.failed) == 4
+    assert "cannot be written" in result.failed[causal, "starter.en.published"]
+
+
 def test_an_interrupted_call_keeps_what_is_stored(causal: str, tmp_path: Path) -> None:
     matrix = matrix_of(tmp_path, [causal])
     entry = only(matrix)
@@ -117,20 +147,6 @@ def test_an_interrupted_call_keeps_what_is_stored(causal: str, tmp_path: Path) -
     with AnswerStore(cache_dir() / ANSWERS) as cache:
         assert list(cache.get("m", [b"q" * 16])) == [b"q" * 16]
     assert (entry.folder / ANSWERS).exists()  # its cells are not complete
-
-
-@pytest.mark.skipif(os.name != "posix", reason="this system has no SIGINT for one process")
-def test_ctrl_c_ends_the_jobs_and_says_so(causal: str, tmp_path: Path) -> None:
-    plan = write_plan(tmp_path, [causal])
-    words = [sys.executable, "-m", "tiltmeter", "matrix", str(plan), "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    folder = only(make_matrix(read_plan(plan), tmp_path / "out")).folder
-    wait_until((folder / "log.txt").exists, "the job did not start")
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from what is stored" in told
-    assert not (folder / "lock").exists()
 
 
 def test_chat_models_are_jobs_too(tmp_path: Path) -> None:
@@ -151,54 +167,17 @@ def test_prefetched_models_run_without_a_network(
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out), "--prefetch") == 0
     assert "jobs run without a network" in capsys.readouterr().out
     entry = only(make_matrix(read_plan(plan), out))
-    assert prefetched(out) == {causal}
     assert job_environment(entry, prefetched(out))["HF_HUB_OFFLINE"] == "1"
-    assert job_environment(entry, ()) == {}
+    assert job_environment(entry, NOTHING) == {}
+    grown = only(make_matrix(read_plan(write_plan(tmp_path, [causal], ["starter", "starter-pairs"])), out))
+    assert job_environment(grown, prefetched(out)) == {}  # its data may not be here
     bad = write_plan(tmp_path, [causal, str(tmp_path)])
     assert command(monkeypatch, "matrix", str(bad), "--out", str(out), "--prefetch") == 1
     assert "1 could not be had." in capsys.readouterr().out
-    assert prefetched(out) == {causal}
-
-
-def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    assert visible_gpus() == ["4", "7"]
-    started: list[tuple[str, ...]] = []
-
-    class Process:
-        stdout = None
-
-        def __init__(self) -> None:
-            self.code: int | None = None
-
-        def poll(self) -> int | None:
-            return self.code
-
-        def wait(self, _seconds: float | None = None) -> int:
-            return 0
-
-    processes: list[Process] = []
-
-    def process(self: LocalEngine, _entry: ModelCells, gpus: tuple[str, ...]) -> Process:
-        started.append(gpus)
-        processes.append(Process())
-        return processes[-1]
-
-    monkeypatch.setattr(LocalEngine, "_process", process)
-    plan = write_plan(tmp_path, [causal, masked, "embedded"])
-    plan.write_text(plan.read_text().replace(f'"{masked}"', f'"{masked}"\ngpus = 2'))
-    engine = LocalEngine(3)
-    engine.start(make_matrix(read_plan(plan), tmp_path / "out").models)
-    assert started == [("4",)]  # the second needs both, and is not overtaken
-    processes[0].code = 0
-    list(engine.ended())
-    assert started == [("4",), ("7", "4")]
-    processes[1].code = 0
-    list(engine.ended())
-    assert started[2:] == [("7",)]
-    plan.write_text(plan.read_text().replace("gpus = 2", "gpus = 3"))
-    with pytest.raises(UsageError, match="needs 3 GPUs, and this machine has 2"):
-        LocalEngine(1).start(make_matrix(read_plan(plan), tmp_path / "out").models)
+    assert prefetched(out).models == {causal}
+    (out / "prefetched.json").write_text("[1]")
+    assert command(monkeypatch, "matrix", str(plan), "--out", str(out)) == 2
+    assert "delete it, or call --prefetch again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -240,14 +219,3 @@ def test_a_missing_package_is_told(
     plan = write_plan(tmp_path, [causal])
     assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out"), "--engine", engine) == 2
     assert f"pip install 'tiltmeter[{engine}]'" in capsys.readouterr().err
-
-
-def test_what_a_job_prints_is_not_taken_for_its_outcome(causal: str, tmp_path: Path) -> None:
-    """Libraries may print to standard output, which is for the outcome alone."""
-    code = (
-        "import sys; from tiltmeter.cluster import model_job\n"
-        "model_job.run_job = lambda folder: print('x' * 100000) or {'state': 'finished', 'failed': {}}\n"
-        "from pathlib import Path; sys.exit(model_job.main(Path('.')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert json.loads(done.stdout) == {"state": "finished", "failed": {}}

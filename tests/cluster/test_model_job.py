@@ -16,7 +16,8 @@ import transformers as t
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
 from tests.models.tiny import MASKED, made, saved
 from tests.models.tiny_tokenizers import word_piece
-from tiltmeter.cluster.job_state import JobLock, read_state
+from tiltmeter.cluster.job_lock import JobLock
+from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
@@ -166,15 +167,36 @@ def test_what_the_cache_holds_is_not_asked_again(causal: str, tmp_path: Path, as
     assert copied
 
 
-def test_a_job_that_runs_is_not_started_twice(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_runs_is_not_started_twice(causal: str, tmp_path: Path) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
     write_job(entry)
-    monkeypatch.setattr("tiltmeter.cluster.model_job.wait_for_lock", JobLock)  # whose owner lives
     with JobLock(entry.folder):
         outcome = run_job(entry.folder)
     assert outcome["state"] == "busy"
     assert "runs already" in outcome["failed"][""]
     assert entry.unfinished == list(entry.cells)
+
+
+def test_what_keeps_a_job_from_starting_is_a_reason(causal: str, tmp_path: Path) -> None:
+    entry = only(matrix_of(tmp_path, [causal]))
+    assert "job.json cannot be read" in run_job(entry.folder)["failed"][""]
+
+
+def test_only_the_job_moves_the_files_of_a_save_that_was_killed(causal: str, tmp_path: Path) -> None:
+    """A call or --status elsewhere looks at the folders, too, while the job may be moving them."""
+    entry = only(matrix_of(tmp_path, [causal]))
+    assert done(entry) == {}
+    folder = entry.folder / entry.cells[0].folder
+    saved = folder / ".saved"
+    saved.mkdir()
+    for name in ("manifest.json", "measures.json", "scores.parquet", "items.parquet"):
+        (folder / name).rename(saved / name)
+    assert entry.unfinished == [entry.cells[0]]
+    assert saved.is_dir()
+    assert done(entry) == {}
+    assert entry.unfinished == []
+    assert not saved.exists()
+    assert read_state(entry.folder)["timings"] == []  # nothing was measured again
 
 
 KILLED = """

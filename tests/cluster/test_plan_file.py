@@ -32,6 +32,12 @@ def plan(tmp_path: Path, text: str) -> Path:
         (GOOD + "revison = 'x'", "model 1: 'revison' is not known (did you mean revision?)"),
         (GOOD + "gpus = -1", "model 1: gpus should be a whole number from 0, and is -1"),
         (GOOD + "gpus = true", "model 1: gpus should be a whole number from 0"),
+        (GOOD + "memory_gb = inf", "memory_gb should be a number above 0, and is inf"),
+        (GOOD + "timeout = 0", "timeout should be a number above 0, and is 0"),
+        (
+            'benchmarks = ["starter"]\nprotocols = ["publishd"]\n[[models]]\nname = "x"',
+            "there is no protocol 'publishd' (did you mean published?)",
+        ),
         (GOOD + "kind = 'mask'", "kind 'mask' is not known; choose"),
         (GOOD + "attributes = 3", "attributes should be a table"),
         (GOOD + "max_memory = 3", "max_memory should be a table of sizes"),
@@ -93,7 +99,7 @@ def test_everything_that_a_plan_may_say(tmp_path: Path) -> None:
     ]
     assert first.folder.name == "google-bert--bert-base-cased@abc.bfloat16"
     assert second.folder.name == "google-bert--bert-base-cased.other--one"
-    assert chat.folder.name.startswith("v1-")
+    assert chat.folder.name.startswith("chat-m-")
     assert chat.folder.name.endswith(".full-design-True")
     assert (first.model.gpus, first.model.cpus, first.model.memory_gb) == (2, 4, 20.5)
     assert first.request(first.cells[0])["models"] == ["google-bert/bert-base-cased@abc"]

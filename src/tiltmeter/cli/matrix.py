@@ -55,7 +55,7 @@ def matrix(
         bool, typer.Option("--no-wait", help="Of `slurm`: submit the jobs and leave; call again, or see --status.")
     ] = False,
 ) -> None:
-    """Run every model of a plan on every benchmark, language and protocol: exit code 1 if a cell failed.
+    """Run every model of a plan on every benchmark, language and protocol: exit code 1 if not all cells are complete.
 
     One job per model loads its weights once. Each cell becomes an ordinary run with the numbers of `tiltmeter run`, in
     OUT/MODEL/BENCHMARK.LANGUAGE.PROTOCOL. A cell that is finished is not run again; one that failed is retried by the
@@ -169,7 +169,7 @@ def _run(matrix: "RunMatrix", engine: "Engine", *, wait: bool) -> None:
             print_note("The jobs go on in Slurm: --status shows them, and the same command waits for them again.")
         raise
     _print_result(matrix, result, waited=wait)
-    if result.failed:
+    if result.failed or (wait and result.complete < result.cells):
         raise typer.Exit(1)
 
 
@@ -191,6 +191,8 @@ def _print_result(matrix: "RunMatrix", result: "MatrixResult", *, waited: bool) 
 def _print_status(matrix: "RunMatrix") -> None:
     from tiltmeter.cluster.job_table import job_rows, job_table, summary
 
+    if not matrix.out.is_dir():
+        print_note(f"{matrix.out} is not there: no job of this plan was started yet, or --out is another folder.")
     rows = job_rows(matrix.models)
     console = plain_console()
     console.print(job_table(rows))
@@ -247,7 +249,7 @@ def _forecast_line(one: "ModelForecast") -> str:
         parts.append(f"about {duration(one.estimate.low)} to {duration(one.estimate.high)} ({one.estimate.basis})")
     if one.why:
         parts.append(one.why.rstrip("."))
-    return visible(f"{one.entry.model.name}: {'; '.join(parts)}.")
+    return visible(f"{one.entry.label}: {'; '.join(parts)}.")
 
 
 def _prefetch(matrix: "RunMatrix") -> None:

@@ -1,11 +1,12 @@
 """What a matrix would do, without doing it: cells, questions, those that are answered already, and the time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.cluster.job_stores import ANSWERS, UnlockedAnswers
-from tiltmeter.cluster.matrix import forms_of, known_timings
+from tiltmeter.cluster.job_timings import forms_of, known_timings
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.time_estimates import ModelEstimate, ModelSize, estimate_model
 from tiltmeter.cluster.timings import Timing
@@ -18,6 +19,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.checkpoint import EMBEDDED
 from tiltmeter.models.opening import opened, own_scheme
 from tiltmeter.models.protocol import Model
+from tiltmeter.questions import Kind
 from tiltmeter.reading import home_path
 from tiltmeter.runs.asking_models import questions_of
 from tiltmeter.runs.preparing import prepare
@@ -74,19 +76,45 @@ def _forecast(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
         one.why = "Its files are not on this machine yet; see --prefetch."
     else:
         try:
-            with opened(entry.model.name, options) as model:
+            with _without_hub(), opened(entry.model.name, options) as model:
                 if isinstance(model, Model):
                     size = ModelSize(getattr(model, "size", None), model.kinds[0])
-                    one.questions = 0
+                    asked: dict[Kind, set[bytes]] = {}  # cells may share questions
                     for run in prepared:
                         for kind, digests in questions_of(model, run).items():
-                            one.questions += len(digests)
-                            one.answered += _stored(entry.folder, model.fingerprint(kind), digests)
+                            asked.setdefault(kind, set()).update(digests)
+                    one.questions = sum(map(len, asked.values()))
+                    one.answered = sum(
+                        _stored(entry.folder, model.fingerprint(kind), digests) for kind, digests in asked.items()
+                    )
         except (TiltmeterError, OSError) as error:
             one.why = str(error)
     forms = " ".join(forms_of([cell.on for cell in cells]))
-    one.estimate = estimate_model(entry.model.name, size, forms, cells[0].protocol, one.items, timings)
+    unanswered = 1 - one.answered / one.questions if one.questions else 1.0
+    one.estimate = estimate_model(
+        entry.model.name,
+        size,
+        forms,
+        cells[0].protocol,
+        one.items,
+        timings,
+        runs=len(cells),
+        unanswered=unanswered,
+    )
     return one
+
+
+@contextmanager
+def _without_hub() -> Iterator[None]:
+    """Keep the client of the hub from asking for a newer version of a model, or for files that it lacks."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 def _stored(folder: Path, fingerprint: str, digests: set[bytes]) -> int:

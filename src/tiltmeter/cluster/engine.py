@@ -8,8 +8,8 @@ import psutil  # comes with accelerate
 
 from tiltmeter.cluster.model_job import Outcome
 from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.cluster.prefetch import Prefetched
 from tiltmeter.datasets.fetch import OFFLINE
-from tiltmeter.models.option_scope import source_of
 
 # What keeps a job from asking the hub, and from downloading data.
 _WITHOUT_NETWORK = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", OFFLINE: "1"}
@@ -34,19 +34,9 @@ class Engine(Protocol):
         """End what was started, or leave it to the cluster if it goes on there."""
 
 
-def failure(reason: str) -> Outcome:
-    """The outcome of a job that ended without one."""
-    return {"state": "failed", "failed": {"": reason}}
-
-
-def job_environment(entry: ModelCells, prefetched: Iterable[str]) -> dict[str, str]:
-    """Variables that a job's process needs besides the usual ones: no network if its model was prefetched."""
-    return dict(_WITHOUT_NETWORK) if entry.model.name in set(prefetched) else {}
-
-
-def is_served(entry: ModelCells) -> bool:
-    """Whether a model is behind a server, so that its job needs no GPU."""
-    return source_of(entry.model.name) in ("endpoint", "chat server")
+def job_environment(entry: ModelCells, prefetched: Prefetched) -> dict[str, str]:
+    """Variables that a job's process needs besides the usual ones: no network if all that it needs was prefetched."""
+    return dict(_WITHOUT_NETWORK) if prefetched.has_all_of(entry) else {}
 
 
 def thread_limit(jobs: int) -> dict[str, str]:

@@ -6,16 +6,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
-from tiltmeter.cluster.engine import failure, is_served, job_environment, thread_limit
-from tiltmeter.cluster.model_job import LOG, Outcome
+from tiltmeter.cluster.engine import job_environment, thread_limit
+from tiltmeter.cluster.model_job import LOG, Outcome, failure
 from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.cluster.prefetch import NOTHING, Prefetched
 from tiltmeter.errors import UsageError
 
 # Seconds that a job has to end after it was asked to.
@@ -24,8 +26,11 @@ _PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class _Running:
+    """A process, the file that its outcome goes to, and the GPUs that it has."""
+
     entry: ModelCells
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[bytes]"
+    output: IO[bytes]
     gpus: tuple[str, ...]
 
 
@@ -34,7 +39,7 @@ class LocalEngine:
 
     goes_on = False
 
-    def __init__(self, jobs: int, prefetched: Collection[str] = ()) -> None:
+    def __init__(self, jobs: int, prefetched: Prefetched = NOTHING) -> None:
         self._jobs, self._prefetched = jobs, prefetched
         self._waiting: deque[ModelCells] = deque()
         self._running: list[_Running] = []
@@ -67,23 +72,27 @@ class LocalEngine:
             yield job.entry, _outcome(job)
 
     def stop(self) -> None:
-        """End the processes; what they stored is kept."""
+        """End the processes; what they stored is kept. If this is interrupted, they are killed."""
         self._waiting.clear()
-        for job in self._running:
-            with suppress(OSError):
-                job.process.terminate()
-        for job in self._running:
-            try:
-                job.process.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                job.process.kill()
-                job.process.wait()
-        self._running = []
+        running, self._running = self._running, []
+        try:
+            for job in running:
+                with suppress(OSError):
+                    job.process.terminate()
+            for job in running:
+                with suppress(subprocess.TimeoutExpired):
+                    job.process.wait(_PATIENCE)
+        finally:
+            for job in running:
+                if job.process.poll() is None:
+                    job.process.kill()
+                    job.process.wait()
+                job.output.close()
 
     def _need(self, entry: ModelCells) -> int:
         if entry.model.gpus is not None:
             return entry.model.gpus
-        return 0 if is_served(entry) else min(1, len(self._all_gpus))
+        return 0 if entry.is_served else min(1, len(self._all_gpus))
 
     def _fill(self) -> None:
         """Start the jobs that may run, in their order: one that waits for GPUs is not overtaken for ever."""
@@ -93,9 +102,11 @@ class LocalEngine:
                 return
             gpus, self._free_gpus = tuple(self._free_gpus[:need]), self._free_gpus[need:]
             entry = self._waiting.popleft()
-            self._running.append(_Running(entry, self._process(entry, gpus), gpus))
+            # Not a pipe, which would have to be emptied while the job runs; closed when the job has ended.
+            output = tempfile.TemporaryFile()  # noqa: SIM115
+            self._running.append(_Running(entry, self._process(entry, gpus, output), output, gpus))
 
-    def _process(self, entry: ModelCells, gpus: tuple[str, ...]) -> "subprocess.Popen[str]":
+    def _process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> "subprocess.Popen[bytes]":
         environment = {**os.environ, **job_environment(entry, self._prefetched), **thread_limit(self._jobs)}
         if self._all_gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
@@ -104,10 +115,8 @@ class LocalEngine:
             return subprocess.Popen(
                 [sys.executable, "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=output,
                 stderr=log,
-                text=True,
-                encoding="utf-8",
                 env=environment,
                 start_new_session=True,
             )
@@ -136,12 +145,11 @@ def _log(folder: Path) -> TextIO:
 
 
 def _outcome(job: _Running) -> Outcome:
-    told = job.process.stdout.read() if job.process.stdout else ""
     code = job.process.wait()
-    for line in reversed(told.splitlines()):
-        with suppress(ValueError, TypeError):
-            values = json.loads(line)
-            return {"state": str(values["state"]), "failed": dict(values["failed"])}
+    with job.output as output, suppress(ValueError, TypeError, KeyError):
+        output.seek(0)
+        values = json.load(output)
+        return {"state": str(values["state"]), "failed": dict(values["failed"])}
     if code < 0:
         with suppress(ValueError):
             return failure(f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory.")

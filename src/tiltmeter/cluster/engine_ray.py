@@ -5,19 +5,29 @@ The folder of the matrix must be the same on all nodes; caches of models and dat
 """
 
 import os
+import re
 import socket
+import time
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.cluster.engine import failure, is_served, job_environment
-from tiltmeter.cluster.model_job import Outcome, run_job
+from tiltmeter.cluster.engine import job_environment
+from tiltmeter.cluster.job_state import read_state
+from tiltmeter.cluster.model_job import Outcome, failure, run_job
 from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.cluster.prefetch import NOTHING, Prefetched
 from tiltmeter.errors import UsageError
 
 # How often a task is started again whose worker or node was lost: not for ever, for a job may exhaust the memory.
 RETRIES = 20
+# Seconds that tasks have to end after they were asked to.
+_PATIENCE = 20.0
+# Seconds to wait for the port of a cluster, between two looks at it, and after which it is lost.
+_CONNECT, _LOOK, _LOST_AFTER = 10.0, 5.0, 30.0
+_HOST_AND_PORT = re.compile(r"(?:ray://)?(?P<host>[^/]+):(?P<port>\d{1,5})")
 # Set by the user for this machine; other nodes have their own.
 _FOR_ALL_NODES = ("TILTMETER_MIRROR", "TILTMETER_OFFLINE", "HF_HUB_OFFLINE", "HF_ENDPOINT")
 
@@ -27,7 +37,7 @@ class RayEngine:
 
     goes_on = False
 
-    def __init__(self, address: str | None, prefetched: Collection[str] = (), *, retries: int = RETRIES) -> None:
+    def __init__(self, address: str | None, prefetched: Prefetched = NOTHING, *, retries: int = RETRIES) -> None:
         try:
             import ray
         except ImportError as error:
@@ -42,6 +52,7 @@ class RayEngine:
         self._gpus = any(node["Resources"].get("GPU", 0) for node in self._nodes())
         self._tasks: dict[Any, ModelCells] = {}
         self._probe: Path | None = None
+        self._head, self._answered = self._reachable_head(), time.monotonic()
 
     def _connect(self, address: str | None) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -50,11 +61,12 @@ class RayEngine:
         else:
             options |= {"address": address}
         try:
+            if address is not None:
+                _reach(address)  # Ray itself tries for minutes
             self._ray.init(**options)
-        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-            first, *_ = [*str(error).strip().splitlines(), ""]
+        except (ValueError, RuntimeError, OSError, OverflowError) as error:
             raise UsageError(
-                f"The Ray cluster {address or 'on this machine'} cannot be used ({first[:200]}); check --address and "
+                f"The Ray cluster {address or 'on this machine'} cannot be used ({_told(error)}); check --address and "
                 "`ray status`."
             ) from error
 
@@ -82,13 +94,13 @@ class RayEngine:
                 max_retries=self._retries,
                 runtime_env={"env_vars": {**variables, **own}},
             )
-            reference = task.remote(str(entry.folder.resolve()), str(self._probe))
+            reference = task.remote(str(entry.folder.resolve()), str(self._probe), self._retries)
             self._tasks[reference] = entry
 
     def _wanted(self, entry: ModelCells) -> dict[str, Any]:
         gpus = entry.model.gpus
         if gpus is None:
-            gpus = int(self._gpus and not is_served(entry))
+            gpus = int(self._gpus and not entry.is_served)
         wanted: dict[str, Any] = {"num_cpus": entry.model.cpus, "num_gpus": gpus}
         if entry.model.memory_gb is not None:
             wanted["memory"] = int(entry.model.memory_gb * 2**30)
@@ -110,30 +122,77 @@ class RayEngine:
         """The tasks that have ended since the last call."""
         if not self._tasks:
             return
+        self._refuse_lost_cluster()
         over, _ = self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
         for reference in over:
             yield self._tasks.pop(reference), self._outcome(reference)
 
+    def _reachable_head(self) -> str | None:
+        """The address of the cluster's head; None if it cannot be reached from here, as through a proxy."""
+        with suppress(OSError, AttributeError, RuntimeError):
+            head = str(self._ray.get_runtime_context().gcs_address)
+            _reach(head)
+            return head
+        return None
+
+    def _refuse_lost_cluster(self) -> None:
+        """A UsageError if the head of the cluster is gone; Ray would end this process after a minute, with no word."""
+        now = time.monotonic()
+        if self._head is None or now - self._answered < _LOOK:
+            return
+        try:
+            _reach(self._head)
+            self._answered = now
+        except OSError as error:
+            if now - self._answered >= _LOST_AFTER:
+                self._tasks.clear()  # nobody is there to cancel them
+                raise UsageError(
+                    f"The Ray cluster was lost ({_told(error)}); start it again, and the same command goes on from "
+                    "what is stored."
+                ) from error
+
     def _outcome(self, reference: Any) -> Outcome:
         try:
             outcome: Outcome = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            return failure(f"Its task failed on the node: {_told(error.cause or error)}.")
         except self._ray.exceptions.RayError as error:
-            first, *_ = [*str(error).strip().splitlines(), ""]
-            return failure(f"Ray ended its task: {type(error).__name__} ({first[:200]}).")
+            return failure(f"Ray ended its task: {_told(error)}.")
         return outcome
 
     def stop(self) -> None:
-        """Cancel what runs, and leave the cluster."""
-        for reference in self._tasks:
-            self._ray.cancel(reference, force=True)
+        """End what runs, and leave the cluster; what tasks stored is kept. If this is interrupted, they are killed."""
+        with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):  # a cluster that is lost
+            try:
+                self._cancel(force=False)
+                if self._tasks:
+                    self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=_PATIENCE)
+            finally:
+                self._cancel(force=True)
         self._tasks.clear()
         if self._probe is not None:
             self._probe.unlink(missing_ok=True)
         if self._is_ours:
             self._ray.shutdown()
 
+    def _cancel(self, *, force: bool) -> None:
+        for reference in self._tasks:
+            self._ray.cancel(reference, force=force)
 
-def _job(folder: str, probe: str) -> Outcome:
+
+def _reach(address: str) -> None:
+    """An OSError if nobody listens at an address with a port; others, such as `auto`, are for Ray to find."""
+    if match := _HOST_AND_PORT.fullmatch(address):
+        socket.create_connection((match["host"].strip("[]"), int(match["port"])), _CONNECT).close()
+
+
+def _told(error: BaseException) -> str:
+    """The first line of an error, with its kind."""
+    first, *_ = [*str(error).strip().splitlines(), ""]
+    return f"{type(error).__name__}: {first[:200]}"
+
+
+def _job(folder: str, probe: str, retries: int) -> Outcome:
     """Do a job on a node of the cluster."""
     import ray
 
@@ -142,4 +201,9 @@ def _job(folder: str, probe: str) -> Outcome:
         return failure(
             f"The node {where} does not see {Path(probe).parent}; put --out on a file system that all nodes share."
         )
-    return run_job(Path(folder), node=ray.get_runtime_context().get_node_id())
+    call = Path(probe).name
+    before = read_state(Path(folder))
+    attempt = before.get("attempt", 0) + 1 if before.get("call") == call else 1
+    if attempt > retries + 1:  # Ray itself does not count the times that a node's memory was exhausted
+        return failure(f"Its worker was killed {attempt - 1} times, perhaps for lack of memory.")
+    return run_job(Path(folder), call, node=ray.get_runtime_context().get_node_id(), attempt=attempt)

@@ -11,16 +11,17 @@ import math
 import os
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tiltmeter.cluster.engine import failure, is_served, job_environment
-from tiltmeter.cluster.job_state import is_held
-from tiltmeter.cluster.model_job import Outcome, run_job
+from tiltmeter.cluster.engine import job_environment
+from tiltmeter.cluster.job_lock import is_held
+from tiltmeter.cluster.model_job import Outcome, failure, run_job
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.errors import UsageError
+from tiltmeter.cluster.prefetch import NOTHING, Prefetched
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.reading import read_json
 
@@ -29,6 +30,8 @@ SUBMITTED, _LOGS = "submitted.json", "slurm"
 _MOST_REQUEUES = 100
 # Seconds between two questions to Slurm, and after which a job is over that is not in the queue and has no result.
 _LOOK, _GONE_AFTER = 2.0, 10.0
+# Seconds before the time limit at which a job is requeued; half of a limit that is shorter.
+_SIGNAL = 90
 
 
 class SlurmJob:
@@ -36,7 +39,9 @@ class SlurmJob:
 
     def __call__(self, folder: str) -> Outcome:
         """Do the job."""
-        return run_job(Path(folder), slurm=os.environ.get("SLURM_JOB_ID", ""))
+        array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+        number = f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
+        return run_job(Path(folder), number, slurm=number)
 
     def checkpoint(self, folder: str) -> Any:
         """Called before the time limit: the same job is queued again."""
@@ -52,14 +57,14 @@ class SlurmEngine:
 
     def __init__(
         self,
-        prefetched: Collection[str] = (),
+        prefetched: Prefetched = NOTHING,
         *,
         partition: str | None = None,
         minutes: int = 24 * 60,
         jobs: int | None = None,
         more: Mapping[str, str] | None = None,
         cluster: str = "slurm",
-        signal_seconds: int = 90,
+        signal_seconds: int | None = None,
     ) -> None:
         try:
             import submitit
@@ -70,7 +75,8 @@ class SlurmEngine:
         self._submitit: Any = submitit
         logging.getLogger("submitit").setLevel(logging.ERROR)
         self._prefetched, self._partition, self._minutes, self._most = prefetched, partition, minutes, jobs
-        self._more, self._cluster, self._signal_seconds = dict(more or {}), cluster, signal_seconds
+        self._more, self._cluster = dict(more or {}), cluster
+        self._signal_seconds = signal_seconds or min(_SIGNAL, 60 * minutes // 2)
         self._jobs: dict[str, tuple[ModelCells, Any]] = {}
         self._seen: dict[str, float] = {}
         self._asked = 0.0
@@ -81,11 +87,11 @@ class SlurmEngine:
         """Submit the jobs that are not in the queue already, from an earlier call."""
         groups: dict[tuple[Any, ...], list[ModelCells]] = {}
         for entry in entries:
-            if self.is_started(entry) and (known := _submitted(entry)):
-                self._jobs[known["id"]] = (entry, self._submitit.SlurmJob(folder=known["logs"], job_id=known["id"]))
+            if self.is_started(entry) and (known := submitted(entry)):
+                self._jobs[known.id] = (entry, self._submitit.SlurmJob(folder=known.logs, job_id=known.id))
                 continue
             model = entry.model
-            gpus = model.gpus if model.gpus is not None else int(not is_served(entry) and self._has_gpus())
+            gpus = model.gpus if model.gpus is not None else int(not entry.is_served and self._has_gpus())
             own = {**job_environment(entry, self._prefetched), **({} if gpus else {"CUDA_VISIBLE_DEVICES": ""})}
             groups.setdefault((gpus, model.cpus, model.memory_gb, tuple(sorted(own.items()))), []).append(entry)
         for (gpus, cpus, memory, environment), members in groups.items():
@@ -139,8 +145,8 @@ class SlurmEngine:
             self._earlier = self._queue()
             if self._earlier is None:
                 raise UsageError("Slurm does not answer: squeue failed; check that it works here, and call again.")
-        known = _submitted(entry)
-        return known is not None and known["id"] in (self._earlier or {})
+        known = submitted(entry)
+        return known is not None and known.id in (self._earlier or {})
 
     def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
         """The jobs that have ended since the last call: with a result, or gone from the queue."""
@@ -148,8 +154,12 @@ class SlurmEngine:
             return
         self._asked = time.monotonic()
         waiting = self._queue() if self.goes_on else None
+        # Listed, for a network file system may remember that a file was not there.
+        results = {
+            name for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()} for name in _names(logs)
+        }
         for number, (entry, job) in list(self._jobs.items()):
-            if job.paths.result_pickle.exists() or (not self.goes_on and job.done()):
+            if job.paths.result_pickle.name in results or (not self.goes_on and job.done()):
                 outcome = self._outcome(job)
             elif self.goes_on and self._is_gone(number, waiting, entry):
                 outcome = failure(
@@ -196,9 +206,24 @@ class SlurmEngine:
                     job.cancel()
 
 
-def _submitted(entry: ModelCells) -> dict[str, str] | None:
-    path = entry.folder / SUBMITTED
-    if not path.is_file():
-        return None
-    values: dict[str, str] = read_json(path)
-    return values
+def _names(folder: Path) -> list[str]:
+    """The names in a folder; none if it cannot be read for the moment."""
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []
+
+
+class Submitted(NamedTuple):
+    """A job in Slurm's queue: its number, and the folder of its output."""
+
+    id: str
+    logs: str
+
+
+def submitted(entry: ModelCells) -> Submitted | None:
+    """The job that Slurm was given for a model last; None if its end is known, or the file is damaged."""
+    with suppress(TiltmeterError, KeyError, TypeError):
+        values = read_json(entry.folder / SUBMITTED)
+        return Submitted(str(values["id"]), str(values["logs"]))
+    return None

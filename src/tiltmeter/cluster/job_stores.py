@@ -6,6 +6,7 @@ be shared between machines. What the cache holds already is copied from there in
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -115,14 +116,24 @@ def _cache_of(kind: Any, name: str) -> Any:
     return None
 
 
+def has_stores(folder: Path) -> bool:
+    """Whether a job has stored anything that is not removed yet."""
+    return any((folder / name).is_file() for name in (ANSWERS, REPLIES))
+
+
 def merge_stores(folder: Path, *, remove: bool) -> None:
-    """Add what a job stored to the cache; `remove` its stores then, for they are needed no more."""
+    """Add what a job stored to the cache; `remove` its stores then, for they are needed no more.
+
+    Nobody else may use the job's stores meanwhile.
+    """
     for name, kind in ((ANSWERS, AnswerStore), (REPLIES, ReplyStore)):
         path = folder / name
         if not path.is_file():
             continue
-        with kind(cache_dir() / name) as cache:
-            cache.merge(path)
+        # A job may have been killed in the middle of a transaction, or before its store had any tables.
+        with kind(path, journal="TRUNCATE") as own, kind(cache_dir() / name) as cache:
+            merge = partial(cache.merge, path)
+            cache.undamaged(partial(own.undamaged, merge))  # either file may be damaged
         if remove:
             for left in (path, *(path.with_name(f"{name}-{end}") for end in ("journal", "wal", "shm"))):
                 left.unlink(missing_ok=True)

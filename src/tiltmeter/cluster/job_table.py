@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tiltmeter.cluster.engine_slurm import SUBMITTED
+from tiltmeter.cluster.engine_slurm import submitted
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.printable import plain_console
@@ -42,25 +42,24 @@ def job_row(entry: ModelCells) -> JobRow:
     """A job by the state it wrote last; `waiting` if it has none yet, `lost` if it wrote nothing for long."""
     state: dict[str, Any] = read_state(entry.folder)
     told = str(state.get("state", "waiting"))
-    is_of_plan = state.get("cells") == len(entry.cells)  # else the plan has changed since
-    finished = int(state["finished"]) if is_of_plan else len(entry.cells) - len(entry.unfinished)
-    if told == "waiting" and finished == len(entry.cells):
-        told = "finished"
-    elif told != "running" and (entry.folder / SUBMITTED).is_file():
-        told = "queued"  # or Slurm has ended it, which the next call finds out
-    elif told == "finished" and finished < len(entry.cells):
-        told = "waiting"  # the plan has more cells now
+    is_of_plan = state.get("plan") == entry.digest  # else the plan has changed since
+    finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
+    in_slurm = submitted(entry)
+    if told in ("waiting", "finished") or (told != "running" and not is_of_plan):
+        told = "finished" if finished == len(entry.cells) else "waiting"
+    if told != "running" and in_slurm is not None and (state.get("slurm") != in_slurm.id or told == "stopped"):
+        told = "queued"  # or Slurm has ended it before it began, which the next call finds out
     running = told == "running"
     return JobRow(
-        entry.model.name,
+        entry.label,
         told,
         len(entry.cells),
         finished,
-        dict(state.get("failed", {})),
-        str(state.get("cell", "")) if running else "",
-        int(state.get("answered", 0)) if running else 0,
-        int(state.get("questions", 0)) if running else 0,
-        f"{state.get('host', '')}" if running else "",
+        state.get("failed", {}) if is_of_plan else {},
+        state.get("cell", "") if running else "",
+        state.get("answered", 0) if running else 0,
+        state.get("questions", 0) if running else 0,
+        state.get("host", "") if running else "",
     )
 
 

@@ -1,32 +1,23 @@
 """A call of `tiltmeter matrix`: jobs are started, watched, and what they stored is merged into the cache."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 from tiltmeter.cluster.engine import Engine
-from tiltmeter.cluster.job_state import is_held, read_state
-from tiltmeter.cluster.job_stores import merge_stores
+from tiltmeter.cluster.job_lock import JobLock, JobTakenError, held_elsewhere
+from tiltmeter.cluster.job_stores import has_stores, merge_stores
+from tiltmeter.cluster.job_timings import keep_timings
 from tiltmeter.cluster.model_job import Outcome, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.plan_file import PLAN_COPY
-from tiltmeter.cluster.timings import Timing, Timings
-from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import make_folder, write_text
-from tiltmeter.forms import form_of
-from tiltmeter.reading import read_json, read_text
-from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.reading import read_text
 
 # Seconds between two looks at the jobs.
 _LOOK = 0.5
-_TIMINGS = "timings.sqlite"
-# Which jobs' timings are kept already.
-_RECORDED = "recorded.json"
 
 
 @dataclass
@@ -54,18 +45,7 @@ def run_matrix(
     make_folder(matrix.out)
     write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
     result = MatrixResult(matrix.cells)
-    to_do: list[ModelCells] = []
-    for entry in matrix.models:
-        if engine.is_started(entry):
-            to_do.append(entry)
-        elif is_held(entry.folder):
-            result.elsewhere.append(entry.model.name)
-        elif entry.unfinished:
-            _merge(entry, result)  # of a call that was interrupted
-            write_job(entry)
-            to_do.append(entry)
-        else:
-            _merge(entry, result)
+    to_do = _jobs_to_do(matrix, engine, result)
     ended: dict[str, Outcome] = {}
     try:
         engine.start(to_do)
@@ -73,10 +53,10 @@ def run_matrix(
             for entry, outcome in engine.ended():
                 ended[entry.folder.name] = outcome
                 if outcome["state"] == "busy":
-                    result.elsewhere.append(entry.model.name)
+                    result.elsewhere.append(entry.label)
                 else:
                     _merge(entry, result)
-                    _record(matrix.out, entry)
+                    keep_timings(matrix.out, entry)
             show(matrix.models)
             if len(ended) < len(to_do):
                 time.sleep(look)
@@ -92,6 +72,25 @@ def run_matrix(
     return result
 
 
+def _jobs_to_do(matrix: RunMatrix, engine: Engine, result: MatrixResult) -> list[ModelCells]:
+    """The models whose jobs are to be started or waited for, and what they are to do in their folders."""
+    held = held_elsewhere(entry.folder for entry in matrix.models)
+    to_do = []
+    for entry in matrix.models:
+        if not (started := engine.is_started(entry)) and entry.folder in held:
+            result.elsewhere.append(entry.label)
+        elif started or entry.unfinished:
+            try:
+                write_job(entry)  # one that is queued reads it when it starts
+                to_do.append(entry)
+            except (TiltmeterError, OSError) as error:
+                result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
+        else:  # an earlier call was interrupted, or did not wait
+            _merge(entry, result)
+            keep_timings(matrix.out, entry)
+    return to_do
+
+
 def _conclude(matrix: RunMatrix, ended: dict[str, Outcome], result: MatrixResult) -> None:
     for entry in matrix.models:
         left = entry.unfinished
@@ -102,69 +101,23 @@ def _conclude(matrix: RunMatrix, ended: dict[str, Outcome], result: MatrixResult
         of_job = outcome["failed"].get("", "Its job ended before it was asked.")
         for cell in left:
             reason = outcome["failed"].get(cell.folder, of_job)
-            result.failed[entry.model.name, cell.folder] = reason
+            result.failed[entry.label, cell.folder] = reason
 
 
 def _merge(entry: ModelCells, result: MatrixResult) -> None:
-    """Add what a job stored to the cache; the job's stores are removed once its cells are complete."""
+    """Add what a job stored to the cache; the job's stores are removed once its cells are complete.
+
+    No job can start meanwhile: its store is used by one process at a time.
+    """
+    if not has_stores(entry.folder):
+        return
     try:
-        merge_stores(entry.folder, remove=not entry.unfinished)
+        with JobLock(entry.folder, wait=False):
+            merge_stores(entry.folder, remove=not entry.unfinished)
+    except JobTakenError:
+        pass  # another call merges it
     except (TiltmeterError, OSError) as error:
         result.notes.append(
-            f"The answers of {entry.model.name} are not in the cache yet ({error}) They stay in {entry.folder}, and "
+            f"The answers of {entry.label} are not in the cache yet: {error} They stay in {entry.folder}, and "
             "the next call tries again."
         )
-
-
-def _record(out: Path, entry: ModelCells) -> None:
-    """Keep how fast a job's model answered, for estimates of the time."""
-    state = read_state(entry.folder)
-    with suppress(TiltmeterError, OSError, KeyError, TypeError, ValueError):
-        known = read_json(out / _RECORDED) if (out / _RECORDED).is_file() else []
-        if state.get("job") in known:
-            return
-        found = [_timing(entry, values) for values in state.get("timings", []) if values["asked"]]
-        with Timings(cache_dir() / _TIMINGS) as timings:
-            timings.add(found)
-        write_text(out / _RECORDED, json.dumps([*known, state["job"]]))
-
-
-def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
-    """What a cell took, from the state of its job and the manifest of its run."""
-    manifest = read_json(entry.folder / values["cell"] / MANIFEST)
-    model = manifest["models"][0]
-    compute = model.get("compute") or {}
-    return Timing(
-        model=str(model["name"]),
-        kind=str(model.get("kind", "chat")),
-        bytes=model.get("bytes"),
-        device=", ".join(compute.get("hardware") or [str(model.get("device", "server"))]),
-        forms=" ".join(forms_of(manifest["request"]["on"])),
-        protocol=str(manifest["request"]["protocol"]),
-        items=sum(int(portion["items"]) for portion in manifest["data"]),
-        questions=values["questions"],
-        start_seconds=values["start_seconds"],
-        asked=values["asked"],
-        asking_seconds=values["asking_seconds"],
-        end_seconds=max(0.0, values["seconds"] - values["start_seconds"] - values["asking_seconds"]),
-    )
-
-
-def forms_of(specs: Sequence[str]) -> list[str]:
-    """The forms of the items of these benchmarks; of a file, that of its first item."""
-    from tiltmeter.datasets import parse_spec
-    from tiltmeter.datasets.by_name import dataset, load_file
-
-    found = set()
-    for text in specs:
-        spec = parse_spec(text)
-        found.add(dataset(spec.name).form if spec.path is None else form_of(load_file(spec.path)[0]).name)
-    return sorted(found)
-
-
-def known_timings() -> list[Timing]:
-    """What runs took before; empty if nothing is known."""
-    if not (cache_dir() / _TIMINGS).is_file():
-        return []
-    with Timings(cache_dir() / _TIMINGS) as timings:
-        return timings.newest()

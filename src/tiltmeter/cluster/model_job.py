@@ -8,28 +8,28 @@ import json
 import logging
 import os
 import signal
-import socket
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from tiltmeter.cluster.job_state import JobState, wait_for_lock
+from tiltmeter.addresses import without_secrets
+from tiltmeter.cluster.cell_pace import CellPace
+from tiltmeter.cluster.job_lock import JobLock, JobTakenError, this_machine
+from tiltmeter.cluster.job_state import JobState
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import planned_model
-from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import make_folder, write_text
+from tiltmeter.guarded_output import guarded_output
 from tiltmeter.reading import read_json
 
 if TYPE_CHECKING:
     from tiltmeter.cluster.cell_run import OpenModel
-    from tiltmeter.engine.execute import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -51,31 +51,51 @@ def write_job(entry: ModelCells) -> None:
     values = {
         "model": entry.model.to_dict(),
         "cells": [asdict(cell) for cell in entry.cells],
-        "caller": socket.gethostname(),
+        "caller": this_machine(),
         "directory": str(Path.cwd()),
     }
     write_text(entry.folder / JOB, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
 
+def failure(reason: str) -> Outcome:
+    """The outcome of a job that ended without one, or could not begin."""
+    return {"state": "failed", "failed": {"": reason}}
+
+
 @hashed_once()
-def run_job(folder: Path, **about: Any) -> Outcome:
+def run_job(folder: Path, call: str = "", **about: Any) -> Outcome:
     """Do the job of a folder, or what is left of it; `about` is added to its state.
 
-    It raises nothing but interrupts: what goes wrong is the reason of a cell's failure.
+    `call` identifies the start of the job: an engine that starts it again gives the same. It raises nothing but
+    interrupts: what goes wrong is the reason of a failure.
     """
+    outcome: Outcome | None = None
+
+    def done() -> None:
+        nonlocal outcome
+        outcome = _run_job(folder, call, about)
+
+    reason = _reason(done)
+    return outcome if outcome is not None else failure(reason or "Its job ended without a word.")
+
+
+def _run_job(folder: Path, call: str, about: dict[str, Any]) -> Outcome:
     values = read_json(folder / JOB)
     directory = Path(values["directory"])
     if directory.is_dir():  # names of models and files may be relative to it
         os.chdir(directory)
     entry = ModelCells(planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder)
-    try:
-        with wait_for_lock(folder) as lock:
-            cells = entry.unfinished
-            kept = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
-            with JobState(lock, {**about, **kept, "failed": {}, "timings": []}, _taken_over) as state:
-                return _run_cells(entry, cells, state, same_machine=values["caller"] == socket.gethostname())
-    except UsageError as error:
-        return {"state": "busy", "failed": {"": str(error)}}
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(JobLock(folder, call, on_lost=_taken_over))
+        except JobTakenError as error:
+            return {"state": "busy", "failed": {"": str(error)}}
+        entry.finish_saves()
+        cells = entry.unfinished
+        kept = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
+        kept |= {"plan": entry.digest, "failed": {}, "timings": []}
+        state = stack.enter_context(JobState(lock, {**about, **kept}))
+        return _run_cells(entry, cells, state, same_machine=values["caller"] == this_machine())
 
 
 def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, same_machine: bool) -> Outcome:
@@ -93,7 +113,7 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
                         from tiltmeter.cluster.cell_run import open_for_cells  # torch takes seconds
 
                         model = stack.enter_context(open_for_cells(entry, same_machine=same_machine))
-                    pace = Pace(state)
+                    pace = CellPace(state)
                     model.measure(cell, pace.watch)
                     timings = state.values["timings"]
                     state.update(timings=[*timings, {"cell": cell.folder, **pace.summary()}])
@@ -125,61 +145,14 @@ def _reason(work: Callable[[], None]) -> str | None:
         return "The memory of its machine does not suffice for this model; give the job more, or several GPUs."
     except OSError as error:
         about = f"{error.filename}: " if error.filename is not None else ""
-        return f"{about}{error.strerror or error}; check the path, its permissions and the space on its disk."
+        told = f"{about}{error.strerror or error}; check the path, its permissions and the space on its disk."
+        return without_secrets(told)
     except Exception as error:
         logger.exception("A cell failed.")
         first, *_ = [*str(error).strip().splitlines(), ""]
-        return f"{type(error).__name__}{f' ({first[:200]})' if first else ''}; {LOG} of its folder says more."
+        told = without_secrets(f"{type(error).__name__}{f' ({first[:200]})' if first else ''}")
+        return f"{told}; {LOG} of its folder says more."
     return None
-
-
-class Pace:
-    """The progress of a cell for the state of its job, and how fast it was asked, for estimates."""
-
-    def __init__(self, state: JobState) -> None:
-        self._state = state
-        self._began = time.monotonic()
-        self.questions = self.asked = self.stored = 0
-        self.start_seconds = self.asking_seconds = 0.0
-
-    @contextmanager
-    def watch(self, label: str) -> Iterator[Callable[["Progress"], None]]:
-        """The `watch` of a run, once for each kind of head."""
-        stored: int | None = None
-        loaded: float | None = None
-        before = time.monotonic()
-        first = last = 0
-
-        def report(now: "Progress") -> None:
-            nonlocal stored, loaded, first, last
-            clock = time.monotonic()
-            if stored is None:
-                stored, last = now.answered, now.answered
-                self.questions += now.questions
-                self.stored += stored
-            elif loaded is None and now.answered > stored:
-                # Loading is not part of the pace, unless all is answered in one batch.
-                loaded, first = (before, stored) if now.answered == now.questions else (clock, now.answered)
-            last = now.answered
-            self._state.update(stage=label, answered=now.answered, questions=now.questions)
-
-        yield report
-        if loaded is not None:
-            self.start_seconds += loaded - before
-            self.asking_seconds += time.monotonic() - loaded
-            self.asked += last - first
-
-    def summary(self) -> dict[str, Any]:
-        """Numbers of questions and seconds."""
-        return {
-            "questions": self.questions,
-            "stored": self.stored,
-            "asked": self.asked,
-            "start_seconds": round(self.start_seconds, 3),
-            "asking_seconds": round(self.asking_seconds, 3),
-            "seconds": round(time.monotonic() - self._began, 3),
-            "cache": str(cache_dir()),
-        }
 
 
 def _taken_over() -> None:
@@ -192,18 +165,20 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 
 def main(folder: Path) -> int:
-    """Do a job, and print how it ended as JSON on standard output."""
+    """Do a job, and print how it ended as JSON on standard output; all else that is printed goes to standard error."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
-    try:
-        with redirect_stdout(sys.stderr):
-            outcome = run_job(folder)
-    except KeyboardInterrupt:
-        return 130
-    print(json.dumps(outcome, ensure_ascii=False), flush=True)
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
+        os.dup2(2, 1)  # what libraries print, those that are not written in Python among them
+        with guarded_output():
+            logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+            try:
+                outcome = run_job(folder)
+            except KeyboardInterrupt:
+                return 130
+        output.write(json.dumps(outcome, ensure_ascii=False) + "\n")
     return 0
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     sys.exit(main(Path(sys.argv[1])))

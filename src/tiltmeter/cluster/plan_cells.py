@@ -2,23 +2,29 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.benchmarks import benchmarks
 from tiltmeter.cluster.plan_file import Plan, PlannedModel
 from tiltmeter.datasets import parse_spec
 from tiltmeter.datasets.by_name import dataset, load_file
 from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
+from tiltmeter.models.option_scope import source_of
 from tiltmeter.reading import home_path, read_json
+from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
 from tiltmeter.runs.preparing import RunSettings, checked_request
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 
 # Options that change results, in the name of a model's folder: their own name, or their value.
 _BY_NAME, _BY_VALUE = ("plain", "chat_template"), ("kind", "dtype", "quantize", "tokenizer")
+_OF_CHATS = ("full_design", "max_tokens", "samples", "temperature")
 _LONGEST = 100
 
 
@@ -40,6 +46,17 @@ class ModelCells:
     cells: tuple[PlannedCell, ...]
     folder: Path
 
+    @property
+    def label(self) -> str:
+        """The model's name for people, with the options that set it apart from others of the same name."""
+        chosen = _chosen(self.model)
+        return f"{self.model.name} ({', '.join(chosen)})" if chosen else self.model.name
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the model is behind a server, so that its job needs no GPU."""
+        return source_of(self.model.name) in ("endpoint", "chat server")
+
     def settings(self, cell: PlannedCell) -> RunSettings:
         """How the cell's model is asked."""
         return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.chat_options())
@@ -52,10 +69,7 @@ class ModelCells:
     def is_finished(self, cell: PlannedCell) -> bool:
         """Whether the cell's folder holds a complete run with the same request."""
         folder = self.folder / cell.folder
-        if not folder.is_dir():
-            return False
         try:
-            finish_save(folder)
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
                 return False
             made = read_json(folder / MANIFEST).get("request")
@@ -66,7 +80,23 @@ class ModelCells:
     @property
     def unfinished(self) -> list[PlannedCell]:
         """The cells that are not finished, in the order of the plan."""
-        return [cell for cell in self.cells if not self.is_finished(cell)]
+        try:
+            there = {path.name for path in self.folder.iterdir()}
+        except OSError:
+            there = set()
+        return [cell for cell in self.cells if cell.folder not in there or not self.is_finished(cell)]
+
+    def finish_saves(self) -> None:
+        """Move the files of runs whose save was killed to their places; only the owner of the job's lock may do so."""
+        for cell in self.cells:
+            with suppress(TiltmeterError, OSError):  # then the run is made again
+                finish_save(self.folder / cell.folder)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what the job is to do: two plans with the same digest ask for the same runs."""
+        asked = [[cell.folder, self.request(cell)] for cell in self.cells]
+        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -89,6 +119,7 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
 
     Nothing is opened or downloaded.
     """
+    _refuse_unknown_protocols(plan)
     cells: dict[str, PlannedCell] = {}
     lacking: dict[str, tuple[str, ...]] = {}
     for text in plan.benchmarks:
@@ -120,24 +151,30 @@ def folder_of(model: PlannedModel) -> str:
     >>> folder_of(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
     'google-bert--bert-base-cased@main.bfloat16'
     """
+    return ".".join(safe_name(part) for part in (model.name, *_chosen(model)))
+
+
+def _chosen(model: PlannedModel) -> list[str]:
+    """The options that change results."""
     chosen = [name.replace("_", "-") for name in _BY_NAME if model.options.get(name)]
     chosen += [str(model.options[name]) for name in _BY_VALUE if name in model.options]
-    chosen += [f"{key.replace('_', '-')}-{value}" for key, value in sorted(model.chat.items()) if key in _OF_RESULTS]
-    return ".".join(safe_name(part) for part in (model.name, *chosen))
-
-
-_OF_RESULTS = ("full_design", "samples", "temperature", "max_tokens")
+    return chosen + [f"{key.replace('_', '-')}-{model.chat[key]}" for key in _OF_CHATS if key in model.chat]
 
 
 def safe_name(text: str) -> str:
-    """A name for a folder. Paths and addresses are cut to their last part, with a hash that tells them apart.
+    """A name for a folder. Paths are cut to their last part, and models of servers to their name, with a hash.
 
     >>> safe_name("google-bert/bert-base-cased"), safe_name("published/single")
     ('google-bert--bert-base-cased', 'published--single')
+    >>> safe_name("chat:small@http://localhost:8000/v1")
+    'chat-small-f403c4'
     """
     whole = text
     is_path = text.startswith(("/", ".", "~")) or "://" in text or text.count("/") > 1 or "\\" in text
-    if is_path:
+    served, _, _ = text.partition("://")[0].rpartition("@")
+    if "://" in text and served:
+        text = served
+    elif is_path:
         text = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
     name = re.sub(r"[^A-Za-z0-9._@+-]", "-", text.replace("/", "--")).strip(".-") or "model"
     if is_path or len(name) > _LONGEST:
@@ -159,6 +196,16 @@ def _by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tup
     name = spec.name if spec.part is None else f"{spec.name}/{spec.part}"
     found = [(name, language, f"{name}:{language}") for language in wanted if language in available]
     return found, tuple(language for language in wanted if language not in available)
+
+
+def _refuse_unknown_protocols(plan: Plan) -> None:
+    """A DataError for a protocol that no form of items has; of some models and forms, only some can be asked for."""
+    known = dict.fromkeys([*(name for one in benchmarks().values() for name in one.protocols), *OF_CHAT_MODELS])
+    for name in plan.protocols:
+        if name not in known:
+            raise DataError(
+                f"{plan.path}: there is no protocol {name!r}{did_you_mean(name, known)}; see `tiltmeter protocols`."
+            )
 
 
 def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:

@@ -1,5 +1,6 @@
 """Plans: the TOML files that name the models, benchmarks, languages and protocols of a matrix of runs."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -15,10 +16,11 @@ from tiltmeter.runs.budget import ChatOptions
 
 PLAN_COPY = "plan.toml"
 
-_TEXT, _COUNT, _NUMBER, _FLAG, _SIZES, _ANY = (
+_TEXT, _COUNT, _NUMBER, _ABOVE, _FLAG, _SIZES, _ANY = (
     "a text",
     "a whole number from 1",
     "a number",
+    "a number above 0",
     "true or false",
     "sizes",
     "",
@@ -28,7 +30,7 @@ _OPTIONS = {
     **dict.fromkeys(("kind", "device", "dtype", "tokenizer", "quantize"), _TEXT),
     **dict.fromkeys(("batch_tokens", "concurrency", "per_minute"), _COUNT),
     **dict.fromkeys(("trust_remote_code", "plain", "split", "chat_template"), _FLAG),
-    "timeout": _NUMBER,
+    "timeout": _ABOVE,
     "max_memory": _SIZES,
 }
 _CHAT_OPTIONS = {
@@ -36,7 +38,7 @@ _CHAT_OPTIONS = {
     **dict.fromkeys(("samples", "max_tokens", "max_requests"), _COUNT),
     **dict.fromkeys(("temperature", "max_cost", "price_in", "price_out"), _NUMBER),
 }
-_MODEL = {"name": _TEXT, "revision": _TEXT, "gpus": "a whole number from 0", "cpus": _COUNT, "memory_gb": _NUMBER}
+_MODEL = {"name": _TEXT, "revision": _TEXT, "gpus": "a whole number from 0", "cpus": _COUNT, "memory_gb": _ABOVE}
 # Read by `tiltmeter board` and `tiltmeter compare`; a change of these needs no new run.
 _GROUPS = {"series": _TEXT, "step": _NUMBER, "attributes": _ANY}
 _MODEL_KEYS = {**_MODEL, **_OPTIONS, **_CHAT_OPTIONS, **_GROUPS}
@@ -161,13 +163,14 @@ def _texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _check(where: str, value: object, wanted: str) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     whole = isinstance(value, int) and not isinstance(value, bool)
     fine = {
         _TEXT: isinstance(value, str) and bool(value.strip()),
         _COUNT: whole and value >= 1,  # type: ignore[operator]
         "a whole number from 0": whole and value >= 0,  # type: ignore[operator]
         _NUMBER: number,
+        _ABOVE: number and value > 0,  # type: ignore[operator]
         _FLAG: isinstance(value, bool),
         _SIZES: isinstance(value, dict) and all(isinstance(size, str) for size in value.values()),
         _ANY: True,

@@ -31,9 +31,21 @@ class ModelEstimate:
 
 
 def estimate_model(
-    name: str, size: ModelSize, forms: str, protocol: str, items: int, timings: Sequence[Timing]
+    name: str,
+    size: ModelSize,
+    forms: str,
+    protocol: str,
+    items: int,
+    timings: Sequence[Timing],
+    *,
+    runs: int = 1,
+    unanswered: float = 1.0,
 ) -> ModelEstimate:
-    """The time of one model, from the runs most like it; `size` and `forms` are those of the run to be estimated."""
+    """The time of one model, from the runs most like it; `size` and `forms` are those of the run to be estimated.
+
+    The items may be those of several `runs` with the model loaded once; `unanswered` is the share of the questions that
+    have no stored answer yet.
+    """
     own = [timing for timing in timings if timing.model == name]
     scale = 1.0
     if alike := [timing for timing in own if (timing.forms, timing.protocol) == (forms, protocol)]:
@@ -48,15 +60,16 @@ def estimate_model(
         basis, spread = f"scaled by size from {nearest.model}", _SPREAD["same kind"]
     else:
         return ModelEstimate(name)
-    seconds = [_seconds(timing, items, scale) for timing in chosen]
+    seconds = [_seconds(timing, items, scale * unanswered, runs) for timing in chosen]
     return ModelEstimate(name, min(seconds) / spread, max(seconds) * spread, basis)
 
 
-def _seconds(timing: Timing, items: int, scale: float) -> float:
+def _seconds(timing: Timing, items: int, scale: float, runs: int) -> float:
     """The time for so many items at the pace of an earlier run."""
     questions = items * timing.questions / max(1, timing.items)
     pace = timing.asking_seconds / max(1, timing.asked)
-    return timing.start_seconds + timing.end_seconds + questions * pace * scale
+    start = timing.start_seconds if scale else 0.0  # weights are loaded if there is a question to ask
+    return start + runs * timing.end_seconds + questions * pace * scale
 
 
 def duration(seconds: float) -> str:

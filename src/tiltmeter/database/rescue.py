@@ -10,7 +10,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import lock_mode, not_writable, share_like_folder
 
 # What belongs to a SQLite file, beside itself.
-_BESIDE = ("-wal", "-shm")
+_BESIDE = ("-wal", "-shm", "-journal")
 # A copy of what can be read: being made, and complete.
 _COPYING, _COPIED = ".rescuing", ".rescued"
 # How often the keys around damage are halved; a page holds some hundred of the answers to a million questions.

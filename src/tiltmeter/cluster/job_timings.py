@@ -1,0 +1,74 @@
+"""What the cells of jobs took, kept in the cache for estimates of the time."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.cluster.job_state import read_state
+from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.cluster.timings import Timing, Timings
+from tiltmeter.datasets import parse_spec
+from tiltmeter.datasets.by_name import dataset, load_file
+from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.files import write_text
+from tiltmeter.forms import form_of
+from tiltmeter.reading import read_json
+from tiltmeter.runs.run_files import MANIFEST
+
+_TIMINGS = "timings.sqlite"
+# Which jobs' timings are kept already, in the folder of the matrix.
+_RECORDED = "recorded.json"
+
+
+def keep_timings(out: Path, entry: ModelCells) -> None:
+    """Keep how fast a job's model answered, for estimates of the time."""
+    state = read_state(entry.folder)
+    with suppress(TiltmeterError, OSError, KeyError, TypeError, ValueError):
+        known = read_json(out / _RECORDED) if (out / _RECORDED).is_file() else []
+        if state.get("job") in known:
+            return
+        found = [_timing(entry, values) for values in state.get("timings", []) if values["asked"]]
+        with Timings(cache_dir() / _TIMINGS) as timings:
+            timings.add(found)
+        write_text(out / _RECORDED, json.dumps([*known, state["job"]]))
+
+
+def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
+    """What a cell took, from the state of its job and the manifest of its run."""
+    manifest = read_json(entry.folder / values["cell"] / MANIFEST)
+    model = manifest["models"][0]
+    compute = model.get("compute") or {}
+    return Timing(
+        model=str(model["name"]),
+        kind=str(model.get("kind", "chat")),
+        bytes=model.get("bytes"),
+        device=", ".join(compute.get("hardware") or [str(model.get("device", "server"))]),
+        forms=" ".join(forms_of(manifest["request"]["on"])),
+        protocol=str(manifest["request"]["protocol"]),
+        items=sum(int(portion["items"]) for portion in manifest["data"]),
+        questions=values["questions"],
+        start_seconds=values["start_seconds"],
+        asked=values["asked"],
+        asking_seconds=values["asking_seconds"],
+        end_seconds=max(0.0, values["seconds"] - values["start_seconds"] - values["asking_seconds"]),
+    )
+
+
+def forms_of(specs: Sequence[str]) -> list[str]:
+    """The forms of the items of these benchmarks; of a file, that of its first item."""
+    found = set()
+    for text in specs:
+        spec = parse_spec(text)
+        found.add(dataset(spec.name).form if spec.path is None else form_of(load_file(spec.path)[0]).name)
+    return sorted(found)
+
+
+def known_timings() -> list[Timing]:
+    """What runs took before; empty if nothing is known."""
+    if not (cache_dir() / _TIMINGS).is_file():
+        return []
+    with Timings(cache_dir() / _TIMINGS) as timings:
+        return timings.newest()

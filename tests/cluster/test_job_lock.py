@@ -1,0 +1,180 @@
+"""Locks of jobs: who holds one, who is lost, and who takes over; on one machine, and on several."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tiltmeter.cluster import job_lock
+from tiltmeter.cluster.job_lock import LOCK, JobLock, JobTakenError, held_elsewhere, holder_of, is_held, this_machine
+from tiltmeter.errors import UsageError
+
+
+def other_lock(folder: Path, *, machine: str = "elsewhere", pid: int = 1, age: float = 0.0, call: str = "") -> None:
+    """The lock of another process, on another machine with the same name; its last sign of life was so long ago."""
+    values = {"job": "other", "call": call, "host": socket.gethostname(), "machine": machine, "pid": pid}
+    (folder / LOCK).write_text(json.dumps({**values, "started": 0.0}))
+    touched = time.time() - age
+    os.utime(folder / LOCK, (touched, touched))
+
+
+@contextmanager
+def beating(folder: Path, *, ahead: float) -> Iterator[None]:
+    """The lock of a job that lives on another machine, whose clock is so many seconds ahead."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(job_lock.BEAT):
+            touched = time.time() + ahead
+            os.utime(folder / LOCK, (touched, touched))
+
+    other_lock(folder, age=-ahead)
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs of life every 20 ms."""
+    monkeypatch.setattr(job_lock, "BEAT", 0.02)
+
+
+def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
+    assert not is_held(tmp_path)
+    with JobLock(tmp_path):
+        assert is_held(tmp_path)
+        with pytest.raises(JobTakenError, match=f"runs already .{socket.gethostname()}, process {os.getpid()}"):
+            JobLock(tmp_path).__enter__()
+        assert is_held(tmp_path)
+    assert not is_held(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    other_lock(tmp_path, machine=this_machine(), pid=ended.pid)
+    assert not is_held(tmp_path)
+    with JobLock(tmp_path, wait=False):
+        assert is_held(tmp_path)
+
+
+def test_another_process_with_the_same_number_is_not_the_owner(tmp_path: Path) -> None:
+    other_lock(tmp_path, machine=this_machine(), pid=os.getpid())  # which did not start in 1970
+    assert not is_held(tmp_path)
+
+
+def test_a_process_that_lives_is_never_lost_on_its_own_machine(tmp_path: Path) -> None:
+    """Its disk may be full, or one long call may keep it from giving a sign of life."""
+    with JobLock(tmp_path):
+        os.utime(tmp_path / LOCK, (0, 0))
+        assert is_held(tmp_path)
+        assert held_elsewhere([tmp_path]) == {tmp_path}
+        with pytest.raises(JobTakenError):
+            JobLock(tmp_path).__enter__()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="this system has no /proc")
+def test_a_clock_that_is_set_ends_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with JobLock(tmp_path):
+        own = psutil.Process.create_time
+        monkeypatch.setattr(psutil.Process, "create_time", lambda self: own(self) + 3600)
+        assert is_held(tmp_path)
+
+
+def test_a_machine_with_the_same_name_is_another_machine(tmp_path: Path, fast: None) -> None:
+    """Of containers with one name each, a process of the other does not exist here, and yet lives."""
+    other_lock(tmp_path, pid=2**22 + 1)
+    assert is_held(tmp_path)
+    with pytest.raises(JobTakenError):
+        JobLock(tmp_path, wait=False).__enter__()
+
+
+@pytest.mark.parametrize("ahead", [-7200.0, 7200.0])
+def test_clocks_that_differ_do_not_make_a_job_lost(tmp_path: Path, fast: None, ahead: float) -> None:
+    with beating(tmp_path, ahead=ahead):
+        assert held_elsewhere([tmp_path]) == {tmp_path}
+        with pytest.raises(JobTakenError):
+            JobLock(tmp_path).__enter__()
+    assert held_elsewhere([tmp_path]) == set()
+
+
+@pytest.mark.parametrize("age", [1.0, 7200.0, -7200.0])
+def test_a_job_of_another_machine_is_lost_after_a_while(
+    tmp_path: Path, fast: None, monkeypatch: pytest.MonkeyPatch, age: float
+) -> None:
+    monkeypatch.setattr(job_lock, "LOST_AFTER", 1.3)
+    other_lock(tmp_path, age=age)
+    began = time.monotonic()
+    with JobLock(tmp_path) as lock:
+        assert not lock.is_taken_over
+    waited = time.monotonic() - began
+    assert (waited >= 1.3) == (age < 0), waited  # what seems old is watched for a short while only
+
+
+def test_an_earlier_attempt_of_the_same_call_is_waited_for(tmp_path: Path, fast: None) -> None:
+    """As after the loss of a Ray node, whose workers live on for a moment."""
+    old = JobLock(tmp_path, "call").__enter__()
+    threading.Timer(0.2, old.__exit__, (None, None, None)).start()
+    with pytest.raises(JobTakenError):
+        JobLock(tmp_path, "another call").__enter__()
+    with JobLock(tmp_path, "call") as new:
+        assert (holder := holder_of(tmp_path)) is not None
+        assert holder.values["job"] == new.job
+
+
+def test_a_full_disk_leaves_no_empty_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = os.fdopen
+
+    def full(handle: int, *given: Any, **more: Any) -> Any:
+        own(handle, *given, **more).close()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(job_lock.os, "fdopen", full)
+    with pytest.raises(UsageError, match="No space left on device; choose another place, or make room there"):
+        JobLock(tmp_path).__enter__()
+    assert not (tmp_path / LOCK).exists()
+
+
+def test_a_job_that_was_taken_over_notices(tmp_path: Path, fast: None) -> None:
+    lost = threading.Event()
+    with JobLock(tmp_path, on_lost=lost.set) as lock:
+        (tmp_path / LOCK).unlink()  # as for a moment, while another takes it
+        assert not lock.is_taken_over
+        other_lock(tmp_path)
+        assert lost.wait(20)
+    assert json.loads((tmp_path / LOCK).read_text())["job"] == "other"  # not ours to remove
+
+
+def test_a_lock_that_another_was_faster_with_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    other_lock(tmp_path, machine=this_machine(), pid=ended.pid)
+    mine, own = JobLock(tmp_path, wait=False), JobLock._lost
+
+    def overtaken(self: JobLock, holder: job_lock.Holder) -> job_lock.Holder:
+        lost = own(self, holder)
+        other_lock(tmp_path, machine="faster")
+        monkeypatch.setattr(JobLock, "_lost", own)
+        return lost
+
+    monkeypatch.setattr(JobLock, "_lost", overtaken)
+    with pytest.raises(JobTakenError):
+        mine.__enter__()
+    assert json.loads((tmp_path / LOCK).read_text())["machine"] == "faster"
+    assert [path.name for path in tmp_path.iterdir()] == [LOCK]

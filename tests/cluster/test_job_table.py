@@ -1,0 +1,38 @@
+"""What `--status` says of jobs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.planned import only, write_plan
+from tests.support.command import command
+from tiltmeter.cluster.engine_slurm import SUBMITTED
+from tiltmeter.cluster.job_table import job_row
+from tiltmeter.cluster.model_job import run_job, write_job
+from tiltmeter.cluster.plan_cells import make_matrix
+from tiltmeter.cluster.plan_file import read_plan
+
+
+def test_the_status_follows_the_plan(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--out", str(tmp_path / "out"), "--status")
+    plan = write_plan(tmp_path, [causal])
+    assert command(monkeypatch, "matrix", str(plan), *words) == 0
+    told, notes = capsys.readouterr()
+    assert "0 of 2 cells complete, 0 failed; models: 1 waiting." in told
+    assert "is not there: no job of this plan was started yet" in notes
+    entry = only(make_matrix(read_plan(plan), tmp_path / "out"))
+    write_job(entry)
+    assert run_job(entry.folder)["failed"] == {}
+    assert job_row(entry).state == "finished"
+    (entry.folder / SUBMITTED).write_text(json.dumps({"id": "7_0", "logs": ""}))
+    assert job_row(entry).state == "queued"
+    state = json.loads((entry.folder / "state.json").read_text())
+    (entry.folder / "state.json").write_text(json.dumps({**state, "slurm": "7_0"}))
+    assert job_row(entry).state == "finished"  # by that job, and no call has looked since
+    # As many cells, which must be measured again.
+    changed = only(make_matrix(read_plan(write_plan(tmp_path, [causal], limit=4)), tmp_path / "out"))
+    (entry.folder / SUBMITTED).unlink()
+    assert (job_row(changed).state, job_row(changed).finished) == ("waiting", 0)
