@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import psutil  # comes with accelerate
+
 from tiltmeter.cluster.model_job import Outcome
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import Prefetched
@@ -41,5 +43,6 @@ def thread_limit(jobs: int) -> dict[str, str]:
     """The threads of each of several jobs on this machine; the user's own setting counts, if there is one."""
     if jobs < 2 or "OMP_NUM_THREADS" in os.environ:
         return {}
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    process = psutil.Process()
+    cores = len(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else os.cpu_count() or 1
     return {"OMP_NUM_THREADS": str(max(1, cores // jobs))}
