@@ -1,6 +1,7 @@
 """What `--status` says of jobs."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,13 @@ def test_the_status_follows_the_plan(
     write_job(entry)
     assert run_job(entry.folder)["failed"] == {}
     assert job_row(entry).state == "finished"
-    (entry.folder / SUBMITTED).write_text(json.dumps({"id": "7_0", "logs": ""}))
+    (entry.folder / SUBMITTED).write_text(json.dumps({"id": "7_0", "logs": "", "time": time.time()}))
     assert job_row(entry).state == "queued"
     state = json.loads((entry.folder / "state.json").read_text())
     (entry.folder / "state.json").write_text(json.dumps({**state, "slurm": "7_0"}))
     assert job_row(entry).state == "finished"  # by that job, and no call has looked since
+    (entry.folder / "state.json").write_text(json.dumps({**state, "began": time.time() + 1}))
+    assert job_row(entry).state == "finished"  # by another engine, later
     # As many cells, which must be measured again.
     changed = only(make_matrix(read_plan(write_plan(tmp_path, [causal], limit=4)), tmp_path / "out"))
     (entry.folder / SUBMITTED).unlink()

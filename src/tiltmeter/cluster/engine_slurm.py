@@ -130,7 +130,8 @@ class SlurmEngine:
             ) from error
         for entry, job in zip(entries, jobs, strict=True):
             self._jobs[job.job_id] = (entry, job)
-            write_text(entry.folder / SUBMITTED, json.dumps({"id": job.job_id, "logs": str(logs)}) + "\n")
+            values = Submitted(job.job_id, str(logs), time.time())
+            write_text(entry.folder / SUBMITTED, json.dumps(values._asdict()) + "\n")
 
     def _has_gpus(self) -> bool:
         """Whether Slurm has GPUs to give out."""
@@ -215,15 +216,16 @@ def _names(folder: Path) -> list[str]:
 
 
 class Submitted(NamedTuple):
-    """A job in Slurm's queue: its number, and the folder of its output."""
+    """A job in Slurm's queue: its number, the folder of its output, and when it was submitted."""
 
     id: str
     logs: str
+    time: float
 
 
 def submitted(entry: ModelCells) -> Submitted | None:
     """The job that Slurm was given for a model last; None if its end is known, or the file is damaged."""
-    with suppress(TiltmeterError, KeyError, TypeError):
+    with suppress(TiltmeterError, KeyError, TypeError, ValueError):
         values = read_json(entry.folder / SUBMITTED)
-        return Submitted(str(values["id"]), str(values["logs"]))
+        return Submitted(str(values["id"]), str(values["logs"]), float(values["time"]))
     return None

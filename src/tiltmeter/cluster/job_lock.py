@@ -219,10 +219,10 @@ class JobLock:
 
 
 def _started(number: int) -> float:
-    """When a process of this machine started: on Linux since the start of the machine, for its clock may be set."""
+    """When a process of this machine started: on Linux in ticks since the machine did, for its clock may be set."""
     with suppress(OSError, IndexError):
         values = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return float(values[19]) / os.sysconf("SC_CLK_TCK")
+        return float(values[19])
     return float(psutil.Process(number).create_time())
 
 

@@ -19,6 +19,7 @@ STATE = "state.json"
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("job", "plan", "state", "host", "cell", "stage", "slurm", "call"), str),
     **dict.fromkeys(("answered", "questions", "finished", "cells", "attempt"), int),
+    **dict.fromkeys(("began", "time"), (int, float)),
     "failed": dict,
     "timings": list,
 }

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -44,11 +44,10 @@ def job_row(entry: ModelCells) -> JobRow:
     told = str(state.get("state", "waiting"))
     is_of_plan = state.get("plan") == entry.digest  # else the plan has changed since
     finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
-    in_slurm = submitted(entry)
     if told in ("waiting", "finished") or (told != "running" and not is_of_plan):
         told = "finished" if finished == len(entry.cells) else "waiting"
-    if told != "running" and in_slurm is not None and (state.get("slurm") != in_slurm.id or told == "stopped"):
-        told = "queued"  # or Slurm has ended it before it began, which the next call finds out
+    if told != "running" and _is_queued(entry, state):
+        told = "queued"
     running = told == "running"
     return JobRow(
         entry.label,
@@ -61,6 +60,16 @@ def job_row(entry: ModelCells) -> JobRow:
         state.get("questions", 0) if running else 0,
         state.get("host", "") if running else "",
     )
+
+
+def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
+    """Whether the last that is known of a job is that Slurm has it; Slurm may have ended it, as the next call finds."""
+    in_slurm = submitted(entry)
+    if in_slurm is None:
+        return False
+    if state.get("slurm") == in_slurm.id:
+        return state.get("state") == "stopped"  # and requeued
+    return state.get("began", 0.0) < in_slurm.time
 
 
 def job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
