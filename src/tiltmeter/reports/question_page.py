@@ -11,6 +11,7 @@ from markupsafe import Markup
 import tiltmeter
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.measures.crossed import OverMembers
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import size_map
@@ -24,10 +25,17 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A row of a table; significant ones are bold."""
+    """A row of a table: bold if it is significant, its last two cells if it is so for members like these."""
 
     cells: list[str]
     significant: bool
+    over_members: OverMembers | None
+
+    @property
+    def bold(self) -> list[bool]:
+        """Which cells are bold."""
+        like_these = self.over_members is not None and self.over_members.significant
+        return [self.significant] * (len(self.cells) - 2) + [like_these] * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ def group_page(comparison: GroupComparison) -> str:
             label(f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}", 120),
             [clip(sentence) for sentence in sentences(contrast)],
             ["part", *HEADS],
-            [QuestionRow([label(d.part), *cells_of_row(d)], d.significant) for d in contrast],
+            [QuestionRow([label(d.part), *cells_of_row(d)], d.significant, d.over_members) for d in contrast],
         )
         for contrast in contrasts(comparison.differences)
     ]
@@ -65,7 +73,10 @@ def size_page(comparison: SizeComparison) -> str:
                 label(figure.title, 120),
                 [clip(sentence) for sentence in size_sentences(trend)],
                 list(SIZE_HEADS),
-                [QuestionRow([label(cell) for cell in size_cells(slope)], slope.significant) for slope in trend],
+                [
+                    QuestionRow([label(c) for c in size_cells(slope)], slope.significant, slope.estimate.over_members)
+                    for slope in trend
+                ],
                 _svg(figure),
                 figure.caption,
             )

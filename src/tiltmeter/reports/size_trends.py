@@ -8,9 +8,9 @@ from rich.text import Text
 
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import ALPHA
 from tiltmeter.reports.console_tables import WIDE, is_roomy, new_table
 from tiltmeter.reports.formatting import format_p
+from tiltmeter.reports.group_comparison import bold_where_significant
 
 SIZE_METHOD = (
     "slope: the change of the measure with ten times the parameters, by least squares; within families, each family "
@@ -67,7 +67,7 @@ def size_sentences(trend: Sequence[SizeSlope]) -> Iterator[str]:
         yield "This is of these models, and does not generalise to others: there are too few of them for that."
     else:
         ends = ", ".join(measure.number(end, signed=True) for end in (over.low, over.high))
-        found = "significant" if over.p_holm < ALPHA else "not significant"
+        found = "significant" if over.significant else "not significant"
         yield f"This is of these models. For models like these: [{ends}], {found} (Holm {format_p(over.p_holm)})."
 
 
@@ -94,5 +94,6 @@ def _table(trend: Sequence[SizeSlope], console: Console) -> Table:
     for number, name in enumerate(SIZE_HEADS[:shown]):
         table.add_column(name, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
     for slope in trend:
-        table.add_row(*map(Text, size_cells(slope)[:shown]), style="bold" if slope.significant else None)
+        over = slope.estimate.over_members
+        table.add_row(*bold_where_significant(size_cells(slope)[:shown], len(SIZE_HEADS) - 2, slope.significant, over))
     return table
