@@ -38,8 +38,8 @@ FAMILIES = {
     "Phi": {"phi-1": 1_300, "phi-1_5": 1_300, "phi-2": 2_700},
     "Llama 2": {"Llama-2-7b-hf": 6_738, "Llama-2-13b-hf": 13_016},
 }
-# Models trained to follow instructions, with the base models in the table: of Mistral Instruct v0.2, which was made from
-# v0.2, that is v0.1.
+# Models trained to follow instructions, with the base models in the table: of Mistral Instruct v0.2, which was made
+# from v0.2, that is v0.1.
 INSTRUCT = {
     "Llama-2-7b-chat-hf": "Llama-2-7b-hf",
     "Llama-2-13b-chat-hf": "Llama-2-13b-hf",

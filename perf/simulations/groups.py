@@ -35,15 +35,26 @@ TABLES = (
 
 
 def groups(
-    counts: tuple[int, int], n: int, terms: int | None, spread: tuple[float, float], by_group: float
+    counts: tuple[int, int],
+    n: int,
+    terms: int | None,
+    spread: tuple[float, float],
+    by_group: float,
+    relatives: int = 1,
 ) -> Simulate:
-    """Two groups of models, probits with normal effects of models, items, and items by group (and by term)."""
+    """Two groups of models, probits with normal effects of models, items, and items by group (and by term).
+
+    `relatives` models each are a family, whose effects correlate by 0.9.
+    """
     ss = quantity("SS")
     labels = None if terms is None else np.repeat(np.arange(terms), n // terms).astype(object)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         item = rng.normal(0, 0.5, n)
         own = [rng.normal(0, spread[at], count) for at, count in enumerate(counts)]
+        if relatives > 1:
+            shared = [rng.normal(0, spread[at], count).repeat(relatives)[:count] for at, count in enumerate(counts)]
+            own = [np.sqrt(0.1) * one + np.sqrt(0.9) * family for one, family in zip(own, shared, strict=True)]
         shift = rng.normal(0, by_group, (2, n))
         if labels is not None:
             shift += np.repeat(rng.normal(0, by_group, (2, terms or 1)), n // (terms or 1), axis=1)
@@ -105,6 +116,9 @@ def settings() -> Iterator[Setting]:
         items = f"{n:,}" if terms is None else f"{terms} terms of {n // terms}"
         row = (f"{counts[0]} and {counts[1]}", items, f"{spread[0]:g} and {spread[1]:g}", f"{by_group:g}")
         yield Setting("groups", row, groups(counts, n, terms, spread, by_group))
+    for relatives in (2, 3):
+        row = (f"6 and 6, in families of {relatives}", "400", "0.2 and 0.2", "0.3")
+        yield Setting("groups", row, groups((6, 6), 400, None, (0.2, 0.2), 0.3, relatives))
     for each_family, n, spread_of_models, by_size in (
         (4, 200, 0.0, 0.0),
         (4, 400, 0.1, 0.2),

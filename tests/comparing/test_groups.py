@@ -288,6 +288,8 @@ def test_wrong_questions_are_answered_in_a_sentence() -> None:
         compare_groups(runs, "instruct", attributes, by="any")
     with pytest.raises(UsageError, match=r"measured twice, in run-0 and in again"):
         compare_groups([*runs, ("again", runs[0][1])], "instruct", attributes)
+    with pytest.raises(UsageError, match="instruct is given as True and as true; write it in one way"):
+        compare_groups(runs, "instruct", described(m0="True", m1=True))
     with pytest.raises(UsageError, match="cannot be compared in CPS; they can be in LMS, SS"):
         compare_groups(runs, "instruct", attributes, measures=["CPS"])
     unknown = compare_groups([*runs, models(3)[2]], "instruct", attributes)

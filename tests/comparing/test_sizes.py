@@ -138,7 +138,13 @@ def test_families_of_tests() -> None:
 
 def test_who_is_left_out_is_said() -> None:
     notes = compared().notes
-    assert "Left out on stereoset/intrasentence:en, as families with one size only: c." in notes
+    assert "Left out on stereoset/intrasentence:en, as families with one size only, up to a factor of 1.25: c." in notes
+    near = {
+        name: DescribedModel(name, {"family": "a", "parameters": size})
+        for (name, _), size in zip(named()[:2], (100, 124), strict=True)
+    }
+    with pytest.raises(UsageError, match=r"one size only, up to a factor of 1\.25: a\."):
+        compare_sizes(models()[:2], ModelAttributes(near), measures=["SS"])
     some = ModelAttributes({name: model for name, model in attributes().models.items() if name != "a-1e+07"})
     assert any("no family is given for them: a-1e+07" in note for note in compare_sizes(models(), some).notes)
     with pytest.raises(UsageError, match=r"no family is given for them: .*--attributes"):

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -98,6 +99,25 @@ def test_pages_have_tables_and_figures_and_no_scripts() -> None:
     assert "10B" in sizes
     slugs = [f"{benchmark}-{figure.slug}" for benchmark, figure in size_figures(by_size())]
     assert slugs == [f"stereoset-{part}-en-ss-by-size" for part in ("intrasentence", "intersentence", "overall")]
+
+
+def test_what_is_bold_for_members_like_these_is_so_for_them() -> None:
+    """The row is significant for these members; of members like these, only where that is corrected to below 5%."""
+    comparison = grouped(11)
+    over = comparison.differences[0].over_members
+    assert over is not None
+    for p_holm, bold in ((0.2, False), (0.01, True)):
+        differences = [
+            replace(d, p_holm=0.001, over_members=replace(over, p_holm=p_holm)) for d in comparison.differences
+        ]
+        changed = replace(comparison, differences=differences)
+        assert group_page(changed).count(' significant">') == 3 * (8 + 2 * bold)
+        file = io.StringIO()
+        print_groups(changed, Console(file=file, width=140, force_terminal=True, color_system="standard"))
+        (row,) = (
+            line for line in file.getvalue().splitlines() if "overall " in line and "\x1b[1m" in line and "60" in line
+        )
+        assert ("\x1b[1m0.200" in row, "\x1b[1m0.010" in row) == (False, bold)
 
 
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

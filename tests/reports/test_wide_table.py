@@ -202,6 +202,8 @@ def test_long_names_are_wrapped_rather_than_cut() -> None:
 def test_latex_groups_columns_and_escapes_names() -> None:
     (table,) = wide_tables(models(70.0, 50.0, 72.0))
     lines = wide_latex([table]).splitlines()
+    assert lines[2].endswith(r"{!}{\begin{tabular}{lrrrrrr}")  # at most as wide as the text
+    assert r"\end{tabular}}" in lines
     groups = {"de": "German", "en": "English"}
     heads = " & ".join(rf"\multicolumn{{3}}{{c}}{{{groups[group]}}}" for group, _ in table.groups)
     assert lines[4] == rf" & {heads} \\"

@@ -31,7 +31,7 @@ def show(
     json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
     latex: Annotated[
-        bool, typer.Option("--latex", help="The tables as LaTeX; they need the package booktabs.")
+        bool, typer.Option("--latex", help="The tables as LaTeX, with booktabs; of several runs also graphicx.")
     ] = False,
 ) -> None:
     """Print the results of a run, or one table of several runs.

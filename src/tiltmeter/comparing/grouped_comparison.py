@@ -207,6 +207,10 @@ def _source(name: str, of_models: _Texts, of_languages: _Texts, attributes: Mode
 
 def _chosen(attribute: str, wanted: str, values: Mapping[str, str]) -> list[str]:
     known = list(dict.fromkeys(values.values()))
+    spelt: dict[str, str] = {}
+    for value in known:
+        if spelt.setdefault(value.casefold(), value) != value:
+            raise UsageError(f"{attribute} is given as {spelt[value.casefold()]} and as {value}; write it in one way.")
     named = values_named(wanted, known)
     for value in named:
         if value not in known:

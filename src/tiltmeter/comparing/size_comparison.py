@@ -38,6 +38,8 @@ from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
 _SIZE = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([kmbt]?)", re.IGNORECASE)
+# Models of a family that differ by less have the same size, as with another vocabulary: a slope would extrapolate far.
+ONE_SIZE = 1.25
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
 
@@ -127,13 +129,15 @@ def _slopes(
     if len(cells) < len(together):
         dropped = [cell.model for cell in together if cell not in cells]
         notes.append(f"Left out {where} in {quantity.name}, as not interpretable: {shortened(dropped)}.")
-    sizes_of: dict[str, set[float]] = {}
+    sizes_of: dict[str, list[float]] = {}
     for cell in cells:
         family, parameters = sized[cell.model]
-        sizes_of.setdefault(family, set()).add(parameters)
-    single = [family for family, sizes in sizes_of.items() if len(sizes) < 2]
+        sizes_of.setdefault(family, []).append(parameters)
+    single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
-        notes.append(f"Left out {where}, as families with one size only: {shortened(single)}.")
+        notes.append(
+            f"Left out {where}, as families with one size only, up to a factor of {ONE_SIZE}: {shortened(single)}."
+        )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:
         return

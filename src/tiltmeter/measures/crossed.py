@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import Mean, two_sided
+from tiltmeter.measures.rule import ALPHA
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
 
 
@@ -33,6 +34,11 @@ class OverMembers:
     high: float
     p_value: float
     p_holm: float = 1.0
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is significant after correction."""
+        return self.p_holm < ALPHA
 
 
 def of_two_groups(left: Floats, right: Floats) -> BetweenMembers:

@@ -30,7 +30,7 @@ def new_table(console: Console, *, padding: PaddingDimensions = (0, 1, 0, 0), ed
 def print_fitting(
     console: Console,
     heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[str | Text]],
     *,
     labels: int = 1,
     optional: Sequence[str] = (),
@@ -44,7 +44,7 @@ def print_fitting(
     """
     roomy, left_out = is_roomy(console), []
     shown = [column for column in range(len(heads)) if column < labels or any(row[column] for row in rows)]
-    texts = [[heads[column], *(row[column] for row in rows)] for column in range(len(heads))]
+    texts = [[heads[column], *(str(row[column]) for row in rows)] for column in range(len(heads))]
     widths = [max(cell_len(line) for text in column for line in text.split("\n")) for column in texts]
     needed = [min(width, _FOLDED) if column < labels else width for column, width in enumerate(widths)]
     for name in optional:
@@ -60,7 +60,8 @@ def print_fitting(
         else:
             table.add_column(heads[column], justify="right", no_wrap=True)
     for number, row in enumerate(rows):
-        table.add_row(*(Text(row[column]) for column in shown), style="bold" if number in bold else None)
+        cells = (Text(cell) if isinstance(cell := row[column], str) else cell for column in shown)
+        table.add_row(*cells, style="bold" if number in bold else None)
     console.print(table)
     if left_out:
         names = ", ".join(" ".join(name.split()) for name in left_out)

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from tiltmeter.comparing.cells import shortened
 from tiltmeter.comparing.group_difference import Group, GroupComparison, GroupDifference
+from tiltmeter.measures.crossed import OverMembers
 from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import ALPHA
 from tiltmeter.reports.comparison import numbers, reading
 from tiltmeter.reports.console_tables import WIDE, part_name, print_fitting
 from tiltmeter.reports.formatting import format_p
@@ -51,10 +51,17 @@ def sentences(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     """What a contrast says: in measures of bias, of the pooled parts where there are any; then of whom it says it."""
     biases = [d for d in contrast if d.quantity.measure.stereotype] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
+    of_these: dict[str, str] = {}
     for d in pooled:
         yield reading(d)
-        if d.verdict not in ("contradictory", "identical"):
+        if d.verdict in ("contradictory", "identical"):
+            continue
+        if d.over_members is None:
+            of_these.setdefault(scope(d), d.part)  # once for all parts and measures
+        else:
             yield scope(d)
+    for sentence, part in of_these.items():
+        yield f"{part}: {sentence}" if len(of_these) > 1 else sentence
     first = pooled[0]
     for group in (first.left, first.right):
         yield f"{group.label}: {_members(group, first)}."
@@ -71,7 +78,7 @@ def scope(difference: GroupDifference) -> str:
         )
     number = difference.quantity.measure.number
     ends = ", ".join(number(end, signed=True) for end in (over.low, over.high))
-    found = "significant" if over.p_holm < ALPHA else "not significant"
+    found = "significant" if over.significant else "not significant"
     return (
         f"This is of these {counts}. For {difference.members} like these: [{ends}], {found} "
         f"(Holm {format_p(over.p_holm)})."
@@ -101,6 +108,14 @@ def cells_of_row(difference: GroupDifference) -> list[str]:
     ]
 
 
+def bold_where_significant(
+    cells: Sequence[str], of_these: int, significant: bool, over: OverMembers | None
+) -> list[Text]:
+    """The cells of a row: the first `of_these` bold if these members differ, the others if members like these do."""
+    bold = "bold" if significant else "", "bold" if over is not None and over.significant else ""
+    return [Text(cell, style=bold[number >= of_these]) for number, cell in enumerate(cells)]
+
+
 HEADS = ("", "left", "right", "diff", "95% interval", "Holm", "n", "over members", "Holm")
 
 
@@ -109,7 +124,7 @@ def _print_table(contrast: Sequence[GroupDifference], console: Console) -> None:
     shown = len(HEADS) if several else len(HEADS) - 2
     part, rows = None, []
     for d in contrast:
-        rows.append(["" if d.part == part else part_name(d.part, console), *cells_of_row(d)[:shown]])
+        row = ["" if d.part == part else part_name(d.part, console), *cells_of_row(d)[:shown]]
+        rows.append(bold_where_significant(row, len(HEADS) - 1, d.significant, d.over_members))
         part = d.part
-    bold = [number for number, d in enumerate(contrast) if d.significant]
-    print_fitting(console, ("part", *HEADS[:shown]), rows, labels=2, optional=("left", "right"), bold=bold)
+    print_fitting(console, ("part", *HEADS[:shown]), rows, labels=2, optional=("left", "right"))

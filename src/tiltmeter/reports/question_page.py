@@ -11,6 +11,7 @@ from markupsafe import Markup
 import tiltmeter
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.measures.crossed import OverMembers
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import size_map
@@ -24,10 +25,16 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A row of a table; significant ones are bold."""
+    """A row of a table, and which of its cells are bold."""
 
     cells: list[str]
-    significant: bool
+    bold: list[bool]
+
+
+def _row(cells: list[str], significant: bool, over: OverMembers | None) -> QuestionRow:
+    """A row that is bold if it is significant, its last two cells if it is so for members like these."""
+    like_these = over is not None and over.significant
+    return QuestionRow(cells, [significant] * (len(cells) - 2) + [like_these] * 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ def group_page(comparison: GroupComparison) -> str:
             f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}",
             sentences(contrast),
             ["part", *HEADS],
-            [QuestionRow([label(d.part), *cells_of_row(d)], d.significant) for d in contrast],
+            [_row([label(d.part), *cells_of_row(d)], d.significant, d.over_members) for d in contrast],
         )
         for contrast in contrasts(comparison.differences)
     ]
@@ -60,7 +67,10 @@ def size_page(comparison: SizeComparison) -> str:
     """The page on sizes, with its figures."""
     sections = []
     for (_, figure), trend in zip(size_figures(comparison), trends(comparison.slopes), strict=True):
-        rows = [QuestionRow([label(cell) for cell in size_cells(slope)], slope.significant) for slope in trend]
+        rows = [
+            _row([label(cell) for cell in size_cells(slope)], slope.significant, slope.estimate.over_members)
+            for slope in trend
+        ]
         made = _section(figure.title, size_sentences(trend), SIZE_HEADS, rows)
         sections.append(replace(made, figure=_svg(figure), caption=figure.caption))
     return _page("Does bias grow with size?", sections, comparison.notes, SIZE_METHOD)
@@ -75,7 +85,7 @@ def _section(
         label(title, 120),
         [clip(sentence) for sentence in sentences],
         [heads[number] for number in shown],
-        [replace(row, cells=[row.cells[number] for number in shown]) for row in rows],
+        [QuestionRow([row.cells[n] for n in shown], [row.bold[n] for n in shown]) for row in rows],
     )
 
 

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import ALPHA
 from tiltmeter.reports.console_tables import WIDE, print_fitting
 from tiltmeter.reports.formatting import format_p
+from tiltmeter.reports.group_comparison import bold_where_significant
 
 SIZE_METHOD = (
     "slope: the change of the measure with ten times the parameters, by least squares; within families, each family "
@@ -66,7 +66,7 @@ def size_sentences(trend: Sequence[SizeSlope]) -> Iterator[str]:
         yield "This is of these models, and does not generalise to others: there are too few of them for that."
     else:
         ends = ", ".join(measure.number(end, signed=True) for end in (over.low, over.high))
-        found = "significant" if over.p_holm < ALPHA else "not significant"
+        found = "significant" if over.significant else "not significant"
         yield f"This is of these models. For models like these: [{ends}], {found} (Holm {format_p(over.p_holm)})."
 
 
@@ -89,5 +89,8 @@ def size_cells(slope: SizeSlope) -> list[str]:
 def _print_table(trend: Sequence[SizeSlope], console: Console) -> None:
     several = console.width >= WIDE and any(slope.estimate.over_members is not None for slope in trend)
     shown = len(SIZE_HEADS) - 2 * (not several)
-    bold = [number for number, slope in enumerate(trend) if slope.significant]
-    print_fitting(console, SIZE_HEADS[:shown], [size_cells(slope)[:shown] for slope in trend], bold=bold)
+    rows = [
+        bold_where_significant(size_cells(s)[:shown], len(SIZE_HEADS) - 2, s.significant, s.estimate.over_members)
+        for s in trend
+    ]
+    print_fitting(console, SIZE_HEADS[:shown], rows)

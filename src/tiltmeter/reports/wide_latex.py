@@ -1,4 +1,4 @@
-r"""Tables of several runs as LaTeX, with groups of columns; they need the package booktabs."""
+r"""Tables of several runs as LaTeX, with groups of columns; they need the packages booktabs and graphicx."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,11 +7,13 @@ from tiltmeter.reports.formatting import escape_latex, format_interval
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.wide_table import BOLD_RULE, DOUBTS, WideColumn, WideRow, WideTable
 
+# A table that is wider than the text is made smaller.
+_FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
 _MARKS = dict(zip(DOUBTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
 def wide_latex(tables: Sequence[WideTable]) -> str:
-    r"""The tables, with columns in groups; they need `\usepackage{booktabs}`."""
+    r"""The tables, with columns in groups; they need `\usepackage{booktabs,graphicx}`."""
     return "\n\n".join("\n".join(_lines(table)) for table in tables)
 
 
@@ -19,7 +21,7 @@ def _lines(table: WideTable) -> Iterator[str]:
     groups = table.groups
     yield r"\begin{table*}"
     yield r"\centering"
-    yield rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}"
+    yield rf"{_FITTED}{{\begin{{tabular}}{{l{'r' * len(table.columns)}}}"
     yield r"\toprule"
     heads = (rf"\multicolumn{{{len(columns)}}}{{c}}{{{_head(table, name)}}}" for name, columns in groups)
     yield " & ".join(["", *heads]) + r" \\"
@@ -39,7 +41,7 @@ def _lines(table: WideTable) -> Iterator[str]:
             yield " & ".join([escape_latex(row.model), *(_number(row, column) for column in table.columns)]) + r" \\"
             yield " & ".join(["", *(_interval(row, column) for column in table.columns)]) + r" \\"
     yield r"\bottomrule"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}}"
     yield rf"\caption{{{_caption(table)}}}"
     yield r"\end{table*}"
 
