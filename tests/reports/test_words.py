@@ -133,7 +133,7 @@ def test_several_models() -> None:
         "against stereotypes."
     )
     assert headline(association(part="overall") + association(part="overall", model="t5")).lead == (
-        "All 2 models: significant bias towards stereotypes."
+        "Both models: significant bias towards stereotypes."
     )
 
 

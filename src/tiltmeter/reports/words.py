@@ -205,7 +205,7 @@ def _several_models(models: Sequence[str], summary: Sequence[RowVerdict]) -> str
     for v in summary:
         counts[v.verdict.short] = counts.get(v.verdict.short, 0) + 1
     if len(counts) == 1:
-        return f"All {len(summary)} {noun}: {next(iter(counts))}."
+        return f"{'Both' if len(summary) == 2 else f'All {len(summary)}'} {noun}: {next(iter(counts))}."
     phrases = [f"{count} {words}" for words, count in sorted(counts.items(), key=lambda entry: -entry[1])]
     return f"Of {len(summary)} {noun}: {listed(phrases)}."
 
