@@ -63,7 +63,7 @@ def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues |
         raise DataError(f"{SCORES} has no finite score of item {items[int(np.argmin(there))]} in every role.")
     kept = first[there]
     labels, sides = quantity.values.columns[:1], quantity.values.sides
-    found = CellValues(
+    contributed = CellValues(
         quantity,
         items[there],
         quantity.values.contributions({role: found[there] for role, found in by_role.items()})[0],
@@ -73,8 +73,8 @@ def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues |
             quantity.values, {name: _labels(rows[name][kept]) for name in quantity.values.clusters if name in rows}
         ),
     )
-    _check_value(found, cell)
-    return found
+    _check_value(contributed, cell)
+    return contributed
 
 
 def _check_value(found: CellValues, cell: BoardCell) -> None:

@@ -177,7 +177,7 @@ def _pair(
         return
     tested = farther_tests(leading.quantity, table, SharedItems(labels, sides, clusters))
     if not same:
-        weights = leading.quantity.values.weights(np.arange(len(shared)) if labels is None else labels, sides)
+        weights = leading.quantity.values.weights(shared if labels is None else labels, sides)
         on_shared, shown = np.abs(table @ weights - leading.quantity.ideal), distances[numbers]
         directions = [np.sign(found[:, None] - found[None, :]) for found in (on_shared, shown)]
         tested = np.where(directions[0] == directions[1], tested, 1.0)
