@@ -12,8 +12,13 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.cluster import job_state
+from tiltmeter.cluster.engine_slurm import SUBMITTED, _submitted
 from tiltmeter.cluster.job_state import LOCK, STATE, JobLock, JobState, is_held, read_state, wait_for_lock
-from tiltmeter.errors import UsageError
+from tiltmeter.cluster.job_table import job_row
+from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
+from tiltmeter.cluster.plan_file import PlannedModel
+from tiltmeter.cluster.prefetch import prefetched
+from tiltmeter.errors import DataError, UsageError
 
 
 def other_lock(folder: Path, *, host: str, pid: int, age: float) -> None:
@@ -124,3 +129,38 @@ def test_a_lock_that_another_was_faster_with_is_given_back(tmp_path: Path, monke
     with pytest.raises(UsageError, match="faster"):
         mine.__enter__()
     assert json.loads((tmp_path / LOCK).read_text())["host"] == "faster"
+
+
+BROKEN = ["", "[]", "7", "[" * 100_000, '{"state": "running", "time": "x", "failed": 7, "job": [], "cells": 1}']
+
+
+@pytest.mark.parametrize("content", [*BROKEN, '{"state": "running", "time": 1e999, "finished": NaN, "cells": 1}'])
+@pytest.mark.parametrize("name", [STATE, LOCK])
+def test_a_broken_file_of_a_job_is_as_good_as_none(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / STATE).write_text('{"state": "running", "job": "other", "cells": 1, "finished": 0}')
+    (tmp_path / name).write_text(content)
+    os.utime(tmp_path / name, (0, 0))
+    assert read_state(tmp_path).get("state") in (None, "lost")
+    row = job_row(ModelCells(PlannedModel(name="m"), (PlannedCell("starter:en", "published", 1, "cell"),), tmp_path))
+    assert (row.state, row.finished, row.failed) in (("lost", 0, {}), ("waiting", 0, {}))
+    with JobLock(tmp_path):
+        assert is_held(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    for name in (STATE, LOCK):
+        os.mkfifo(tmp_path / name)
+        os.utime(tmp_path / name, (0, 0))
+    assert read_state(tmp_path) == {}
+    assert not is_held(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{}", "7", "[7]", "[" * 100_000])
+def test_broken_lists_of_what_is_here_are_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "prefetched.json").write_text(content)
+    with pytest.raises(DataError, match=r"prefetched\.json"):
+        prefetched(tmp_path)
+    (tmp_path / SUBMITTED).write_text(content)
+    with pytest.raises(DataError, match=r"submitted\.json"):
+        _submitted(ModelCells(PlannedModel(name="m"), (), tmp_path))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from tiltmeter.cluster.model_job import Outcome, run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.cluster.prefetch import prefetched
+from tiltmeter.datasets.by_name import load
 from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import UsageError
 
@@ -251,3 +254,38 @@ def test_what_a_job_prints_is_not_taken_for_its_outcome(causal: str, tmp_path: P
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert json.loads(done.stdout) == {"state": "finished", "failed": {}}
+
+
+def test_a_cell_is_run_again_when_files_of_its_model_or_items_have_changed(causal: str, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(causal, model)
+    items = tmp_path / "items.jsonl"
+    write_jsonl(load("starter", "intrasentence", "en")[:2], items)
+    matrix = make_matrix(read_plan(write_plan(tmp_path, [str(model)], [str(items)])), tmp_path / "out")
+    entry = only(matrix)
+    write_job(entry)
+    assert run_job(entry.folder)["state"] == "finished"
+    assert not entry.unfinished
+    weights = next(path for path in model.iterdir() if path.suffix in (".safetensors", ".bin"))
+    for changed in (weights, items):
+        then = changed.stat()
+        changed.write_bytes(changed.read_bytes())
+        os.utime(changed, ns=(then.st_atime_ns, then.st_mtime_ns))  # as `cp -p` and `rsync -t` do
+        assert entry.unfinished == list(entry.cells), changed
+        assert run_job(entry.folder)["state"] == "finished"
+        assert not entry.unfinished
+
+
+def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('This should not run.')")
+    entry = only(matrix_of(tmp_path, [causal]))
+    write_job(entry)
+    (entry.folder / "job.json").write_text("[]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        engine = LocalEngine(1)
+        engine.start([entry])
+        wait_until(lambda: not all(job.process.poll() is None for job in engine._running))
+        ((_, outcome),) = engine.ended()
+    assert "ended with code 1" in outcome["failed"][""]
+    assert "This should not run" not in (entry.folder / "log.txt").read_text()

@@ -102,7 +102,8 @@ class LocalEngine:
         # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
         with _log(entry.folder) as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
+                # -P: modules are not looked for in the current folder, which may be anybody's.
+                [sys.executable, "-P", "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

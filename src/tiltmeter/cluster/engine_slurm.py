@@ -20,7 +20,7 @@ from tiltmeter.cluster.engine import failure, is_served, job_environment
 from tiltmeter.cluster.job_state import is_held
 from tiltmeter.cluster.model_job import Outcome, run_job
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.reading import read_json
 
@@ -104,7 +104,10 @@ class SlurmEngine:
         if self._cluster == "slurm":
             parameters |= {
                 "slurm_signal_delay_s": self._signal_seconds,
-                "slurm_setup": [f"export {name}={value}" for name, value in environment.items()],
+                # PYTHONSAFEPATH: modules are not looked for in the current folder, which may be anybody's.
+                "slurm_setup": [
+                    f"export {name}={value}" for name, value in {**environment, "PYTHONSAFEPATH": "1"}.items()
+                ],
                 "slurm_additional_parameters": {name: value or True for name, value in self._more.items()},
             }
             if self._partition is not None:
@@ -200,5 +203,7 @@ def _submitted(entry: ModelCells) -> dict[str, str] | None:
     path = entry.folder / SUBMITTED
     if not path.is_file():
         return None
-    values: dict[str, str] = read_json(path)
+    values = read_json(path)
+    if not isinstance(values, dict) or not all(isinstance(values.get(key), str) for key in ("id", "logs")):
+        raise DataError(f"{path} is not as a call with --engine slurm writes it; delete it if squeue has no such job.")
     return values

@@ -18,13 +18,16 @@ from typing import Any, Self
 
 import psutil  # comes with accelerate
 
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.files import write_text
+from tiltmeter.reading import read_json, read_text
 
 STATE, LOCK = "state.json", "lock"
 # Seconds between two writes of the state, and after which a job that wrote nothing is lost.
 BEAT = 2.0
 LOST_AFTER = 60.0
+# No number in a state is larger; NaN and infinity are not smaller.
+_LARGEST = 1e15
 
 
 def read_state(folder: Path) -> dict[str, Any]:
@@ -44,8 +47,15 @@ def is_held(folder: Path, state: Mapping[str, Any] | None = None) -> bool:
         return False
     if state is None:
         state = _read(folder / STATE)
-    beaten = float(state.get("time", 0)) if state.get("job") == holder.get("job") else 0.0
-    return time.time() - max(beaten, float(holder.get("time", 0))) < LOST_AFTER
+    beaten = number_of(state, "time") if state.get("job") == holder.get("job") else 0.0
+    return time.time() - max(beaten, number_of(holder, "time")) < LOST_AFTER
+
+
+def number_of(values: Mapping[str, Any], name: str) -> float:
+    """A number of a state or lock; 0 if it has none there, as after damage."""
+    value = values.get(name)
+    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    return float(value) if known else 0.0  # type: ignore[arg-type]
 
 
 class JobLock:
@@ -178,14 +188,14 @@ def _is_fresh(path: Path) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
+        return read_text(path)
+    except DataError:
         return ""
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        values = json.loads(_text(path))
-    except ValueError:
+        values = read_json(path)
+    except DataError:
         return {}
     return values if isinstance(values, dict) else {}

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.cluster.engine_slurm import SUBMITTED
-from tiltmeter.cluster.job_state import read_state
+from tiltmeter.cluster.job_state import number_of, read_state
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.printable import plain_console
 
@@ -42,24 +42,24 @@ def job_row(entry: ModelCells) -> JobRow:
     """A job by the state it wrote last; `waiting` if it has none yet, `lost` if it wrote nothing for long."""
     state: dict[str, Any] = read_state(entry.folder)
     told = str(state.get("state", "waiting"))
-    is_of_plan = state.get("cells") == len(entry.cells)  # else the plan has changed since
-    finished = int(state["finished"]) if is_of_plan else len(entry.cells) - len(entry.unfinished)
+    is_of_plan = state.get("cells") == len(entry.cells) and "finished" in state  # else the plan has changed since
+    finished = int(number_of(state, "finished")) if is_of_plan else len(entry.cells) - len(entry.unfinished)
     if told == "waiting" and finished == len(entry.cells):
         told = "finished"
     elif told != "running" and (entry.folder / SUBMITTED).is_file():
         told = "queued"  # or Slurm has ended it, which the next call finds out
     elif told == "finished" and finished < len(entry.cells):
         told = "waiting"  # the plan has more cells now
-    running = told == "running"
+    running, failed = told == "running", state.get("failed")
     return JobRow(
         entry.model.name,
         told,
         len(entry.cells),
         finished,
-        dict(state.get("failed", {})),
+        {str(cell): str(reason) for cell, reason in failed.items()} if isinstance(failed, dict) else {},
         str(state.get("cell", "")) if running else "",
-        int(state.get("answered", 0)) if running else 0,
-        int(state.get("questions", 0)) if running else 0,
+        int(number_of(state, "answered")) if running else 0,
+        int(number_of(state, "questions")) if running else 0,
         f"{state.get('host', '')}" if running else "",
     )
 

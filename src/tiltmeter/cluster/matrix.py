@@ -12,13 +12,12 @@ from tiltmeter.cluster.engine import Engine
 from tiltmeter.cluster.job_state import is_held, read_state
 from tiltmeter.cluster.job_stores import merge_stores
 from tiltmeter.cluster.model_job import Outcome, write_job
-from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
+from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix, forms_of
 from tiltmeter.cluster.plan_file import PLAN_COPY
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import make_folder, write_text
-from tiltmeter.forms import form_of
 from tiltmeter.reading import read_json, read_text
 from tiltmeter.runs.run_files import MANIFEST
 
@@ -148,18 +147,6 @@ def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
         asking_seconds=values["asking_seconds"],
         end_seconds=max(0.0, values["seconds"] - values["start_seconds"] - values["asking_seconds"]),
     )
-
-
-def forms_of(specs: Sequence[str]) -> list[str]:
-    """The forms of the items of these benchmarks; of a file, that of its first item."""
-    from tiltmeter.datasets import parse_spec
-    from tiltmeter.datasets.by_name import dataset, load_file
-
-    found = set()
-    for text in specs:
-        spec = parse_spec(text)
-        found.add(dataset(spec.name).form if spec.path is None else form_of(load_file(spec.path)[0]).name)
-    return sorted(found)
 
 
 def known_timings() -> list[Timing]:

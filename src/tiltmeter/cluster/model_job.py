@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from tiltmeter.addresses import without_secrets
 from tiltmeter.cluster.job_state import JobState, wait_for_lock
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import planned_model
@@ -25,6 +26,7 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.files import make_folder, write_text
+from tiltmeter.guarded_output import guarded_output
 from tiltmeter.reading import read_json
 
 if TYPE_CHECKING:
@@ -125,11 +127,13 @@ def _reason(work: Callable[[], None]) -> str | None:
         return "The memory of its machine does not suffice for this model; give the job more, or several GPUs."
     except OSError as error:
         about = f"{error.filename}: " if error.filename is not None else ""
-        return f"{about}{error.strerror or error}; check the path, its permissions and the space on its disk."
+        reason = f"{about}{error.strerror or error}; check the path, its permissions and the space on its disk."
+        return without_secrets(reason)
     except Exception as error:
         logger.exception("A cell failed.")
         first, *_ = [*str(error).strip().splitlines(), ""]
-        return f"{type(error).__name__}{f' ({first[:200]})' if first else ''}; {LOG} of its folder says more."
+        reason = f"{type(error).__name__}{f' ({first[:200]})' if first else ''}; {LOG} of its folder says more."
+        return without_secrets(reason)
     return None
 
 
@@ -205,5 +209,6 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    sys.exit(main(Path(sys.argv[1])))
+    with guarded_output():
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+        sys.exit(main(Path(sys.argv[1])))

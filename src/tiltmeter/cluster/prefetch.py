@@ -7,7 +7,7 @@ from pathlib import Path
 from tiltmeter.cluster.engine import is_served
 from tiltmeter.cluster.plan_cells import RunMatrix
 from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import DataError, TiltmeterError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.models.opening import opened
 from tiltmeter.reading import read_json
@@ -49,4 +49,7 @@ def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
 def prefetched(out: Path) -> frozenset[str]:
     """The models of a matrix whose files were brought here, so that their jobs need no network."""
     path = out / _PREFETCHED
-    return frozenset(map(str, read_json(path))) if path.is_file() else frozenset()
+    names = read_json(path) if path.is_file() else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"{path} is not as --prefetch writes it; call that again, or delete the file.")
+    return frozenset(names)
