@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.cluster import job_state
+from tiltmeter.cluster.engine_local import _log
 from tiltmeter.cluster.engine_slurm import SUBMITTED, _submitted
 from tiltmeter.cluster.job_state import LOCK, STATE, JobLock, JobState, is_held, read_state, wait_for_lock
 from tiltmeter.cluster.job_table import job_row
+from tiltmeter.cluster.model_job import LOG
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import PlannedModel
 from tiltmeter.cluster.prefetch import prefetched
@@ -154,6 +156,9 @@ def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
         os.utime(tmp_path / name, (0, 0))
     assert read_state(tmp_path) == {}
     assert not is_held(tmp_path)
+    os.mkfifo(tmp_path / LOG)
+    with _log(tmp_path) as log:
+        assert log.name == os.devnull
 
 
 @pytest.mark.parametrize("content", ["{}", "7", "[7]", "[" * 100_000])

@@ -285,7 +285,7 @@ def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Pa
         patch.chdir(tmp_path)
         engine = LocalEngine(1)
         engine.start([entry])
-        wait_until(lambda: not all(job.process.poll() is None for job in engine._running))
+        engine._running[0].process.wait(60)
         ((_, outcome),) = engine.ended()
     assert "ended with code 1" in outcome["failed"][""]
     assert "This should not run" not in (entry.folder / "log.txt").read_text()

@@ -129,9 +129,12 @@ def visible_gpus() -> list[str]:
 
 
 def _log(folder: Path) -> TextIO:
-    """The log of a job, or nowhere if that cannot be written."""
+    """The log of a job, or nowhere if that cannot be written; to open a pipe would wait for its reader."""
+    path = folder / LOG
     try:
-        return (folder / LOG).open("a", encoding="utf-8")
+        if path.exists() and not path.is_file():
+            raise FileExistsError(str(path))
+        return path.open("a", encoding="utf-8")
     except OSError:
         return Path(os.devnull).open("w", encoding="utf-8")
 

@@ -17,7 +17,7 @@ from tiltmeter.cluster.plan_file import PLAN_COPY
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.files import make_folder, write_text
+from tiltmeter.files import check_folder, make_folder, write_text
 from tiltmeter.reading import read_json, read_text
 from tiltmeter.runs.run_files import MANIFEST
 
@@ -50,6 +50,7 @@ def run_matrix(
 
     If the call is interrupted, what jobs have stored is kept; calling again goes on from there.
     """
+    check_folder(matrix.out)
     make_folder(matrix.out)
     write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
     result = MatrixResult(matrix.cells)

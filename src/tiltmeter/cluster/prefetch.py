@@ -8,7 +8,7 @@ from tiltmeter.cluster.engine import is_served
 from tiltmeter.cluster.plan_cells import RunMatrix
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import DataError, TiltmeterError
-from tiltmeter.files import make_folder, write_text
+from tiltmeter.files import check_folder, make_folder, write_text
 from tiltmeter.models.opening import opened
 from tiltmeter.reading import read_json
 from tiltmeter.runs.portions import portions
@@ -21,6 +21,7 @@ def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
 
     Jobs of the models that are here then run without a network.
     """
+    check_folder(matrix.out)
     failed: dict[str, str] = {}
     for on in dict.fromkeys(cell.on for entry in matrix.models for cell in entry.cells):
         tell(on)
