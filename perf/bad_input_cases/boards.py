@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,11 @@ def _attributes(scene: Scene) -> Iterator[Case]:
 def _boards(scene: Scene) -> Iterator[Case]:
     """Boards on runs of which one is broken: the others are shown with their numbers, and it is listed."""
     words = ["board", "many", "--out", "site"]
-    clean = json.loads(made_of_sound(scene, "board", words, with_copy(many(scene), target="many"), "site/board.json"))
+    clean = cache(
+        lambda: json.loads(
+            made_of_sound(scene, "board", words, with_copy(many(scene), target="many"), "site/board.json")
+        )
+    )
     for file in (MANIFEST, MEASURES, SCORES, "../plan.toml"):
         at = Path("tiny-a") / file
         for way, broken in broken_files((many(scene) / at).resolve()):
@@ -114,9 +119,10 @@ def _several_runs(scene: Scene) -> Iterator[Case]:
         yield Case(f"{start} of several, {name}", [start, *runs, *extra], copy, judge=refused)
 
 
-def _same_board(clean: dict[str, Any]) -> Callable[[Path, str, str], str]:
+def _same_board(clean: Callable[[], dict[str, Any]]) -> Callable[[Path, str, str], str]:
     def judge(folder: Path, _output: str, errors: str) -> str:
-        return str(in_fork(lambda: _compared(clean, json.loads((folder / "site/board.json").read_text()), errors)))
+        expected = clean()
+        return str(in_fork(lambda: _compared(expected, json.loads((folder / "site/board.json").read_text()), errors)))
 
     return judge
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -92,9 +93,11 @@ def made_of_sound(scene: Scene, name: str, words: Sequence[str], prepare: Callab
     return (folder / file).read_text(encoding="utf-8") if file else ending.output
 
 
-def printed_of_sound(scene: Scene, name: str, words: Sequence[str], prepare: Callable[[Path], None]) -> str:
-    """What a command prints for sound input."""
-    return made_of_sound(scene, name, words, prepare, "")
+def printed_of_sound(
+    scene: Scene, name: str, words: Sequence[str], prepare: Callable[[Path], None]
+) -> Callable[[], str]:
+    """What a command prints for sound input, once it is asked for."""
+    return cache(lambda: made_of_sound(scene, name, words, prepare, ""))
 
 
 def refused(_folder: Path, _output: str, _errors: str) -> str:
@@ -105,9 +108,9 @@ def said(_folder: Path, _output: str, errors: str) -> str:
     return "reported" if errors.strip() else "silent"
 
 
-def same_words(clean: str) -> Callable[[Path, str, str], str]:
+def same_words(clean: Callable[[], str]) -> Callable[[Path, str, str], str]:
     def judge(_folder: Path, output: str, errors: str) -> str:
-        if output == clean:
+        if output == clean():
             return "same scores"
         # A cell that has to be run again, or a job that seems to be in a queue, is said.
         return "reported" if errors.strip() or "0 of 1" in output or "queued" in output else "silent"
