@@ -29,7 +29,7 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = "1"
 
-from perf.bad_input_cases import data, finished, folders, options, plans, servers, stores  # noqa: E402
+from perf.bad_input_cases import boards, data, finished, folders, many_runs, matrices, options, plans, servers, stores  # noqa: E402
 from perf.bad_input_cases.calls import Ending, called, import_what_it_imports, in_fork  # noqa: E402
 from perf.bad_input_cases.judging import FAILURES, GOOD, judged  # noqa: E402
 from perf.bad_input_cases.scene import Case, Scene, make_scene  # noqa: E402
@@ -50,6 +50,8 @@ def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]
         "stores": lambda: stores.stores(scene),
         "caches": lambda: stores.caches(scene),
         "plans and projects": lambda: plans.cases(scene),
+        "plans and matrices": lambda: matrices.cases(scene),
+        "boards and groups": lambda: boards.cases(scene),
         "servers": lambda: servers.cases(scene, address),
         "outputs": lambda: stores.outputs(scene),
     }
@@ -67,6 +69,7 @@ def prepared(root: Path, *, many: bool) -> Scene:
     scene = Scene(root)
     in_fork(lambda: make_scene(scene))
     in_fork(lambda: _make_project(scene))
+    in_fork(lambda: many_runs.make_many(scene))
     if not many:
         return scene
     import_what_it_imports(lambda: _use(scene))

@@ -155,3 +155,14 @@ def test_the_modules_that_were_not_loaded_are_kept(tmp_path: Path) -> None:
         store.put("model", ANSWERS)
         assert store.get_unused("model") == ["bert.pooler.dense", "cls.seq_relationship"]
         assert store.get_unused("another") == []
+
+
+def test_a_damaged_list_of_unused_modules_is_as_good_as_none(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put_unused("model", ["pooler"])
+        assert store.get_unused("model") == ["pooler"]
+    for changed in (b'["poo', b'["p\xffo"]', b"7"):
+        with sqlite3.connect(tmp_path / "s.sqlite") as db:
+            db.execute("UPDATE models SET unused = CAST(? AS TEXT)", [changed])
+        with AnswerStore(tmp_path / "s.sqlite") as store:
+            assert store.get_unused("model") == []

@@ -31,6 +31,8 @@ def judged(scene: Scene, case: Case, folder: Path, ending: Ending) -> str:
     if ending.code:
         # A limit on the size of files holds for what is printed, too.
         return "sentence" if ending.errors.strip() or ending.output or case.largest_file is not None else "no words"
+    if case.judge is not None:
+        return case.judge(folder, ending.output, ending.errors)
     return str(in_fork(lambda: _numbers_judged(scene, case, folder, ending)))
 
 

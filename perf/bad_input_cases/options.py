@@ -59,13 +59,14 @@ def _values(parameter: Any) -> dict[str, str]:
     return _PATHS if "path" in kind else _TEXTS
 
 
-_COMMAND = {"gender": "gender detect"}
+_COMMAND = {"gender": "gender detect", "groups": "compare", "sizes": "compare", "show of several": "show"}
 _IN_PROJECTS = ("make status", "make source", "make translate", "make repair", "make export", "make publish")
 
 
 def sound_calls(scene: Scene) -> dict[str, list[str]]:
     """A sound call of each command."""
     run, items, model = str(scene.run), str(scene.items), scene.model
+    several = [str(path.parent) for path in sorted((scene.root / "many").glob("*/manifest.json"))]
     on = ["--on", items, "--kind", "masked", "--out", "out"]
     return {
         "run": scene.measuring(),
@@ -101,5 +102,10 @@ def sound_calls(scene: Scene) -> dict[str, list[str]]:
         "make publish": ["make", "publish", "project", "--out", "edition"],
         "train pairs": ["train", "pairs", "--articles", str(scene.articles), "--out", "pairs"],
         "train next-sentence": ["train", "next-sentence", model, "--pairs", "nowhere", "--out", "head"],
+        "matrix": ["matrix", str(scene.root / "planned" / "plan.toml"), "--out", "m", "--dry-run"],
+        "board": ["board", str(scene.root / "many"), "--out", "site"],
+        "groups": ["compare", *several, "--group", "instruct"],
+        "sizes": ["compare", *several, "--size"],
+        "show of several": ["show", *several],
         "gender": ["gender", "--language", "sk", items],
     }

@@ -35,7 +35,8 @@ class Case:
     """One kind of bad input: the words of the command, and what is to be made before it, in an empty folder.
 
     `scores` says where the command writes a run, if it does; `clean` is the run that it would be with sound input, if
-    not that of the scene. `user` and `largest_file` (in bytes) are limits of the process.
+    not that of the scene. `user` and `largest_file` (in bytes) are limits of the process. `judge` says of a call with
+    exit code 0 how it ended, given its folder and what it printed, where scores are not what it is judged by.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Case:
     clean: Path | None = None
     user: int | None = None
     largest_file: int | None = None
+    judge: Callable[[Path, str, str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,8 @@ def caches(scene: Scene) -> Iterator[Case]:
 
 def outputs(scene: Scene) -> Iterator[Case]:
     """Every writer, with an output that is a folder, a file, a device, closed, too long, full."""
-    run = str(scene.run)
+    run, many = str(scene.run), scene.root / "many"
+    several = [str(path.parent) for path in sorted(many.glob("*/manifest.json"))]
     writers = {
         "run": ["run", scene.model, "--on", str(scene.items), "--out", "OUT"],
         "report": ["report", run, "--out", "OUT"],
@@ -84,6 +85,11 @@ def outputs(scene: Scene) -> Iterator[Case]:
         "convert": ["data", "convert", str(scene.items), "OUT", "--force"],
         "describe": ["data", "describe", str(scene.items), "--out", "OUT"],
         "project": ["make", "new", str(scene.items), "--to", "de", "--with", "file:x.csv", "--out", "OUT"],
+        "board": ["board", str(many), "--out", "OUT"],
+        "groups": ["compare", *several, "--group", "instruct", "--html", "OUT"],
+        "sizes": ["compare", *several, "--size", "--html", "OUT"],
+        "figures of sizes": ["compare", *several, "--size", "--figures", "OUT"],
+        "matrix": ["matrix", str(scene.root / "planned" / "plan.toml"), "--out", "OUT", "--prefetch"],
         "pairs": ["train", "pairs", "--articles", str(scene.articles), "--out", "OUT"],
     }
     places = {

@@ -1,14 +1,18 @@
 """States of jobs: what others read while a job runs, when it is lost, and if the file is damaged."""
 
 import json
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
 from tiltmeter.cluster import job_lock
-from tiltmeter.cluster.job_lock import JobLock
+from tiltmeter.cluster.engine_local import _log
+from tiltmeter.cluster.job_lock import LOCK, JobLock, is_held
 from tiltmeter.cluster.job_state import STATE, JobState, read_state
+from tiltmeter.cluster.model_job import LOG
+from tiltmeter.errors import UsageError
 
 
 def test_a_state_is_written_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,3 +47,15 @@ def test_a_job_without_its_lock_is_lost(tmp_path: Path) -> None:
 def test_a_damaged_state_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / STATE).write_bytes(content)
     assert read_state(tmp_path) == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    for name in (STATE, LOCK, LOG):
+        os.mkfifo(tmp_path / name)
+    assert read_state(tmp_path) == {}
+    assert not is_held(tmp_path)
+    with pytest.raises(UsageError, match="runs already"):
+        JobLock(tmp_path).__enter__()
+    with _log(tmp_path) as log:
+        assert log.name == os.devnull

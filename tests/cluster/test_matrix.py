@@ -1,5 +1,7 @@
 """`tiltmeter matrix` on this machine: jobs as processes, status, dry run, prefetch, and how it ends."""
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from tests.cluster.planned import assert_like_single_runs, matrix_of, only, writ
 from tests.models.chat_served import ChatServer, chat_serving, first
 from tests.support.command import command
 from tiltmeter.cluster.engine import job_environment
+from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
 from tiltmeter.cluster.job_timings import known_timings
@@ -18,7 +21,9 @@ from tiltmeter.cluster.model_job import Outcome, run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.cluster.prefetch import NOTHING, prefetched
+from tiltmeter.datasets.by_name import load
 from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.engine.answer_store import AnswerStore
 
 
@@ -219,3 +224,38 @@ def test_a_missing_package_is_told(
     plan = write_plan(tmp_path, [causal])
     assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out"), "--engine", engine) == 2
     assert f"pip install 'tiltmeter[{engine}]'" in capsys.readouterr().err
+
+
+def test_a_cell_is_run_again_when_files_of_its_model_or_items_have_changed(causal: str, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(causal, model)
+    items = tmp_path / "items.jsonl"
+    write_jsonl(load("starter", "intrasentence", "en")[:2], items)
+    matrix = make_matrix(read_plan(write_plan(tmp_path, [str(model)], [str(items)])), tmp_path / "out")
+    entry = only(matrix)
+    write_job(entry)
+    assert run_job(entry.folder)["state"] == "finished"
+    assert not entry.unfinished
+    weights = next(path for path in model.iterdir() if path.suffix in (".safetensors", ".bin"))
+    for changed in (weights, items):
+        then = changed.stat()
+        changed.write_bytes(changed.read_bytes())
+        os.utime(changed, ns=(then.st_atime_ns, then.st_mtime_ns))  # as `cp -p` and `rsync -t` do
+        assert entry.unfinished == list(entry.cells), changed
+        assert run_job(entry.folder)["state"] == "finished"
+        assert not entry.unfinished
+
+
+def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('This should not run.')")
+    entry = only(matrix_of(tmp_path, [causal]))
+    write_job(entry)
+    (entry.folder / "job.json").write_text("[]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        engine = LocalEngine(1)
+        engine.start([entry])
+        engine._running[0].process.wait(60)
+        ((_, outcome),) = engine.ended()
+    assert "list indices" in outcome["failed"][""]
+    assert "This should not run" not in (entry.folder / "log.txt").read_text()

@@ -36,7 +36,7 @@ def plan(tmp_path: Path, text: str) -> Path:
         (GOOD + "timeout = 0", "timeout should be a number above 0, and is 0"),
         (
             'benchmarks = ["starter"]\nprotocols = ["publishd"]\n[[models]]\nname = "x"',
-            "there is no protocol 'publishd' (did you mean published?)",
+            "has the protocol 'publishd' (did you mean published?)",
         ),
         (GOOD + "kind = 'mask'", "kind 'mask' is not known; choose"),
         (GOOD + "attributes = 3", "attributes should be a table"),
@@ -53,6 +53,9 @@ def plan(tmp_path: Path, text: str) -> Path:
         ('benchmarks = ["starter/no"]\n[[models]]\nname = "x"', "starter has no part 'no'"),
         ('benchmarks = ["starter"]\nlanguages = ["xx"]\n[[models]]\nname = "x"', "no cells"),
         (GOOD + '[[models]]\nname = "embedded"\n', "has embedded twice with the same options"),
+        (GOOD + '[[models]]\nname = "a b"\n[[models]]\nname = "a-b"\n', "the runs of a b and a-b would have the same"),
+        ('protocols = ["published", "pubished"]\n' + GOOD, "none of its benchmarks has the protocol 'pubished'"),
+        ('protocols = ["aula"]\n' + GOOD, "none of its benchmarks has the protocol 'aula'; there is in-context"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_sentence(text: str, told: str, tmp_path: Path) -> None:
@@ -119,3 +122,20 @@ def test_a_cell_that_two_benchmarks_name_is_one(tmp_path: Path) -> None:
     text = GOOD.replace('["starter"]', '["starter", "starter:de"]\nlanguages = ["de"]')
     matrix = make_matrix(read_plan(plan(tmp_path, text)), tmp_path / "out")
     assert [cell.on for cell in matrix.models[0].cells] == ["starter:de"]
+
+
+def test_two_files_whose_runs_would_share_a_folder_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiltmeter.datasets.by_name import load
+    from tiltmeter.datasets.readers.jsonl import write_jsonl
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("чай.jsonl", "сок.jsonl"):
+        write_jsonl(load("starter", "intrasentence", "en")[:2], tmp_path / name)
+    text = GOOD.replace('["starter"]', '["чай.jsonl", "сок.jsonl"]')
+    with pytest.raises(TiltmeterError, match=r"чай.jsonl:en and сок.jsonl:en would have the same folder, jsonl"):
+        make_matrix(read_plan(plan(tmp_path, text)), tmp_path / "out")
+
+
+def test_protocols_of_chat_models_and_cases_of_a_protocol_are_known(tmp_path: Path) -> None:
+    text = 'protocols = ["published/d", "forced-choice"]\n' + GOOD.replace("embedded", "chat:m@http://localhost:1/v1")
+    assert make_matrix(read_plan(plan(tmp_path, text)), tmp_path / "out").cells

@@ -9,7 +9,7 @@ from perf.breaking_engine import BreakingEngine
 from tests.support.command import command
 from tiltmeter.datasets import load_spec, parse_spec
 from tiltmeter.datasets.by_name import examine_spec
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.making.licences import publishing_licence
 from tiltmeter.making.project import Project, open_project
 from tiltmeter.making.publish import publish_project
@@ -187,3 +187,30 @@ def test_the_commands(
     assert command(monkeypatch, "make", "publish", folder, "--out", out, "--licence", "MIT", "--open", "keep") == 0
     assert "6 items, 0 left out, MIT, edition 1" in capsys.readouterr().out
     assert command(monkeypatch, "data", "validate", f"{out}/") == 0
+
+
+def test_a_damaged_copy_of_the_last_edition_is_not_copied_out(translated: Project, tmp_path: Path) -> None:
+    publish_project(translated, tmp_path / "out", licence="MIT")
+    published = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    kept = translated.folder / "editions" / "1"
+    for name in ("items.jsonl", "README.md", "CHANGELOG.md"):
+        (kept / name).write_bytes(published[name].replace(b"e", b"f", 1))
+    publish_project(translated, tmp_path / "again", licence="MIT")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == published
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "[" * 100_000, "{}", '{"edition": "1"}'])
+def test_an_edition_that_cannot_be_read_is_named(content: str, translated: Project, tmp_path: Path) -> None:
+    publish_project(translated, tmp_path / "out", licence="MIT")
+    (translated.folder / "editions" / "1" / "edition.json").write_text(content)
+    (translated.folder / "editions" / "1-old").mkdir()
+    with pytest.raises(DataError, match=r"editions/1/edition\.json"):
+        publish_project(translated, tmp_path / "out", licence="MIT")
+
+
+def test_changes_are_not_told_against_damaged_items(translated: Project, tmp_path: Path) -> None:
+    publish_project(translated, tmp_path / "out", licence="MIT")
+    path = translated.folder / "editions" / "1" / "items.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"e", b"f", 1))
+    with pytest.raises(DataError, match="is not as it was published; restore it"):
+        publish_project(translated, tmp_path / "out", licence="CC-BY-4.0")

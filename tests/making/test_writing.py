@@ -325,3 +325,10 @@ def test_a_target_without_rules_says_so(run: Run, tmp_path: Path, capsys: pytest
     captured = capsys.readouterr()
     assert (code, captured.out) == (0, "w-1\n")
     assert captured.err.count("Not checked: ") == 3
+
+
+@pytest.mark.parametrize("line", ["[1]", "7", "[" * 100_000, "{", '{"text": "x"}'])
+def test_a_line_that_is_no_written_item_is_named(line: str, written: Project, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    words = ("make", "write", str(written.folder), "--by", "Ana", "--read", str(tmp_path / "items.jsonl"))
+    assert "items.jsonl, line 1" in run(*words, code=2)

@@ -148,6 +148,8 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -
         (("--size", "--group", "big"), "leave out --by and --group"),
         (("--group", "big", "--baseline", "a-1e+07"), "leave it out with --group and --size"),
         (("--group", "bigg", *options), "did you mean big?"),
+        (("--group", "big", *options, "--all"), "--all is for comparisons of single models"),
+        (("--size", *options, "--items", "3"), "--items is for comparisons of single models"),
     ):
         assert command(monkeypatch, "compare", *folders, *wrong) == 2
         assert words in capsys.readouterr().err

@@ -166,16 +166,12 @@ def test_the_item_before_is_found_among_any_number(workspace: Path) -> None:
         page = following(ana)
         for _ in range(3):
             page = decide(ana, page).text
-        with sqlite3.connect(workspace / "project" / "project.sqlite") as database:
-            columns = [
-                row[1] for row in database.execute("PRAGMA table_info(decisions)") if row[1] not in ("id", "item")
-            ]
-            names = ", ".join(columns)
-            database.executemany(
+        with open_project(workspace / "project") as project, project.store.transaction():
+            names = ", ".join(sorted(project.store._columns("decisions") - {"id", "item"}))
+            project.store._db.executemany(
                 f"INSERT INTO decisions (item, {names}) SELECT ?, {names} FROM decisions WHERE item = 'i2'",
                 [(f"gone {number}",) for number in range(1200)],
             )
-        database.close()
         assert item_of(ana.get(f"/review/previous?{P}&item=i2").text) == "i1"
         assert item_of(ana.get(f"/review/previous?{P}&item=i1").text) == "i0"
         assert ana.get(f"/review/previous?{P}&item=i0").status_code == 400

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -265,3 +267,23 @@ def test_a_run_that_a_job_writes_is_marked(work: Path) -> None:
     assert not by_path(index)["gpt"].is_whole
     with pytest.raises(UsageError, match="still running"):
         index.whole("gpt")
+
+
+def test_a_changed_byte_in_the_list_changes_no_number(work: Path) -> None:
+    index = index_of(work)
+    before = by_path(index)
+    path = work / ".studio" / "studio.sqlite"
+    path = next(work.glob("*/studio.sqlite")) if not path.exists() else path
+    with sqlite3.connect(path) as database:
+        for place, text in database.execute("SELECT path, summary FROM run_summary").fetchall():
+            changed = re.sub(r"(?<=\d)\d(?=\D)", lambda found: str((int(found[0]) + 1) % 10), text, count=1)
+            assert changed != text
+            database.execute("UPDATE run_summary SET summary = ? WHERE path = ?", [changed, place])
+    assert by_path(index) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_run_with_a_pipe_is_listed_with_the_problem(work: Path) -> None:
+    (work / "gpt" / MEASURES).unlink()
+    os.mkfifo(work / "gpt" / MEASURES)
+    assert "no regular file" in summarize(work / "gpt").problem

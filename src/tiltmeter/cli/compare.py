@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.paired_difference import Comparison
     from tiltmeter.comparing.size_slopes import SizeComparison
 
+_ITEMS = 200
+
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="The folders of one run or more.")],
@@ -58,7 +60,7 @@ def compare(
     figures: Annotated[
         Path | None, typer.Option("--figures", help="With --size, a folder for the figures as SVG, PNG and PDF files.")
     ] = None,
-    items: Annotated[int, typer.Option(min=0, help="The number of those items on the page; 0 for all.")] = 200,
+    items: Annotated[int, typer.Option(min=0, help="The number of those items on the page; 0 for all.")] = _ITEMS,
     everything: Annotated[
         bool, typer.Option("--all", help="Of more than four models or languages: all pairs after the summary.")
     ] = False,
@@ -109,6 +111,9 @@ def compare(
         "across": [name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
         "attributes": attributes,
     }
+    if (group is not None or size) and (everything or items != _ITEMS):
+        ignored = "--all" if everything else "--items"
+        raise UsageError(f"{ignored} is for comparisons of single models or languages; leave it out.")
     if group is not None and size:
         raise UsageError("--size is by the models' own size and family; leave out --by and --group.")
     if group is not None:

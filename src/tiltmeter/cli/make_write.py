@@ -74,12 +74,11 @@ def write(
 
 def _rows(path: Path) -> "list[WrittenText]":
     """The items in a file."""
-    import json
-
     from tiltmeter.datasets.raw_records import BrokenFileError
     from tiltmeter.datasets.readers.file_text import read_text
     from tiltmeter.making.exchange.csv_table import read_table
     from tiltmeter.making.writing.writing import WrittenText
+    from tiltmeter.reading import parse_json
 
     if path.suffix == ".jsonl":
         try:
@@ -89,11 +88,10 @@ def _rows(path: Path) -> "list[WrittenText]":
         rows = []
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                try:
-                    values = json.loads(line)
-                    rows.append(WrittenText(f"{path}, line {number}", str(values.pop("about")), values))
-                except (ValueError, KeyError, AttributeError) as error:
-                    raise DataError(f"{path}, line {number}: not a JSON object with `about` ({error}).") from error
+                values = parse_json(line, f"{path}, line {number},")
+                if not isinstance(values, dict) or "about" not in values:
+                    raise DataError(f"{path}, line {number} is not a JSON object with `about`.")
+                rows.append(WrittenText(f"{path}, line {number}", str(values.pop("about")), values))
         return rows
     columns, table = read_table(path)
     if "about" not in columns:

@@ -242,7 +242,7 @@ def _forecast_line(one: "ModelForecast") -> str:
     done = len(one.entry.cells) - one.open_cells
     parts = [f"{done} of {len(one.entry.cells)} cells complete"]
     if one.replaced:
-        parts.append(f"{one.replaced} there with other settings, to be replaced")
+        parts.append(f"{one.replaced} there with other settings or of other files, to be replaced")
     if one.questions is not None:
         parts.append(f"{one.questions:,} questions" + (f", {one.answered:,} answered already" if one.answered else ""))
     if one.estimate.low is not None and one.estimate.high is not None:

@@ -70,6 +70,8 @@ def show(
         return
     if measure or columns != "language":
         raise UsageError(f"{'--measure' if measure else '--columns'} is for a table of several runs; give two or more.")
+    if by is not None and chosen:
+        raise UsageError(f"--by is for the table in the terminal; leave it out, or --{chosen}. --csv has all views.")
     result = Result.load(runs[0])
     if chosen:
         from tiltmeter.reports.tables import as_csv, as_json, as_latex
@@ -102,14 +104,16 @@ def _print_several(folders: list[Path], chosen: str, measures: list[str], column
     from tiltmeter.reports.wide_table import GROUPINGS, wide_tables
     from tiltmeter.reports.wide_terminal import print_wide
 
-    if chosen in ("json", "csv") and (measures or columns != "language"):
-        raise UsageError(f"--{chosen} has all numbers; leave out {'--measure' if measures else '--columns'}.")
+    grouping = choice_of(columns, GROUPINGS, "--columns") or "language"
+    if chosen in ("json", "csv") and (measures or grouping != "language"):
+        ignored = "--measure" if measures else "--columns"
+        raise UsageError(f"{ignored} is for tables; --{chosen} has all numbers, so leave it out.")
     runs = named_runs(folders)
     if chosen in ("json", "csv"):
         records = [(name, result.records) for name, result in runs]
         print(runs_as_json(records) if chosen == "json" else runs_as_csv(records))
         return
-    tables = wide_tables(runs, grouping=choice_of(columns, GROUPINGS, "--columns") or "language", measures=measures)
+    tables = wide_tables(runs, grouping=grouping, measures=measures)
     if chosen == "latex":
         print(wide_latex(tables))
     else:

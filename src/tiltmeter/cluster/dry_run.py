@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.cluster.job_stores import ANSWERS, UnlockedAnswers
-from tiltmeter.cluster.job_timings import forms_of, known_timings
-from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
+from tiltmeter.cluster.job_timings import known_timings
+from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix, forms_of
 from tiltmeter.cluster.time_estimates import ModelEstimate, ModelSize, estimate_model
 from tiltmeter.cluster.timings import Timing
 from tiltmeter.datasets import parse_spec

@@ -113,7 +113,8 @@ class LocalEngine:
         # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
         with _log(entry.folder) as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
+                # -P: modules are not looked for in the current folder, which may be anybody's.
+                [sys.executable, "-P", "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=log,
@@ -137,9 +138,12 @@ def visible_gpus() -> list[str]:
 
 
 def _log(folder: Path) -> TextIO:
-    """The log of a job, or nowhere if that cannot be written."""
+    """The log of a job, or nowhere if that cannot be written; to open a pipe would wait for its reader."""
+    path = folder / LOG
     try:
-        return (folder / LOG).open("a", encoding="utf-8")
+        if path.exists() and not path.is_file():
+            raise FileExistsError(str(path))
+        return path.open("a", encoding="utf-8")
     except OSError:
         return Path(os.devnull).open("w", encoding="utf-8")
 

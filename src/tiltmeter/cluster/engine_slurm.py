@@ -110,7 +110,10 @@ class SlurmEngine:
         if self._cluster == "slurm":
             parameters |= {
                 "slurm_signal_delay_s": self._signal_seconds,
-                "slurm_setup": [f"export {name}={value}" for name, value in environment.items()],
+                # PYTHONSAFEPATH: modules are not looked for in the current folder, which may be anybody's.
+                "slurm_setup": [
+                    f"export {name}={value}" for name, value in {**environment, "PYTHONSAFEPATH": "1"}.items()
+                ],
                 "slurm_additional_parameters": {name: value or True for name, value in self._more.items()},
             }
             if self._partition is not None:

@@ -80,7 +80,9 @@ class Holder:
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """The owner of a job's lock; None if there is no lock."""
+    """The owner of a job's lock; None if there is no lock, or something else that to open may wait for ever."""
+    if not (folder / LOCK).is_file():
+        return None
     try:
         with (folder / LOCK).open("rb") as file:  # opened, since a network file system may remember an old time
             text = file.read().decode("utf-8", errors="replace")
@@ -228,6 +230,8 @@ def _started(number: int) -> float:
 
 def _text(path: Path) -> str:
     try:
+        if not path.is_file():
+            return ""
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

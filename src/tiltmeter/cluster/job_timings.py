@@ -1,20 +1,16 @@
 """What the cells of jobs took, kept in the cache for estimates of the time."""
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.cluster.job_state import read_state
-from tiltmeter.cluster.plan_cells import ModelCells
+from tiltmeter.cluster.plan_cells import ModelCells, forms_of
 from tiltmeter.cluster.timings import Timing, Timings
-from tiltmeter.datasets import parse_spec
-from tiltmeter.datasets.by_name import dataset, load_file
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.forms import form_of
 from tiltmeter.reading import read_json
 from tiltmeter.runs.run_files import MANIFEST
 
@@ -55,15 +51,6 @@ def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
         asking_seconds=values["asking_seconds"],
         end_seconds=max(0.0, values["seconds"] - values["start_seconds"] - values["asking_seconds"]),
     )
-
-
-def forms_of(specs: Sequence[str]) -> list[str]:
-    """The forms of the items of these benchmarks; of a file, that of its first item."""
-    found = set()
-    for text in specs:
-        spec = parse_spec(text)
-        found.add(dataset(spec.name).form if spec.path is None else form_of(load_file(spec.path)[0]).name)
-    return sorted(found)
 
 
 def known_timings() -> list[Timing]:

@@ -13,7 +13,7 @@ from tiltmeter.cluster.model_job import Outcome, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.plan_file import PLAN_COPY
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.files import make_folder, write_text
+from tiltmeter.files import check_folder, make_folder, write_text
 from tiltmeter.reading import read_text
 
 # Seconds between two looks at the jobs.
@@ -42,6 +42,7 @@ def run_matrix(
 
     If the call is interrupted, what jobs have stored is kept; calling again goes on from there.
     """
+    check_folder(matrix.out)
     make_folder(matrix.out)
     write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
     result = MatrixResult(matrix.cells)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,13 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks import benchmarks
+from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.cluster.plan_file import Plan, PlannedModel
 from tiltmeter.datasets import parse_spec
 from tiltmeter.datasets.by_name import dataset, load_file
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
+from tiltmeter.forms import form_of
 from tiltmeter.models.option_scope import source_of
 from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
@@ -26,6 +28,8 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 _BY_NAME, _BY_VALUE = ("plain", "chat_template"), ("kind", "dtype", "quantize", "tokenizer")
 _OF_CHATS = ("full_design", "max_tokens", "samples", "temperature")
 _LONGEST = 100
+# What may follow the name of a protocol: one of its cases.
+_CASE = re.compile(r"/[a-z]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +71,23 @@ class ModelCells:
         return checked_request([self.model.name], [cell.on], self.settings(cell), options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
-        """Whether the cell's folder holds a complete run with the same request."""
+        """Whether the cell's folder holds a complete run with the same request, of files that are as they were then."""
         folder = self.folder / cell.folder
         try:
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
                 return False
             made = read_json(folder / MANIFEST).get("request")
-            return bool(made == json.loads(json.dumps(self.request(cell))))
+            if made != json.loads(json.dumps(self.request(cell))):
+                return False
+            return not any(changed_since(folder / MANIFEST, path) for path in self.local_files(cell))
         except (TiltmeterError, OSError, AttributeError):
             return False
+
+    def local_files(self, cell: PlannedCell) -> list[Path]:
+        """The files and folders that a cell's run is made from: of the model, its tokenizer and the items."""
+        names = [self.model.name, *self.model.name.split("+"), str(self.model.options.get("tokenizer", ""))]
+        items = parse_spec(cell.on).path
+        return [*filter(Path.exists, map(home_path, filter(None, dict.fromkeys(names)))), *([items] if items else [])]
 
     @property
     def unfinished(self) -> list[PlannedCell]:
@@ -119,7 +131,6 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
 
     Nothing is opened or downloaded.
     """
-    _refuse_unknown_protocols(plan)
     cells: dict[str, PlannedCell] = {}
     lacking: dict[str, tuple[str, ...]] = {}
     for text in plan.benchmarks:
@@ -129,13 +140,19 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
         for benchmark, language, on in specs:
             for protocol in plan.protocols:
                 folder = ".".join(safe_name(part) for part in (benchmark, language, protocol))
-                cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
+                cell = cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
+                if (cell.on, cell.protocol) != (on, protocol):
+                    raise DataError(
+                        f"{plan.path}: the runs on {cell.on} and {on} would have the same folder, {folder}; rename one "
+                        "of the files, with letters from a to z and digits."
+                    )
     if not cells:
         raise UsageError(
             f"{plan.path} has no cells: no benchmark has one of its languages {', '.join(plan.languages)}."
         )
     models = tuple(ModelCells(model, tuple(cells.values()), home_path(out) / folder_of(model)) for model in plan.models)
     _refuse_one_folder(plan, models)
+    _refuse_unknown_protocols(plan)
     for entry in models:
         for cell in entry.cells[:1]:
             try:
@@ -198,20 +215,51 @@ def _by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tup
     return found, tuple(language for language in wanted if language not in available)
 
 
-def _refuse_unknown_protocols(plan: Plan) -> None:
-    """A DataError for a protocol that no form of items has; of some models and forms, only some can be asked for."""
-    known = dict.fromkeys([*(name for one in benchmarks().values() for name in one.protocols), *OF_CHAT_MODELS])
-    for name in plan.protocols:
-        if name not in known:
+def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
+    seen: dict[str, str] = {}
+    for entry in models:
+        name = entry.folder.name.casefold()  # some file systems do not tell capitals from small letters
+        other = seen.get(name)
+        if other == entry.model.name:
+            raise DataError(f"{plan.path} has {other} twice with the same options; leave one of them out.")
+        if other is not None:
             raise DataError(
-                f"{plan.path}: there is no protocol {name!r}{did_you_mean(name, known)}; see `tiltmeter protocols`."
+                f"{plan.path}: the runs of {other} and {entry.model.name} would have the same folder, "
+                f"{entry.folder.name}; rename one of them, or put it into a plan of its own."
+            )
+        seen[name] = entry.model.name
+
+
+def _refuse_unknown_protocols(plan: Plan) -> None:
+    """A DataError for a protocol by which none of the benchmarks is asked: before any model is."""
+    known = {*(OF_CHAT_MODELS if any(model.name.startswith("chat:") for model in plan.models) else ())}
+    for form in forms_of(plan.benchmarks):
+        known |= benchmark_for(form).protocols.keys()
+    for protocol in plan.protocols:
+        if protocol not in known and _CASE.sub("", protocol) not in known:
+            raise DataError(
+                f"{plan.path}: none of its benchmarks has the protocol {protocol!r}{did_you_mean(protocol, known)}; "
+                f"there is {', '.join(sorted(known))}."
             )
 
 
-def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
-    seen: set[str] = set()
-    for entry in models:
-        name = entry.folder.name.casefold()  # some file systems do not tell capitals from small letters
-        if name in seen:
-            raise DataError(f"{plan.path} has {entry.model.name} twice with the same options; leave one of them out.")
-        seen.add(name)
+def forms_of(specs: Iterable[str]) -> list[str]:
+    """The forms of the items of these benchmarks; of a file, that of its first item."""
+    found = set()
+    for text in specs:
+        spec = parse_spec(text)
+        if spec.path is None:
+            found.add(dataset(spec.name).form)
+        else:
+            found |= {form_of(item).name for item in load_file(spec.path)[:1]}
+    return sorted(found)
+
+
+def changed_since(made: Path, path: Path) -> bool:
+    """Whether a file, or one of a folder's, was written, copied or moved there after another file was made.
+
+    By the time at which its entry in the file system changed, which no program sets to an earlier one.
+    """
+    then = made.stat().st_mtime
+    files = path.iterdir() if path.is_dir() else (path,)
+    return any(max(file.stat().st_ctime, file.lstat().st_ctime) > then for file in files if file.is_file())

@@ -8,7 +8,7 @@ from pathlib import Path
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import DataError, TiltmeterError
-from tiltmeter.files import make_folder, write_text
+from tiltmeter.files import check_folder, make_folder, write_text
 from tiltmeter.models.opening import opened
 from tiltmeter.reading import read_json
 from tiltmeter.runs.portions import portions
@@ -36,6 +36,7 @@ def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
 
     Jobs of the models that are here then run without a network.
     """
+    check_folder(matrix.out)
     failed: dict[str, str] = {}
     benchmarks, models = [], []
     for on in dict.fromkeys(cell.on for entry in matrix.models for cell in entry.cells):

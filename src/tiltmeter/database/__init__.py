@@ -61,6 +61,8 @@ class Database:
                 self._rescue(error)
             elif not (error.is_not_writable and self._open_to_read()):
                 raise
+            else:
+                self._check_rows()
 
     def _open(self) -> None:
         if self._is_cache and self._file != ":memory:":
@@ -73,6 +75,7 @@ class Database:
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
         if self._is_cache:
             self._refuse_foreign()
+        self._check_rows()
         self._add_columns(self._schema)
         self._db.executescript(self._schema)
         self._try_tables()
@@ -113,16 +116,19 @@ class Database:
             self._rescue(error)
             return work()
 
+    def _check_rows(self) -> None:
+        """A StoreError if the rows of the file are not as they were written; called before anything is changed."""
+
     def _try_tables(self) -> None:
         """Read a row of each table, so that a file that lacks pages or columns is found when it is opened."""
-        for table, columns in _tables(self._schema).items():
+        for table, columns in table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
     def _refuse_foreign(self) -> None:
         """A StoreError if the file belongs to another program: it has tables, and none of ours."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         there = {str(name) for (name,) in self._db.execute(query)}
-        if there and not there & set(_tables(self._schema)):
+        if there and not there & set(table_columns(self._schema)):
             raise StoreError("it is the database of another program", self._words, sqlite3.SQLITE_ERROR)
 
     def _choose_journal(self) -> None:
@@ -144,20 +150,26 @@ class Database:
 
     def _add_columns(self, schema: str) -> None:
         """Add the columns that the tables of a file from an earlier version lack."""
+        for table, name, rules in self._missing_columns(schema):
+            try:
+                self._db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {rules}")
+            except StoreError:
+                if name not in self._columns(table):  # another process may have added it meanwhile
+                    raise
+
+    def _missing_columns(self, schema: str) -> list[tuple[str, str, str]]:
+        """Table, name and rules of the columns that the file lacks; not of tables that it lacks."""
         wanted = sqlite3.connect(":memory:")
         wanted.executescript(schema)
-        for table in _tables(schema):
+        missing = []
+        for table in table_columns(schema):
             there = self._columns(table)
             for _, name, kind, required, default, _ in wanted.execute(f"PRAGMA table_info({table})").fetchall():
-                if not there or name in there:
-                    continue
-                rules = (" NOT NULL" if required else "") + (f" DEFAULT {default}" if default is not None else "")
-                try:
-                    self._db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}{rules}")
-                except StoreError:
-                    if name not in self._columns(table):  # another process may have added it meanwhile
-                        raise
+                if there and name not in there:
+                    rules = (" NOT NULL" if required else "") + (f" DEFAULT {default}" if default is not None else "")
+                    missing.append((table, str(name), f"{kind}{rules}"))
         wanted.close()
+        return missing
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
@@ -214,7 +226,7 @@ class Database:
         self.close()
 
 
-def _tables(schema: str) -> dict[str, list[str]]:
+def table_columns(schema: str) -> dict[str, list[str]]:
     """The tables that a schema makes, with their columns."""
     made = sqlite3.connect(":memory:")
     made.executescript(schema)

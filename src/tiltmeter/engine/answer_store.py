@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -130,9 +131,12 @@ class AnswerStore(CheckedDatabase):
             self._db.execute("UPDATE models SET unused = ? WHERE id = ?", values)
 
     def get_unused(self, fingerprint: str) -> list[str]:
-        """The modules of the model's checkpoint that were not loaded; none if that is not known."""
-        query = "SELECT unused FROM models WHERE fingerprint = ? AND unused IS NOT NULL"
-        return [str(name) for (found,) in self._db.execute(query, [fingerprint]) for name in json.loads(found)]
+        """The modules of the model's checkpoint that were not loaded; none if that is not known, or damaged."""
+        query = "SELECT CAST(unused AS BLOB) FROM models WHERE fingerprint = ? AND unused IS NOT NULL"
+        for (found,) in self._db.execute(query, [fingerprint]):
+            with suppress(ValueError, TypeError):
+                return [str(name) for name in json.loads(found)]
+        return []
 
     def _model(self, fingerprint: str) -> int:
         self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])

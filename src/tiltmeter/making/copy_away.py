@@ -10,6 +10,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import atomic_write, temporary_folder
 from tiltmeter.making.project import DATABASE
 from tiltmeter.making.settings import SETTINGS
+from tiltmeter.making.store import ProjectStore
 
 
 def copy_away(folder: Path, out: Path) -> None:
@@ -18,6 +19,7 @@ def copy_away(folder: Path, out: Path) -> None:
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}.")
     if not (folder / DATABASE).is_file():
         raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; there is nothing to copy.")
+    ProjectStore(folder / DATABASE).close()  # refuses a damaged one, whose copy would replace a good one
     name = folder.resolve().name
     with temporary_folder() as temporary, atomic_write(out) as part:
         database = temporary / DATABASE

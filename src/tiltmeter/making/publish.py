@@ -27,10 +27,20 @@ from tiltmeter.making.problems import Assembled, assemble
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_outcomes import follow_rule
 from tiltmeter.making.store import now
+from tiltmeter.reading import read_bytes, read_json
 
 EDITION = "edition.json"
 TRANSLATIONS = "translations.csv"
 _EDITIONS = "editions"
+# What is read of the description of an edition.
+_FACTS: dict[str, type] = {
+    "edition": int,
+    "published": str,
+    "licence": str,
+    "items": int,
+    "sha256": str,
+    "changes": dict,
+}
 
 # What to do with items about which something is open: refuse to publish, publish them too, or leave them out.
 OpenItems = Literal["refuse", "keep", "leave-out"]
@@ -67,7 +77,7 @@ def publish_project(
         last = last_edition(project)
         lines = "".join(to_line(item) + "\n" for item in items)
         if last is not None and last.is_same(lines, allowed):
-            edition = _refreshed(project, assembled, items, left_out, last, open_items)
+            edition = _refreshed(project, assembled, items, lines, left_out, last, open_items)
         else:
             edition = _new_edition(project, assembled, items, lines, left_out, allowed, last, open_items)
         _copy(edition.folder, Path(out))
@@ -87,11 +97,24 @@ class _Last:
 
 def last_edition(project: Project) -> _Last | None:
     """The last edition of a project, if there is one."""
-    folders = [path for path in (project.folder / _EDITIONS).glob("[0-9]*") if path.is_dir()]
+    folders = _edition_folders(project.folder / _EDITIONS)
     if not folders:
         return None
-    folder = max(folders, key=lambda path: int(path.name))
-    return _Last(int(folder.name), folder, json.loads((folder / EDITION).read_text(encoding="utf-8")))
+    return _Last(int(folders[-1].name), folders[-1], _facts_of(folders[-1]))
+
+
+def _edition_folders(editions: Path) -> list[Path]:
+    """The folders of all editions, in order."""
+    found = [path for path in editions.glob("[0-9]*") if path.is_dir() and path.name.isascii() and path.name.isdigit()]
+    return sorted(found, key=lambda path: int(path.name))
+
+
+def _facts_of(folder: Path) -> dict[str, Any]:
+    """What is said of an edition; a DataError if its file is damaged."""
+    facts = read_json(folder / EDITION)
+    if not isinstance(facts, dict) or not all(isinstance(facts.get(name), kind) for name, kind in _FACTS.items()):
+        raise DataError(f"{folder / EDITION} is not as it was written; restore it from the edition that was published.")
+    return facts
 
 
 def _chosen(project: Project, assembled: Assembled, open_items: OpenItems) -> tuple[list[Item], dict[str, str]]:
@@ -169,11 +192,11 @@ def _write_edition(
         "left_out": dict(left_out),
         "changes": _changes(last, lines, _reasons(project, left_out)),
     }
-    write_text(part / EDITION, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    write_text(part / EDITION, _edition_text(facts))
     write_text(part / CARD, make_card(project, assembled, items, facts))
     if translations := _translations(project, items):
         write_table(part / TRANSLATIONS, ("from", "to"), translations)
-    earlier = [json.loads(path.read_text(encoding="utf-8")) for path in editions.glob(f"[0-9]*/{EDITION}")]
+    earlier = [_facts_of(path) for path in _edition_folders(editions)]
     write_text(part / CHANGELOG, make_changelog([*earlier, facts]))
     part.chmod(0o755)
     folder = editions / str(number)
@@ -185,17 +208,34 @@ def _refreshed(
     project: Project,
     assembled: Assembled,
     items: Sequence[Item],
+    lines: str,
     left_out: Mapping[str, str],
     last: _Last,
     open_items: OpenItems,
 ) -> _Last:
-    """The last edition, whose items are the same, with a card that says what was decided and left out since."""
+    """The last edition, whose items are the same, with a card that says what was decided and left out since.
+
+    Files of it that were damaged meanwhile are written again, for they are copied out.
+    """
     facts = {**last.facts, "open_items": open_items, "left_out": dict(left_out)}
-    card = make_card(project, assembled, items, facts)
-    if facts != last.facts or card != (last.folder / CARD).read_text(encoding="utf-8"):
-        write_text(last.folder / CARD, card)
-        write_text(last.folder / EDITION, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    earlier = [_facts_of(path) for path in _edition_folders(last.folder.parent)[:-1]]
+    contents = {
+        PUBLISHED_ITEMS: lines,
+        CARD: make_card(project, assembled, items, facts),
+        CHANGELOG: make_changelog([*earlier, facts]),
+        EDITION: _edition_text(facts),
+    }
+    for name, text in contents.items():
+        path = last.folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_text(path, text)
+    if translations := _translations(project, items):
+        write_table(last.folder / TRANSLATIONS, ("from", "to"), translations)
     return _Last(last.number, last.folder, facts)
+
+
+def _edition_text(facts: Mapping[str, Any]) -> str:
+    return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
 
 
 def _translations(project: Project, items: Sequence[Item]) -> list[dict[str, str]]:
@@ -216,7 +256,12 @@ def _changes(last: _Last | None, lines: str, reasons: Mapping[str, str]) -> dict
     """What changed since the last edition: items added, removed (with reasons) and changed (with their fields)."""
     if last is None:
         return {}
-    before = _by_id((last.folder / PUBLISHED_ITEMS).read_text(encoding="utf-8"))
+    published = read_bytes(last.folder / PUBLISHED_ITEMS)
+    if hashlib.sha256(published).hexdigest() != last.facts["sha256"]:
+        raise DataError(
+            f"{last.folder / PUBLISHED_ITEMS} is not as it was published; restore it from where you published it to."
+        )
+    before = _by_id(published.decode())
     after = _by_id(lines)
     changed = {
         item: sorted(key for key in before[item].keys() | values.keys() if before[item].get(key) != values.get(key))

@@ -23,10 +23,10 @@ def with_own_digest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {**_without(manifest), DIGESTS: {**manifest.get(DIGESTS, {}), MANIFEST: _of_manifest(manifest)}}
 
 
-def changed_files(manifest: Mapping[str, Any], folder: Path) -> list[str]:
-    """The files of a run that are gone, or not as they were written; none if the manifest has no digests."""
+def changed_files(manifest: Mapping[str, Any], folder: Path, names: Sequence[str] = NAMES) -> list[str]:
+    """Which of a run's files are gone, or not as they were written; none if the manifest has no digests."""
     digests = manifest.get(DIGESTS, {})
-    changed = [name for name in NAMES if name in digests and name != MANIFEST and _is_changed(folder / name, digests)]
+    changed = [name for name in names if name in digests and name != MANIFEST and _is_changed(folder / name, digests)]
     if digests and digests.get(MANIFEST) != _of_manifest(manifest):
         changed.append(MANIFEST)
     return changed

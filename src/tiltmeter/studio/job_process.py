@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import Timeout
 
+from tiltmeter.addresses import without_secrets
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
+from tiltmeter.guarded_output import guarded_output
 from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, job_lock, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
@@ -71,7 +73,7 @@ def _carried_out(folder: Path) -> tuple[str, str]:
         return "failed", "The memory of this machine does not suffice for this model."
     except Exception as error:
         logger.exception("The run failed.")
-        return "failed", f"{type(error).__name__}: {error} (the job's log.txt says more)"
+        return "failed", without_secrets(f"{type(error).__name__}: {error} (the job's log.txt says more)")
     finally:
         ended.set()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -174,5 +176,6 @@ def _timings(
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING)
-    sys.exit(main(Path(sys.argv[1])))
+    with guarded_output():
+        logging.basicConfig(level=logging.WARNING)
+        sys.exit(main(Path(sys.argv[1])))

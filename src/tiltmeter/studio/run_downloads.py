@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
-
 from tiltmeter.csv_text import csv_text
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.reports.exports import FORMATS, Options
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import SCORES
+from tiltmeter.runs.run_shape import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,9 @@ def _measures(folder: Path, _model: str | None) -> str:
 
 def _scores(folder: Path, _model: str | None) -> str:
     try:
-        scores = pd.read_parquet(folder / SCORES)
-    except (OSError, ValueError) as error:
-        raise DataError(f"The scores in {folder.name} cannot be read ({error}); make the run again.") from error
+        scores = read_table(folder / SCORES)
+    except DataError as error:
+        raise DataError(f"The scores in {folder.name} cannot be read: {error} Make the run again.") from error
     return csv_text(list(scores.columns), scores.itertuples(index=False))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import tiltmeter
 from tiltmeter.database import Database
+from tiltmeter.database.checked import checksum
 from tiltmeter.errors import UsageError
 from tiltmeter.printable import visible
 from tiltmeter.reports.languages import language_name
@@ -121,13 +122,15 @@ class _RunStore(Database):
         )
 
     def summaries(self) -> dict[str, tuple[str, str]]:
-        """Stamp and summary by path."""
-        return {path: (stamp, text) for path, stamp, text in self._db.execute("SELECT * FROM run_summary")}
+        """Stamp and summary by path; not those that were damaged, which are made again."""
+        rows = self._db.execute("SELECT * FROM run_summary")
+        return {path: (stamp, text) for path, signed, text in rows if (stamp := _unsigned(signed, path, text))}
 
     def keep_summaries(self, rows: Sequence[tuple[str, str, str]], gone: Iterable[str]) -> None:
         """Store summaries, and forget those of runs that are gone."""
         with self.transaction():
-            self._db.executemany("INSERT OR REPLACE INTO run_summary VALUES (?, ?, ?)", rows)
+            signed = [(path, f"{stamp} {checksum(path, stamp, text)}", text) for path, stamp, text in rows]
+            self._db.executemany("INSERT OR REPLACE INTO run_summary VALUES (?, ?, ?)", signed)
             self._db.executemany("DELETE FROM run_summary WHERE path = ?", [(path,) for path in gone])
 
     def names(self) -> dict[str, str]:
@@ -281,6 +284,12 @@ def _checked_tags(text: str) -> list[str]:
     if len(tags) > MOST_TAGS:
         raise UsageError(f"These are {len(tags)} tags; give a run at most {MOST_TAGS}.")
     return tags
+
+
+def _unsigned(signed: str, path: str, text: str) -> str:
+    """The stamp of a summary, which a checksum follows; empty if that is wrong, or missing."""
+    stamp, _, found = signed.rpartition(" ")
+    return stamp if found == str(checksum(path, stamp, text)) else ""
 
 
 def _stamp(folder: RunFolder) -> str:

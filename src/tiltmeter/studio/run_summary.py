@@ -122,10 +122,12 @@ def summarize(folder: Path) -> RunSummary:
 
 
 def _read(path: Path, shorten: Callable[[bytes], bytes] = bytes) -> Any:
+    if not path.exists():
+        raise DataError(f"It has no {path.name}; make the run again.")
+    if not path.is_file():  # to read a pipe would take for ever
+        raise DataError(f"Its {path.name} is no regular file; make the run again.")
     try:
         return json.loads(shorten(path.read_bytes()))
-    except FileNotFoundError:
-        raise DataError(f"It has no {path.name}; make the run again.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
 

@@ -12,11 +12,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.models.head_config import KEY
-from tiltmeter.reading import home_path
+from tiltmeter.reading import home_path, read_json
 
 # Inside the folder of the head, until it is finished.
 _UNFINISHED = ".training"
@@ -93,8 +93,9 @@ class Workspace:
         wanted = json.dumps(settings, indent=2, sort_keys=True, default=str)
         path = self.folder / _SETTINGS
         if path.is_file():
-            there = json.loads(path.read_text(encoding="utf-8"))
-            now = json.loads(wanted)
+            there, now = read_json(path), json.loads(wanted)
+            if not isinstance(there, dict):
+                raise DataError(f"{path} is not as a training writes it; pass --force to start anew.")
             if changed := sorted(key for key in {*there, *now} if there.get(key) != now.get(key)):
                 raise UsageError(
                     f"{self.out} holds an unfinished training with other settings ({', '.join(changed)}); use the same "
@@ -146,9 +147,10 @@ class Workspace:
     @property
     def _is_head(self) -> bool:
         try:
-            return KEY in json.loads((self.out / CONFIG).read_text(encoding="utf-8"))
-        except (ValueError, TypeError):
+            config = read_json(self.out / CONFIG)
+        except DataError:
             return False
+        return isinstance(config, dict) and KEY in config
 
     @property
     def _holds_other_files(self) -> bool:

@@ -60,12 +60,15 @@ def test_runs_of_earlier_versions_are_measured_again(tmp_path: Path) -> None:
     assert models(tmp_path) == [["one"]]
 
 
-def test_a_changed_file_of_measures_is_told(tmp_path: Path) -> None:
+def test_changed_files_are_told(tmp_path: Path) -> None:
     folder = save(tmp_path / "run", association_scores("one", n=20))
-    assert not find_runs([tmp_path])[0][0].is_changed
+    assert not find_runs([tmp_path])[0][0].changed
     rows = json.loads((folder / "measures.json").read_text(encoding="utf-8"))
     (folder / "measures.json").write_text(json.dumps(rows[:30]), encoding="utf-8")
-    assert find_runs([tmp_path])[0][0].is_changed
+    assert find_runs([tmp_path])[0][0].changed == ["measures.json"]
+    with (folder / "scores.parquet").open("ab") as file:
+        file.write(b"x")
+    assert find_runs([tmp_path])[0][0].changed == ["scores.parquet", "measures.json"]
 
 
 def test_only_comparable_numbers_share_a_column(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The runs below folders, each with what its manifest and its numbers over all items say; its tables are not read."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from tiltmeter.measures.records import Record, from_dicts
 from tiltmeter.reading import home_path, parse_json, read_bytes, read_json
 from tiltmeter.reports.clean import short_names
 from tiltmeter.reports.record_rows import ALL_MODELS
-from tiltmeter.runs.file_digests import DIGESTS
+from tiltmeter.runs.file_digests import changed_files
 from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
@@ -33,7 +32,7 @@ class BoardRun:
     finished: float
     manifest: Mapping[str, Any]
     records: Sequence[Record]
-    is_changed: bool = False
+    changed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +100,13 @@ def _read(folder: Path, name: str) -> BoardRun:
     manifest = checked_manifest(read_json(folder / MANIFEST))
     content = read_bytes(folder / MEASURES)
     rows = checked_rows(parse_json(_decoded(folder, only_over_all(content)), str(folder / MEASURES)))
-    digest = manifest.get(DIGESTS, {}).get(MEASURES)
-    is_changed = digest is not None and digest != hashlib.sha256(content).hexdigest()
+    changed = changed_files(manifest, folder, (SCORES, MEASURES))
     # Rows without verdicts are of earlier versions, and are measured again from the scores.
     records = from_dicts(rows) if all("verdict" in row for row in rows) else Result.load(folder).records
     over_all = [record for record in records if record.view == "all" and record.model != ALL_MODELS]
     if not over_all:
         raise DataError(f"{folder} has no numbers over all items; make the run again.")
-    return BoardRun(folder, name, _finished(manifest, folder), manifest, over_all, is_changed)
+    return BoardRun(folder, name, _finished(manifest, folder), manifest, over_all, changed)
 
 
 def _decoded(folder: Path, content: bytes) -> str:

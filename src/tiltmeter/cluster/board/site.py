@@ -14,6 +14,7 @@ from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes, attr
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.clean import label
+from tiltmeter.runs.file_digests import on_changed
 
 # Attributes that say to which family a model belongs, the first that is known.
 _FAMILY = ("family", "model type")
@@ -60,7 +61,7 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
     if attributes is not None:
         measured = {cell.record.model for column in columns for cell in column.cells}
         notes += [f"{attributes.name} describes {name}, which no run has." for name in given.without_run(measured)]
-    notes += [f"{run.name}: measures.json was changed since the run was saved." for run in runs if run.is_changed]
+    notes += [sentence for run in runs for sentence in on_changed(run.changed, run.name)]
     numbers = {model.shown.name: model.shown.number for model in models}
     return Board(models, columns, shown_sections(columns, numbers), runs, broken, [*notes, *unread])
 

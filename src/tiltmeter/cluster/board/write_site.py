@@ -1,6 +1,7 @@
 """Write a board as a folder of pages; the folder is replaced as a whole, or not at all."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from tiltmeter.cluster.board.number_tables import FORMAT, board_csv, board_json
@@ -63,9 +64,10 @@ def check_site(out: Path, folders: Sequence[Path | str]) -> None:
 
 
 def _is_board(folder: Path) -> bool:
+    path = folder / _NUMBERS_JSON
     try:
-        with (folder / _NUMBERS_JSON).open(encoding="utf-8") as file:
-            return FORMAT in file.read(len(FORMAT) + 40)
+        with path.open(encoding="utf-8") if path.is_file() else nullcontext() as file:
+            return file is not None and FORMAT in file.read(len(FORMAT) + 40)
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tiltmeter.database import Database
+from tiltmeter.database.summed import SummedDatabase
 
 # What to do about a file that cannot be opened.
 REMEDY = "restore it, or copy the folder to a place where you may write"
@@ -81,7 +81,7 @@ class StoredRating:
     number: int
 
 
-class RatingTables(Database):
+class RatingTables(SummedDatabase):
     """Units and ratings. Methods that write do so inside `transaction()` of the caller."""
 
     def set_units(self, units: Iterable[RatingUnit]) -> None:

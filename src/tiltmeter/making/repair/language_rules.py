@@ -22,6 +22,7 @@ from typing import Any
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms import TextKind
+from tiltmeter.reading import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,14 @@ def rules_for(language: str) -> LanguageRules:
 
 def read_rules(path: Path) -> LanguageRules:
     """The rules in a TOML file of the user."""
-    return parse_rules(path.read_text(encoding="utf-8"), str(path))
+    return parse_rules(read_text(path), str(path))
 
 
 def parse_rules(text: str, name: str) -> LanguageRules:
     """The rules in a TOML text; `name` is that of its file."""
     try:
         return _rules(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, re.error) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, re.error) as error:
         raise DataError(f"{name} is not a file of repair rules: {error}; see docs/repair.md.") from error
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tiltmeter.database import Database
+from tiltmeter.database.summed import SummedDatabase
 from tiltmeter.making.review.review_rule import ReviewDecision
 
 REVIEW_SCHEMA = """
@@ -101,7 +101,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class ReviewTables(Database):
+class ReviewTables(SummedDatabase):
     """Reviewers, decisions and slots. Methods that write do so inside `transaction()` of the caller."""
 
     # Reviewers

@@ -1,0 +1,167 @@
+"""SQLite files with people's work: a row that changed by anything but a statement of ours is found when it is opened.
+
+SQLite does not notice a changed byte inside a value, and such a row cannot be had again, as one of a cache can. So
+triggers keep the sum of the checksums of the rows, by table and by the item that they are about; a file whose rows do
+not have these sums is refused, with the names of the items. Damaged indexes are made anew: the rows have all of them.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+
+from tiltmeter.database import Database, table_columns
+from tiltmeter.database.checked import checksum
+from tiltmeter.database.connection import Connection, StoreError
+
+logger = logging.getLogger(__name__)
+
+SUMS = "row_sums"
+_SCHEMA = f"""
+CREATE TABLE {SUMS} (
+    kind TEXT NOT NULL,       -- the name of a table
+    owner BLOB NOT NULL,      -- the item or unit that rows are about; empty where they are about none
+    total INTEGER NOT NULL,
+    PRIMARY KEY (kind, owner)
+) STRICT, WITHOUT ROWID
+"""
+# Columns that say what a row is about, the first that a table has as a text.
+_OWNERS = ("item", "unit", "id")
+_REMEDY = "restore it from a copy; docs/failures.md says how to go on without one"
+# So many of the damaged places are named.
+_NAMED = 3
+
+
+class SummedDatabase(Database):
+    """A database whose rows are checked when it is opened; a StoreError if they are not as they were written."""
+
+    def _connected(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._connected(path, uri=uri)
+        db.create_function("checksum_of", -1, checksum, deterministic=True)
+        db.execute("PRAGMA recursive_triggers = ON")  # else a row that REPLACE deletes stays in the sum
+        return db
+
+    def _open(self) -> None:
+        super()._open()
+        if not self._is_summed() or self._triggers() != self._wanted_triggers():
+            with self.transaction():
+                self._sum_up()
+
+    def _check_rows(self) -> None:
+        if not self._is_summed():
+            return
+        self._db.execute("BEGIN")  # one view of the file
+        try:
+            self._refuse_damaged()
+            problem = self._problem()
+        finally:
+            self._db.execute("COMMIT")
+        if problem:
+            self._mend_indexes(problem)
+
+    def _add_columns(self, schema: str) -> None:
+        if self._is_summed() and self._missing_columns(schema):
+            with self.transaction():
+                self._forget_sums()
+        super()._add_columns(schema)
+
+    def _is_summed(self) -> bool:
+        return bool(self._columns(SUMS))
+
+    def _refuse_damaged(self) -> None:
+        """A StoreError with the tables and items whose rows are not as they were written."""
+        found = []
+        kept: dict[tuple[bytes, bytes], int] = {
+            (kind, owner): total
+            for kind, owner, total in self._db.execute(f"SELECT CAST(kind AS BLOB), owner, total FROM {SUMS}")
+        }
+        for table in table_columns(self._schema):
+            if facts := self._facts(table):
+                query = f"SELECT {_owner(facts)}, sum({_sum_of(facts)}) FROM {table} NOT INDEXED GROUP BY 1"
+                there = {(table.encode(), owner): total for owner, total in self._db.execute(query)}
+                known = {key: total for key, total in kept.items() if key[0] == table.encode()}
+                wrong = [key for key in there.keys() | known.keys() if there.get(key, 0) != known.get(key, 0)]
+                owners = sorted(owner.decode(errors="replace") for _, owner in wrong)
+                found += [f"`{table}` of {owner!r}" if owner else f"`{table}`" for owner in owners]
+        if found:
+            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            raise self._damage(f"it is damaged: not as written are {', '.join(found[:_NAMED])}{more}")
+
+    def _mend_indexes(self, problem: str) -> None:
+        """Make indexes anew that do not fit the rows, which are sound; a StoreError for other damage."""
+        if self.is_read_only:
+            raise self._damage(f"it is damaged: {problem}")
+        with self.transaction():
+            self._db.execute("REINDEX")
+            # A damaged index may lead to pages of tables, which are then lost: all is as it was before in this case.
+            self._refuse_damaged()
+            if left := self._problem():
+                raise self._damage(f"it is damaged: {left}")
+        logger.warning("The indexes of %s were damaged (%s) and are made anew; no row is lost.", self._file, problem)
+
+    def _problem(self) -> str:
+        (found,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        return "" if found == "ok" else str(found)
+
+    def _damage(self, reason: str) -> StoreError:
+        path, contents, _ = self._words
+        return StoreError(reason, (path, contents, _REMEDY), sqlite3.SQLITE_CORRUPT)
+
+    def _facts(self, table: str) -> list[tuple[str, str]]:
+        """The columns of a table, with their types; not fractions, whose digits depend on the version of SQLite."""
+        rows = self._db.execute(f"PRAGMA table_info({table})")
+        return [(str(row[1]), str(row[2])) for row in rows if row[2] != "REAL"]
+
+    def _triggers(self) -> set[str]:
+        query = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
+        return {str(sql) for (sql,) in self._db.execute(query, [f"{SUMS}%"])}
+
+    def _wanted_triggers(self) -> set[str]:
+        return {sql for table in table_columns(self._schema) for sql in _triggers_of(table, self._facts(table))}
+
+    def _forget_sums(self) -> None:
+        query = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
+        for (name,) in self._db.execute(query, [f"{SUMS}%"]).fetchall():
+            self._db.execute(f'DROP TRIGGER "{name}"')
+        self._db.execute(f"DROP TABLE IF EXISTS {SUMS}")
+
+    def _sum_up(self) -> None:
+        """Sum the rows that there are, of a new file or one of an earlier version, and keep the sums from now on."""
+        self._forget_sums()
+        self._db.execute(_SCHEMA)
+        for table in table_columns(self._schema):
+            facts = self._facts(table)
+            query = f"SELECT '{table}', {_owner(facts)}, sum({_sum_of(facts)}) FROM {table} NOT INDEXED GROUP BY 2"
+            self._db.execute(f"INSERT INTO {SUMS} {query}")
+        for sql in self._wanted_triggers():
+            self._db.execute(sql)
+
+
+def _owner(facts: list[tuple[str, str]], row: str = "") -> str:
+    texts = [name for name, kind in facts if kind == "TEXT"]
+    named = next((f"{row}{name}" for name in _OWNERS if name in texts), None)
+    return f"CAST({named} AS BLOB)" if named else "x''"
+
+
+def _sum_of(facts: list[tuple[str, str]], row: str = "") -> str:
+    # As bytes: after damage, a text may not be valid UTF-8.
+    return f"checksum_of({', '.join(f'CAST({row}{name} AS BLOB)' for name, _ in facts)})"
+
+
+def _triggers_of(table: str, facts: list[tuple[str, str]]) -> Iterator[str]:
+    """Statements that make the triggers of a table."""
+
+    def change(sign: str, row: str) -> str:
+        where = f"kind = '{table}' AND owner = {_owner(facts, row)}"
+        return f"UPDATE {SUMS} SET total = total {sign} {_sum_of(facts, row)} WHERE {where};"
+
+    new = f"SELECT '{table}', {_owner(facts, 'NEW.')}, 0"
+    # No ON CONFLICT: that of the statement that fires the trigger would take its place.
+    known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_owner(facts, 'NEW.')}"
+    begun = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
+    for event, body in {
+        "INSERT": [begun, change("+", "NEW.")],
+        "UPDATE": [change("-", "OLD."), begun, change("+", "NEW.")],
+        "DELETE": [change("-", "OLD.")],
+    }.items():
+        name = f"{SUMS}_{table}_{event.lower()}"
+        yield f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {' '.join(body)} END"
