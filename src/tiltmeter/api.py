@@ -23,6 +23,7 @@ from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_folders import each_run
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
@@ -101,11 +102,11 @@ def compare(
 ) -> Comparison | GroupComparison | SizeComparison:
     """Compare models on the same items, and languages on the translations of the same items.
 
-    Differences are paired, item by item, with 95% intervals and Holm's correction. `runs` are one run or more; a
-    mapping gives them names. `by` is `model`, `language` or `any` (also different models in different languages);
-    `baseline` names a model, language or run to compare the others with; `where` keeps some items, such as
-    `{"bias_type": "gender"}`; `across` allows comparisons between different `kinds`, `protocols`, `editions` or
-    `tokenizers`, with a warning.
+    Differences are paired, item by item, with 95% intervals and Holm's correction. `runs` are one run or more, or
+    folders with runs below them, such as that of a matrix; a mapping gives them names. `by` is `model`, `language` or
+    `any` (also different models in different languages); `baseline` names a model, language or run to compare the
+    others with; `where` keeps some items, such as `{"bias_type": "gender"}`; `across` allows comparisons between
+    different `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.
 
     `group` compares groups of models or languages instead, by an attribute such as `instruct` or `script=Latin,Greek`;
     `size` gives the slope of each measure by the size of models, within families. The attributes of models are in the
@@ -239,10 +240,11 @@ def named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Resul
     """The runs with their names: those of a mapping; else of folders as `run_names` gives them, of results numbers."""
     if isinstance(runs, Mapping):
         return [(name, _loaded(run)) for name, run in runs.items()]
-    folders = iter(run_names([Path(run) for run in runs if not isinstance(run, Result)]))
+    found = _values(runs)
+    folders = iter(run_names([Path(run) for run in found if not isinstance(run, Result)]))
     return [
         (f"run {number}" if isinstance(run, Result) else next(folders), _loaded(run))
-        for number, run in enumerate(runs, start=1)
+        for number, run in enumerate(found, start=1)
     ]
 
 
@@ -259,7 +261,9 @@ def run_names(folders: Sequence[Path]) -> list[str]:
 def _values(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
     if isinstance(runs, str | Path):
         raise UsageError(f"{str(runs)!r} is one run; give a list of runs.")
-    return list(runs.values() if isinstance(runs, Mapping) else runs)
+    if isinstance(runs, Mapping):
+        return list(runs.values())
+    return [found for run in runs for found in ([run] if isinstance(run, Result) else each_run([Path(run)]))]
 
 
 def _loaded(run: Run) -> Result:

@@ -60,7 +60,8 @@ RUNS = {
     "demo": "embedded --on starter",
     "gest": "bert-base-uncased gpt2 --on gest",
     "matrix/bert": "google-bert/bert-base-cased --on stereoset:en",
-    "older": "roberta-base --on stereoset:en",
+    "matrix/roberta": "roberta-base --on stereoset:en",
+    "older": "gpt2 --on stereoset:en",
 }
 
 # The files whose contents a page prints as TOML, in its order.

@@ -18,7 +18,10 @@ _ITEMS = 200
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="The folders of one run or more.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them, such as that of a matrix."),
+    ],
     by: Annotated[
         str | None,
         typer.Option(help="`model`, `language`, or `any` (different models in different languages)."),
@@ -86,6 +89,8 @@ def compare(
     `tiltmeter compare runs/bert runs/roberta --where bias_type=gender --html compared.html`
 
     `tiltmeter compare runs/bert runs/roberta runs/multilingual --group multilingual --attributes models.toml`
+
+    `tiltmeter compare runs/matrix`: all runs in a folder.
 
     `tiltmeter compare runs/multilingual --by language --group "grammatical gender"`
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def items(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="The folders of runs.")] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them.")
+    ] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
@@ -52,11 +54,14 @@ def items(
     from tiltmeter.comparing.item_quality import item_quality
     from tiltmeter.reports.item_tables import print_item_quality
     from tiltmeter.runs.result import Result
+    from tiltmeter.runs.run_folders import each_run
 
     if bool(runs) == bool(predictions):
         raise UsageError("Give folders of runs, or --predictions with a folder of published predictions.")
     found = (
-        [(str(run), Result.load(run)) for run in runs or ()] if predictions is None else _scored(predictions, form, on)
+        [(str(run), Result.load(run)) for run in each_run(runs or ())]
+        if predictions is None
+        else _scored(predictions, form, on)
     )
     quality = item_quality(found)
     if as_json:

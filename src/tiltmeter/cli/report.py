@@ -9,7 +9,7 @@ from tiltmeter.printable import plain_console
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The file to write; for one run, `report.html` in its folder by default."),
@@ -30,7 +30,9 @@ def report(
     """
     from tiltmeter.api import named_runs
     from tiltmeter.reports.write import check_report, report_path, write_report
+    from tiltmeter.runs.run_folders import each_run
 
+    runs = each_run(runs)
     path = report_path(runs, out)
     check_report(path, figures)
     written = write_report(named_runs(runs), path, figures)

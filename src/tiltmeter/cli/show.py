@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="The folder of a run, or of several.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them.")],
     by: Annotated[
         str | None,
         typer.Option(
@@ -51,11 +51,15 @@ def show(
 
     `tiltmeter show runs/new runs/old runs/multilingual --measure SS --measure LMS --latex > table.tex`
 
+    `tiltmeter show runs/matrix`: all runs in a folder.
+
     The texts of items may be offensive; those of translated items have their English originals beside them.
     """
 
     from tiltmeter.runs.result import Result
+    from tiltmeter.runs.run_folders import each_run
 
+    runs = each_run(runs)
     if top and (json or csv or latex):
         raise UsageError(
             "--top prints texts and cannot be combined with --json, --csv or --latex; see `tiltmeter items`."

@@ -1,6 +1,5 @@
 """The runs below folders, each with what its manifest and its numbers over all items say; its tables are not read."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,11 +15,8 @@ from tiltmeter.runs.file_digests import changed_files
 from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
+from tiltmeter.runs.run_folders import runs_below
 from tiltmeter.runs.run_shape import checked_manifest, checked_rows
-
-# A run of a matrix is two levels down; deeper folders are somebody's archive. Links may be circles, or lead to a whole
-# disk, and are followed only to a run.
-_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +64,12 @@ def _named(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
     for folder in given:
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder; name a folder with runs in it.")
-        for path in sorted(_below(folder, _DEPTH)):
+        for path in runs_below(folder):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 inside = path.relative_to(folder).as_posix()
                 name = names[str(folder.resolve())]
                 yield name if inside == "." else f"{name}/{inside}" if len(names) > 1 else inside, path
-
-
-def _below(folder: Path, levels: int) -> Iterator[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            inside = list(entries)
-    except OSError:
-        return
-    if any(entry.name in (MANIFEST, MEASURES, SCORES) for entry in inside):
-        yield folder
-    elif levels:
-        for entry in inside:
-            path = Path(entry.path)
-            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
-                yield from _below(path, levels - 1)
-            elif entry.is_symlink() and (path / MANIFEST).is_file():
-                yield path
 
 
 def _read(folder: Path, name: str) -> BoardRun:

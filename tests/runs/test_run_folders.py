@@ -1,0 +1,44 @@
+"""Folders of runs below a folder, and the commands that take them."""
+
+from pathlib import Path
+
+import pytest
+
+import tiltmeter
+from tests.runs.made import association_scores, run, saved
+from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.runs.run_folders import each_run, runs_below
+
+
+def make_empty_run(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / MANIFEST).touch()
+    return folder
+
+
+def test_runs_are_found_below_a_folder_but_not_in_each_other_nor_in_hidden_folders(tmp_path: Path) -> None:
+    found = [make_empty_run(tmp_path / "out" / name) for name in ("a/en", "a/fr", "b/en")]
+    make_empty_run(found[0] / "inside")
+    make_empty_run(tmp_path / "out" / ".trash" / "old")
+    (tmp_path / "circle").symlink_to(tmp_path)
+    (tmp_path / "out" / "linked").symlink_to(found[0])
+    assert runs_below(tmp_path) == [*found, tmp_path / "out" / "linked"]
+    assert runs_below(found[1]) == [found[1]]
+
+
+def test_a_folder_without_runs_stays_to_be_refused(tmp_path: Path) -> None:
+    one = make_empty_run(tmp_path / "one")
+    assert each_run([one, tmp_path / "none", one]) == [one, tmp_path / "none", one]
+    with pytest.raises(tiltmeter.UsageError, match=r"none holds no manifest\.json"):
+        tiltmeter.compare([tmp_path / "none"])
+
+
+def test_the_runs_of_a_folder_are_compared(tmp_path: Path) -> None:
+    for seed, name in enumerate(("ada", "bea")):
+        saved(tmp_path / "matrix" / name / "stereoset.en.published", run(association_scores(name, seed=seed)))
+    together = tiltmeter.compare([tmp_path / "matrix"])
+    apart = tiltmeter.compare([tmp_path / "matrix" / name / "stereoset.en.published" for name in ("ada", "bea")])
+    assert together.differences
+    assert [one.to_dict() for one in together.differences] == [one.to_dict() for one in apart.differences]
+    with pytest.raises(tiltmeter.UsageError, match="given twice"):
+        tiltmeter.compare([tmp_path / "matrix", tmp_path / "matrix" / "ada"])
