@@ -38,6 +38,17 @@ def test_options_reach_the_comparison(runs: dict[str, str]) -> None:
     assert len(found[0].items) < len(whole[0].items)
 
 
+def test_an_unknown_way_to_compare_is_refused(runs: dict[str, str]) -> None:
+    with pytest.raises(tiltmeter.UsageError, match="by='models' is not known; choose model, language, any"):
+        tiltmeter.compare([*runs.values()], by="models")  # type: ignore[call-overload]
+
+
+def test_one_result_twice_is_refused(runs: dict[str, str]) -> None:
+    result = tiltmeter.load(next(iter(runs.values())))
+    with pytest.raises(tiltmeter.UsageError, match="given twice"):
+        tiltmeter.compare([result, result])
+
+
 def test_one_run_twice_is_refused(runs: dict[str, str]) -> None:
     with pytest.raises(tiltmeter.UsageError, match="given twice"):
         tiltmeter.compare([runs["one"], Path(runs["one"]) / ".." / "one"])

@@ -119,8 +119,11 @@ def compare(
     ('overall', 11.0, 'significant')
     """
     folders = [Path(run).resolve() for run in _values(runs) if not isinstance(run, Result)]
-    if len(set(folders)) < len(folders):
+    results = [id(run) for run in _values(runs) if isinstance(run, Result)]
+    if len(set(folders)) < len(folders) or len(set(results)) < len(results):
         raise UsageError("The same run is given twice; give two different runs.")
+    if by is not None and by not in comparison.BY:
+        raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
     where = where or {}
     if group is None and not size:
         if attributes is not None:

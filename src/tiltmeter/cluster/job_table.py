@@ -88,12 +88,16 @@ def job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
     table.add_column("questions", justify="right")
     table.add_column("machine")
     for row in rows[:most]:
-        asked = f"{row.answered:,}/{row.questions:,}" if row.questions else ""
-        values = (row.model, row.state, f"{row.finished}/{row.cells}", str(len(row.failed) or ""), row.now, asked)
+        values = (row.model, row.state, f"{row.finished}/{row.cells}", str(len(row.failed) or ""), row.now, _asked(row))
         table.add_row(*(Text(value) for value in (*values, row.host)))
     if most is not None and len(rows) > most:
         table.caption = f"and {len(rows) - most} more models"
     return table
+
+
+def _asked(row: JobRow) -> str:
+    """How many questions of the cell are answered; empty before they are counted."""
+    return f"{row.answered:,}/{row.questions:,}" if row.questions else ""
 
 
 def summary(rows: Sequence[JobRow]) -> str:
@@ -101,11 +105,13 @@ def summary(rows: Sequence[JobRow]) -> str:
 
     >>> summary([JobRow("a", "running", 4, 1, {}, "starter.en.published", 20, 80, "host")])
     '1 of 4 cells complete, 0 failed; models: 1 running. a: starter.en.published 20/80'
+    >>> summary([JobRow("a", "running", 4, 0, {}, "starter.en.published", 0, 0, "host")])
+    '0 of 4 cells complete, 0 failed; models: 1 running. a: starter.en.published loading'
     """
     cells, finished = sum(row.cells for row in rows), sum(row.finished for row in rows)
     states = Counter(row.state for row in rows)
     told = ", ".join(f"{states[state]} {state}" for state in _ORDER if states[state])
-    running = [f"{row.model}: {row.now} {row.answered:,}/{row.questions:,}" for row in rows if row.state == "running"]
+    running = [f"{row.model}: {row.now} {_asked(row) or 'loading'}" for row in rows if row.state == "running"]
     failed = sum(len(row.failed) for row in rows)
     more = f". {'; '.join(running[:4])}" if running else ""
     return f"{finished} of {cells} cells complete, {failed} failed; models: {told}{more}"

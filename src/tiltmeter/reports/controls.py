@@ -77,4 +77,6 @@ def missing_control(records: Sequence[Record], benchmark: str) -> str:
     if not missing:
         return ""
     asked = " ".join(f"--on {name}" for name in missing)
-    return f"{benchmark} has a control, {listed(missing)}, which was not measured here; add {asked}."
+    which = "a control" if len(missing) == 1 else "controls"
+    were = "which was" if len(missing) == 1 else "which were"
+    return f"{benchmark} has {which}, {listed(missing)}, {were} not measured here; add {asked}."

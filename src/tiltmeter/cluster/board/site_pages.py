@@ -110,7 +110,7 @@ def _tables_page(board: Board, sections: Sequence[ShownSection], common: dict[st
         filters=_filters(board, sections),
         tables=list(_first_tables(board, sections)),
         benchmark=None if benchmark is None else {"name": columns[0].benchmark, "definitions": _definitions(columns)},
-        data_sets=data_set_facts([benchmark]) if benchmark else [],
+        data_sets=data_set_facts([benchmark], (run.manifest for run in board.runs)) if benchmark else [],
         method=METHOD,
         broken=[{"name": label(run.name, 200), "reason": clip(run.reason, 300)} for run in board.broken],
         notes=[clip(note, 300) for note in board.notes],

@@ -55,7 +55,9 @@ def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
             labelOverlap=True,
         )
     )
-    y = alt.Y("value:Q", title=measure.axis or measure.name, scale=alt.Scale(zero=False))
+    drawn = [*points["low"], *points["high"], *lines["value"], *([] if measure.ideal is None else [measure.ideal])]
+    domain = _within(drawn, measure.bounds)
+    y = alt.Y("value:Q", title=measure.axis or measure.name, scale=alt.Scale(zero=False, nice=False, domain=domain))
     base = alt.Chart(points).encode(
         x=x,
         color=colours,
@@ -78,6 +80,17 @@ def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
     )
     caption = "A point for each model, with its 95% interval over items; a least-squares line for each family."
     return Figure(slug, title, caption, (Panel("", alt.layer(*layers).properties(height=340)),), keys)
+
+
+def _within(values: Sequence[float], bounds: tuple[float, float] | None) -> list[float]:
+    """An axis with room around these values, but not beyond what the measure can be.
+
+    >>> _within([2.0, 52.0], (0.0, 100.0)), _within([-1.0, 1.0], None)
+    ([0.0, 55.0], [-1.12, 1.12])
+    """
+    room = 0.06 * (max(values) - min(values))
+    ends = [min(values) - room, max(values) + room]
+    return ends if bounds is None else [max(ends[0], min(bounds[0], *values)), min(ends[1], max(bounds[1], *values))]
 
 
 def _line(slope: SizeSlope) -> list[dict[str, object]]:
