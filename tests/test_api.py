@@ -44,7 +44,7 @@ def test_an_unknown_way_to_compare_is_refused(runs: dict[str, str]) -> None:
 
 
 def test_one_result_twice_is_refused(runs: dict[str, str]) -> None:
-    result = tiltmeter.load(next(iter(runs.values())))
+    result = tiltmeter.load_run(next(iter(runs.values())))
     with pytest.raises(tiltmeter.UsageError, match="given twice"):
         tiltmeter.compare([result, result])
 

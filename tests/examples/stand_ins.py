@@ -1,7 +1,6 @@
 """Stand-ins for what a reader of the docs has and a test has not: data that the mirror lacks, a paid service, time."""
 
 import hashlib
-import io
 import json
 import os
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
+from typing import IO
 
 import pytest
 
@@ -61,11 +61,11 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
 def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
     """Run the jobs of a matrix in this process, which has imported everything and read the data."""
 
-    def done(_engine: LocalEngine, entry: ModelCells, _gpus: tuple[str, ...]) -> SimpleNamespace:
+    def done(_engine: LocalEngine, entry: ModelCells, _gpus: tuple[str, ...], output: IO[bytes]) -> SimpleNamespace:
         here = Path.cwd()
-        told = json.dumps(run_job(entry.folder.resolve()))
+        output.write(json.dumps(run_job(entry.folder.resolve())).encode())
         os.chdir(here)
-        return SimpleNamespace(poll=lambda: 0, wait=lambda: 0, stdout=io.StringIO(told))
+        return SimpleNamespace(poll=lambda: 0, wait=lambda: 0)
 
     patch.setattr(LocalEngine, "_process", done)
 
