@@ -69,7 +69,7 @@ def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
         return False
     if state.get("slurm") == in_slurm.id:
         return state.get("state") == "stopped"  # and requeued
-    return state.get("began", 0.0) < in_slurm.time
+    return float(state.get("began", 0.0)) < in_slurm.time
 
 
 def job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
