@@ -22,8 +22,8 @@ from tiltmeter.comparing.rule_verdict import RuleVerdict
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.errors import UsageError
+from tiltmeter.runs.nested_runs import each_run
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.run_folders import each_run
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin

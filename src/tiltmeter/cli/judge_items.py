@@ -53,8 +53,8 @@ def items(
 
     from tiltmeter.comparing.item_quality import item_quality
     from tiltmeter.reports.item_tables import print_item_quality
+    from tiltmeter.runs.nested_runs import each_run
     from tiltmeter.runs.result import Result
-    from tiltmeter.runs.run_folders import each_run
 
     if bool(runs) == bool(predictions):
         raise UsageError("Give folders of runs, or --predictions with a folder of published predictions.")

@@ -30,7 +30,7 @@ def report(
     """
     from tiltmeter.api import named_runs
     from tiltmeter.reports.write import check_report, report_path, write_report
-    from tiltmeter.runs.run_folders import each_run
+    from tiltmeter.runs.nested_runs import each_run
 
     runs = each_run(runs)
     path = report_path(runs, out)

@@ -56,8 +56,8 @@ def show(
     The texts of items may be offensive; those of translated items have their English originals beside them.
     """
 
+    from tiltmeter.runs.nested_runs import each_run
     from tiltmeter.runs.result import Result
-    from tiltmeter.runs.run_folders import each_run
 
     runs = each_run(runs)
     if top and (json or csv or latex):

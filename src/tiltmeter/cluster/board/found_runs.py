@@ -12,10 +12,10 @@ from tiltmeter.reading import home_path, parse_json, read_bytes, read_json
 from tiltmeter.reports.clean import short_names
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import changed_files
+from tiltmeter.runs.nested_runs import runs_below
 from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
-from tiltmeter.runs.run_folders import runs_below
 from tiltmeter.runs.run_shape import checked_manifest, checked_rows
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import tiltmeter
 from tests.runs.made import association_scores, run, saved
+from tiltmeter.runs.nested_runs import each_run, runs_below
 from tiltmeter.runs.run_files import MANIFEST
-from tiltmeter.runs.run_folders import each_run, runs_below
 
 
 def make_empty_run(folder: Path) -> Path:
