@@ -47,7 +47,16 @@ def compute_in_words(compute: Any) -> str:
     energy = compute.get("energy_wh")
     how = str(compute.get("energy") or "")
     used = f"{four_digits(energy)} Wh ({how})" if energy is not None else f"energy {how}" if how else ""
-    return ", ".join(filter(None, (*counted, f"{four_digits(compute.get('hours', 0.0))} hours", used)))
+    return ", ".join(filter(None, (*counted, _duration(compute.get("hours", 0.0)), used)))
+
+
+def _duration(hours: float) -> str:
+    """Hours, or seconds of short runs.
+
+    >>> _duration(0.25), _duration(0.001)
+    ('0.25 hours', '3.6 s')
+    """
+    return f"{four_digits(hours)} hours" if hours >= 0.05 else f"{four_digits(hours * 3600)} s"
 
 
 def byte_count(size: int) -> str:

@@ -1,10 +1,12 @@
-"""A studio in a process of its own, and a browser."""
+"""A studio, in a process of its own or in this one, and a browser."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 from tests.reports.chromium import chromium, why_not
+from tiltmeter.studio.app import Studio, make_app
+from tiltmeter.studio.serve import open_socket
+from tiltmeter.studio.studio_config import local_config
 
 # A screen of a laptop and one of a telephone.
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -21,12 +27,17 @@ WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 @dataclass
 class Served:
-    """A running studio: its workspace, address and process; `start` has the token."""
+    """A running studio: its workspace and address, and its process if it has one; `start` has the token."""
 
     folder: Path
     address: str
     start: str
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[str] | None" = None
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
 
 
 # What a studio for this machine prints.
@@ -56,6 +67,26 @@ def serving(
             process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+@contextmanager
+def serving_here(folder: Path) -> Iterator[Served]:
+    """Serve a studio on a folder by a thread of this process, which has imported everything already."""
+    listening = open_socket("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    studio = Studio(local_config(folder, port))
+    server = uvicorn.Server(uvicorn.Config(make_app(studio), log_level="warning", timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        yield Served(folder, address, f"{address}/start?token={studio.sessions.start_token}")
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 # The browser of the tests of this folder, while they run one after the other.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from perf.reviewed_project import make_project
-from tests.studio.browser.conftest import Held, Served, serving, visiting
+from tests.studio.browser.conftest import Held, Served, serving_here, visiting
 from tests.studio.queued import ITEMS, pausing, workspace_with_items
 
 
@@ -17,7 +17,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
         make_project(folder, 1, ["Ana"], agreeing=1, per_item=1)
         workspace_with_items(folder)
-        with serving(folder) as found:
+        with serving_here(folder) as found:
             yield found
 
 

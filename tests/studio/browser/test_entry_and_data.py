@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.studio.browser.conftest import NARROW, WIDE, Served, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, WIDE, Served, serving_here, violations, visiting
 from tiltmeter.studio.serve import opening_page
 
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("work")) as found:
+    with serving_here(tmp_path_factory.mktemp("work")) as found:
         yield found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from perf.reviewed_project import make_project
-from tests.studio.browser.conftest import NARROW, Served, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, Served, serving_here, violations, visiting
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
 from tiltmeter.making.writing.writing import new_written_project
@@ -30,7 +30,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     new_written_project(folder / "written", "gest", language="sk", quota=2).close()
     plan = folder / "written" / "writing.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
-    with serving(folder) as found:
+    with serving_here(folder) as found:
         yield found
 
 

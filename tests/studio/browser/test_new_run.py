@@ -1,7 +1,6 @@
 """The room New run in a browser, by keyboard, and through a kill of the studio."""
 
 import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +61,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             # The button that has the focus is not replaced by what comes in.
             page.get_by_role("button", name="Stop mine").focus()
             page.goto("about:blank")
-            studio.process.send_signal(signal.SIGKILL)
-            studio.process.wait()
+            studio.kill()
         (job,) = JobQueue(workspace).jobs()
         assert job.state == "running"
         with serving(workspace.folder, environment=cache) as studio, visiting(browser, studio, screen=WIDE) as page:

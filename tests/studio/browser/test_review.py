@@ -7,7 +7,7 @@ import pytest
 
 from perf.kills_review import REVIEWERS
 from perf.reviewed_project import make_project
-from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving_here, violations, visiting
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
 from tiltmeter.making.writing.writing import new_written_project
@@ -31,7 +31,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     new_written_project(folder / "written", "gest", language="sk", quota=2).close()
     plan = folder / "written" / "writing.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
-    with serving(folder) as found:
+    with serving_here(folder) as found:
         yield found
 
 

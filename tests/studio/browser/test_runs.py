@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving_here, violations, visiting
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter.studio import responses
 
@@ -24,7 +24,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     save(folder / "biased", biased("a-model-with-a-long-name/" + "x" * 40), LATER + timedelta(days=3))
     for number in range(60):
         write(folder / "old" / f"half-{number}", {"scores.parquet": ""})
-    with serving(folder) as found:
+    with serving_here(folder) as found:
         yield found
 
 
