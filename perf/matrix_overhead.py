@@ -45,13 +45,14 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--on", default="starter")
+    parser.add_argument("--languages", default="en,de,fr,es,tr")
     parser.add_argument("--repeats", type=int, default=1)
     given = parser.parse_args()
     for _ in range(given.repeats):
         with tempfile.TemporaryDirectory(prefix="tiltmeter-overhead-") as name:
             folder = Path(name)
             models = make_models(folder / "models", ("bert", "gpt2"), given.width, given.layers)
-            matrix = make_plan(folder, models, [given.on], ["en", "de", "fr", "es", "tr"], given.limit)
+            matrix = make_plan(folder, models, [given.on], given.languages.split(","), given.limit)
             print(json.dumps(measure(folder, matrix), indent=1), flush=True)
 
 
