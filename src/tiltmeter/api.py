@@ -118,10 +118,9 @@ def compare(
     >>> difference.part, difference.contrast.difference, difference.verdict
     ('overall', 11.0, 'significant')
     """
-    folders = [Path(run).resolve() for run in _values(runs) if not isinstance(run, Result)]
-    results = [id(run) for run in _values(runs) if isinstance(run, Result)]
-    if len(set(folders)) < len(folders) or len(set(results)) < len(results):
-        raise UsageError("The same run is given twice; give two different runs.")
+    given = _values(runs)
+    _refuse_twice(given)
+    folders = [Path(run).resolve() for run in given if not isinstance(run, Result)]
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
     where = where or {}
@@ -244,6 +243,7 @@ def named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Resul
     if isinstance(runs, Mapping):
         return [(name, _loaded(run)) for name, run in runs.items()]
     found = _values(runs)
+    _refuse_twice(found)
     folders = iter(run_names([Path(run) for run in found if not isinstance(run, Result)]))
     return [
         (f"run {number}" if isinstance(run, Result) else next(folders), _loaded(run))
@@ -267,6 +267,12 @@ def _values(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
     if isinstance(runs, Mapping):
         return list(runs.values())
     return [found for run in runs for found in ([run] if isinstance(run, Result) else each_run([Path(run)]))]
+
+
+def _refuse_twice(runs: Sequence[Run]) -> None:
+    same = [id(run) if isinstance(run, Result) else Path(run).resolve() for run in runs]
+    if len(set(same)) < len(same):
+        raise UsageError("The same run is given twice; give different runs.")
 
 
 def _loaded(run: Run) -> Result:

@@ -229,6 +229,7 @@ def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(row["run"], row["measure"]) for row in table] == [(row["run"], row["measure"]) for row in rows]
     for wrong, words in (
+        ((folders[0],), "The same run is given twice"),
         (("--by", "target"), "--by is for one run"),
         (("--top", "3"), "--top is for one run"),
         (("--measure", "LSM"), "The runs have no LSM (did you mean LMS?)"),
