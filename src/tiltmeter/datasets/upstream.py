@@ -7,7 +7,6 @@ and checked from then on (see `recorded`). `licence_stated = false` marks a repo
 `no_licence`).
 """
 
-import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -87,14 +86,10 @@ def repositories() -> dict[str, Repository]:
     return {repository.name: repository for repository in read}
 
 
-def is_pinned(content: bytes) -> bool:
-    """Whether this is the content of a file that is pinned by its hash."""
-    return not _pins().isdisjoint(
-        {
-            Pin("sha256", hashlib.sha256(content).hexdigest()),
-            Pin("git-blob", hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()),
-        }
-    )
+def is_pinned(path: Path) -> bool:
+    """Whether the content of a file is that of one that is pinned by its hash (see `hashed_once` for caching)."""
+    found = digests(path)
+    return not _pins().isdisjoint({Pin("sha256", found.sha256), Pin("git-blob", found.git_blob)})
 
 
 @cache

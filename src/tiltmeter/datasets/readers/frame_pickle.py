@@ -89,7 +89,7 @@ class _Unpickler(pickle.Unpickler):
 def read_columns(path: Path) -> dict[str, list[object]]:
     """The columns of the pickled frame at `path`, by name."""
     content = read_bytes(path, _LARGEST)
-    if not is_pinned(content):  # looking at every operation takes longer than loading
+    if not is_pinned(path):  # looking at every operation takes longer than loading
         _refuse_greedy(content)
     try:
         frame = _Unpickler(io.BytesIO(content)).load()
