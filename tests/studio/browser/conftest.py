@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import uvicorn
 
 from tests.reports.chromium import chromium, why_not
 from tiltmeter.studio.app import Studio, make_app
-from tiltmeter.studio.serve import open_socket
+from tiltmeter.studio.serve import _Server, open_socket
 from tiltmeter.studio.studio_config import local_config
 
 # A screen of a laptop and one of a telephone.
@@ -75,12 +74,12 @@ def serving_here(folder: Path) -> Iterator[Served]:
     listening = open_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
     studio = Studio(local_config(folder, port))
-    server = uvicorn.Server(uvicorn.Config(make_app(studio), log_level="warning", timeout_graceful_shutdown=2))
+    ready = threading.Event()
+    settings = uvicorn.Config(make_app(studio), log_level="warning", timeout_graceful_shutdown=2)
+    server = _Server(settings, ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
+    assert ready.wait(60)
     address = f"http://127.0.0.1:{port}"
     try:
         yield Served(folder, address, f"{address}/start?token={studio.sessions.start_token}")
