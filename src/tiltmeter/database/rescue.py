@@ -1,6 +1,7 @@
 """Keep what can be read of a damaged SQLite file."""
 
 import sqlite3
+from collections import deque
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -15,6 +16,8 @@ _BESIDE = ("-wal", "-shm", "-journal")
 _COPYING, _COPIED = ".rescuing", ".rescued"
 # How often the keys around damage are halved; a page holds some hundred of the answers to a million questions.
 _SPLITS = 14
+# How many ranges of keys may turn out to be damaged: some seconds' work, however many models have lost their answers.
+_MOST_DAMAGED = 40_000
 # The longest file that is made whole, in bytes: a damaged header can claim any length.
 _LONGEST = 1 << 38
 
@@ -138,8 +141,7 @@ class _Table:
         """Copy from the first row up to the damage, from the last row down to it, and what lies between."""
         whole = self._read("ASC") or self._read("DESC")
         if not whole and len(self.keys) == 2 and self.keys[1][1] == "BLOB":
-            for first in self._first_keys():
-                self._read_between(first, 0, 1 << 64, _SPLITS)
+            self._read_around_damage()
 
     def _read(self, direction: str) -> bool:
         order = ", ".join(f"{key} {direction}" for key, _ in self.keys) or f"rowid {direction}"
@@ -153,15 +155,24 @@ class _Table:
                 return [value for (value,) in self.new.execute(f"SELECT {there} FROM {table}")]
         return [value for (value,) in self.new.execute(f"SELECT DISTINCT {first} FROM {self.name}").fetchall()]
 
-    def _read_between(self, first: object, low: int, high: int, splits: int) -> None:
-        """Copy the rows whose second key begins with 8 bytes in a range; around damage, in ever smaller ranges."""
+    def _read_around_damage(self) -> None:
+        """Copy ranges of the second key; those with damage are halved, the largest of all first keys before others."""
+        ranges = deque((first, 0, 1 << 64, _SPLITS) for first in self._first_keys())
+        damaged = 0
+        while ranges and damaged < _MOST_DAMAGED:
+            first, low, high, splits = ranges.popleft()
+            if not self._read_between(first, low, high):
+                damaged += 1
+                if splits:
+                    middle = (low + high) // 2
+                    ranges.extend([(first, low, middle, splits - 1), (first, middle, high, splits - 1)])
+
+    def _read_between(self, first: object, low: int, high: int) -> bool:
+        """Copy the rows whose second key begins with 8 bytes in a range, up to the damage; whether there was none."""
         (one, _), (two, _) = self.keys
         bounds = [low.to_bytes(8), high.to_bytes(8) if high < 1 << 64 else b"\xff" * 17]
         query = f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {one} = ? AND {two} >= ? AND {two} < ?"
-        if not self._insert(query, [first, *bounds]) and splits:
-            middle = (low + high) // 2
-            self._read_between(first, low, middle, splits - 1)
-            self._read_between(first, middle, high, splits - 1)
+        return self._insert(query, [first, *bounds])
 
     def _insert(self, query: str, values: list[object]) -> bool:
         """Insert what a query finds, up to the damage; whether there was none."""
