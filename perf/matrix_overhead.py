@@ -1,6 +1,6 @@
 """What a matrix costs beside the same runs in one process, and how two workers scale.
 
-    python -m perf.matrix_overhead --limit 200
+    python -m perf.matrix_overhead --on stereoset --languages en --limit 1100 --repeats 3
 
 The same cells by `evaluate` in one process, by the local engine with one job at a time, and with two; each process has
 one thread. Processor time is told beside the time that passed, for the machine may do other work.
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.plan_cells import RunMatrix, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 
+_SINGLE, _ONE, _TWO = "one process", "matrix, one job", "matrix, two jobs"
 _ONE_PROCESS = """
 import sys
 from pathlib import Path
@@ -48,17 +50,15 @@ def main() -> None:
     parser.add_argument("--languages", default="en,de,fr,es,tr")
     parser.add_argument("--repeats", type=int, default=1)
     given = parser.parse_args()
-    for _ in range(given.repeats):
-        with tempfile.TemporaryDirectory(prefix="tiltmeter-overhead-") as name:
-            folder = Path(name)
-            models = make_models(folder / "models", ("bert", "gpt2"), given.width, given.layers)
-            matrix = make_plan(folder, models, [given.on], given.languages.split(","), given.limit)
-            print(json.dumps(measure(folder, matrix), indent=1), flush=True)
+    with tempfile.TemporaryDirectory(prefix="tiltmeter-overhead-") as name:
+        folder = Path(name)
+        models = make_models(folder / "models", ("bert", "gpt2"), given.width, given.layers)
+        matrix = make_plan(folder, models, [given.on], given.languages.split(","), given.limit)
+        print(json.dumps(measure(folder, matrix, given.repeats), indent=1), flush=True)
 
 
-def measure(folder: Path, matrix: RunMatrix) -> dict[str, Any]:
-    """Seconds and processor seconds of the three ways."""
-    found: dict[str, Any] = {"models": len(matrix.models), "cells": matrix.cells}
+def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
+    """Seconds and processor seconds of the three ways, each taken in turn; ratios are of the medians."""
     plan = matrix.plan.path
 
     def one_process(out: Path) -> None:
@@ -69,20 +69,28 @@ def measure(folder: Path, matrix: RunMatrix) -> dict[str, Any]:
         result = run_matrix(make_matrix(read_plan(plan), out), LocalEngine(count))
         assert result.complete == result.cells, result.failed
 
-    for name, work in (
-        ("one process", one_process),
-        ("matrix, one job", lambda out: jobs(1, out)),
-        ("matrix, two jobs", lambda out: jobs(2, out)),
-    ):
-        os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp(dir=folder)
-        began, before = time.monotonic(), _used()
-        work(Path(tempfile.mkdtemp(dir=folder)))
-        found[name] = {"seconds": round(time.monotonic() - began, 1), "processor": round(_used() - before, 1)}
-    single, one, two = (found[name] for name in ("one process", "matrix, one job", "matrix, two jobs"))
-    found["overhead"] = round(one["seconds"] / single["seconds"] - 1, 3)
-    found["overhead in processor time"] = round(one["processor"] / single["processor"] - 1, 3)
-    found["two jobs beside one"] = round(one["seconds"] / two["seconds"], 2)
-    return found
+    ways = {_SINGLE: one_process, _ONE: lambda out: jobs(1, out), _TWO: lambda out: jobs(2, out)}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    processor: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(repeats):
+        for way, work in ways.items():
+            os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp(dir=folder)
+            began, before = time.monotonic(), _used()
+            work(Path(tempfile.mkdtemp(dir=folder)))
+            seconds[way].append(round(time.monotonic() - began, 1))
+            processor[way].append(round(_used() - before, 1))
+            print(way, seconds[way][-1], processor[way][-1], file=sys.stderr, flush=True)
+    taken = {way: statistics.median(values) for way, values in seconds.items()}
+    used = {way: statistics.median(values) for way, values in processor.items()}
+    return {
+        "models": len(matrix.models),
+        "cells": matrix.cells,
+        "seconds": seconds,
+        "processor": processor,
+        "overhead": round(taken[_ONE] / taken[_SINGLE] - 1, 3),
+        "overhead in processor time": round(used[_ONE] / used[_SINGLE] - 1, 3),
+        "two jobs beside one": round(taken[_ONE] / taken[_TWO], 2),
+    }
 
 
 def _used() -> float:

@@ -61,6 +61,7 @@ def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypa
     """More than a pipe holds: a job must not wait for somebody to read them."""
     program = "import json; print(json.dumps({'state': 'failed', 'failed': {str(i): 'x' * 1000 for i in range(200)}}))"
     own = subprocess.Popen
+    monkeypatch.setattr("tiltmeter.cluster.engine_local.CAN_FORK", False)
     monkeypatch.setattr(
         "tiltmeter.cluster.engine_local.subprocess.Popen",
         lambda _words, **more: own([sys.executable, "-c", program], **more),
@@ -82,6 +83,7 @@ def test_jobs_are_killed_if_their_end_is_not_waited_for(
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('x', flush=True); time.sleep(60)"
     )
     own, started = subprocess.Popen, []
+    monkeypatch.setattr("tiltmeter.cluster.engine_local.CAN_FORK", False)
     monkeypatch.setattr(
         "tiltmeter.cluster.engine_local.subprocess.Popen",
         lambda _words, **more: started.append(own([sys.executable, "-c", program], **more)) or started[0],

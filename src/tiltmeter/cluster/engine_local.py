@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from tiltmeter.cluster.engine import job_environment, thread_limit
+from tiltmeter.cluster.job_server import CAN_FORK, OF_ALL, OF_FILES, ForkedJob, JobServer
 from tiltmeter.cluster.model_job import LOG, Outcome, failure
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import NOTHING, Prefetched
 from tiltmeter.errors import UsageError
+from tiltmeter.models.option_scope import source_of
 
 # Seconds that a job has to end after it was asked to.
 _PATIENCE = 20.0
@@ -29,7 +31,7 @@ class _Running:
     """A process, the file that its outcome goes to, and the GPUs that it has."""
 
     entry: ModelCells
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | ForkedJob"
     output: IO[bytes]
     gpus: tuple[str, ...]
 
@@ -43,6 +45,7 @@ class LocalEngine:
         self._jobs, self._prefetched = jobs, prefetched
         self._waiting: deque[ModelCells] = deque()
         self._running: list[_Running] = []
+        self._servers: dict[tuple[str, ...], JobServer] = {}
         self._all_gpus = visible_gpus()
         self._free_gpus = list(self._all_gpus)
 
@@ -88,6 +91,9 @@ class LocalEngine:
                     job.process.kill()
                     job.process.wait()
                 job.output.close()
+            for server in self._servers.values():
+                server.kill()
+            self._servers.clear()
 
     def _need(self, entry: ModelCells) -> int:
         if entry.model.gpus is not None:
@@ -106,21 +112,34 @@ class LocalEngine:
             output = tempfile.TemporaryFile()  # noqa: SIM115
             self._running.append(_Running(entry, self._process(entry, gpus, output), output, gpus))
 
-    def _process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> "subprocess.Popen[bytes]":
-        environment = {**os.environ, **job_environment(entry, self._prefetched), **thread_limit(self._jobs)}
-        if self._all_gpus:
-            environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
-        # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
-        with _log(entry.folder) as log:
+    def _process(
+        self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]
+    ) -> "subprocess.Popen[bytes] | ForkedJob":
+        of_all = {**job_environment(entry, self._prefetched), **thread_limit(self._jobs)}
+        own = {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if self._all_gpus else {}
+        folder = entry.folder.resolve()
+        with _log(folder) as log:
+            if CAN_FORK:
+                return self._server(entry, of_all).start(folder, own, output, log)
+            # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
             return subprocess.Popen(
                 # -P: modules are not looked for in the current folder, which may be anybody's.
-                [sys.executable, "-P", "-m", "tiltmeter.cluster.model_job", str(entry.folder.resolve())],
+                [sys.executable, "-P", "-m", "tiltmeter.cluster.model_job", str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=log,
-                env=environment,
+                env={**os.environ, **of_all, **own},
                 start_new_session=True,
             )
+
+    def _server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
+        """The server for a job, which has loaded what it needs under the same environment variables."""
+        modules = (*OF_ALL, *(OF_FILES if source_of(entry.model.name) == "named" else ()))
+        key = (*modules, *variables)
+        server = self._servers.get(key)
+        if server is None or not server.is_alive:
+            server = self._servers[key] = JobServer({**os.environ, **variables}, modules)
+        return server
 
 
 def visible_gpus() -> list[str]:

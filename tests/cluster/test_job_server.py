@@ -1,0 +1,180 @@
+"""Jobs that are forked from a process which has loaded their libraries."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cluster.planned import matrix_of, only
+from tests.support.slurm import wait_until
+from tiltmeter.cluster.engine_local import LocalEngine
+from tiltmeter.cluster.job_server import CAN_FORK, ForkedJob, JobServer
+from tiltmeter.cluster.model_job import Outcome
+
+pytestmark = pytest.mark.skipif(not CAN_FORK, reason="jobs are not forked on this system")
+
+# A module that a server loads, and what its jobs do then: `does` is the name of the job's folder.
+_STAND_IN = """
+import os, signal, sys, time
+from tiltmeter.cluster import model_job
+
+loaded_in = os.getpid()
+
+def run_job(folder):
+    does = folder.name
+    print("started", file=sys.stderr, flush=True)
+    if does == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if does in ("waits", "deaf"):
+        print("waiting", file=sys.stderr, flush=True)
+        time.sleep(60)
+    if does == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if does == "fails":
+        raise RuntimeError("this job fails")
+    told = [str(loaded_in), str(os.getppid()), os.environ.get("OWN", ""), str(os.getsid(0) == os.getpid())]
+    return {"state": "finished", "failed": {str(at): text for at, text in enumerate([*told, "x" * 100_000])}}
+
+model_job.run_job = run_job
+"""
+
+
+class _Started:
+    """A job with the files that it writes."""
+
+    def __init__(self, server: JobServer, folder: Path, **variables: str) -> None:
+        folder.mkdir()
+        self.output, self.log = tempfile.TemporaryFile(), folder / "log.txt"  # noqa: SIM115
+        with self.log.open("a", encoding="utf-8") as log:
+            self.job: ForkedJob = server.start(folder, variables, self.output, log)
+
+    @property
+    def outcome(self) -> Outcome:
+        self.output.seek(0)
+        found: Outcome = json.load(self.output)
+        return found
+
+    def wait_for(self, text: str) -> None:
+        wait_until(lambda: text in self.log.read_text(encoding="utf-8"), f"the job did not say {text!r}", 30)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., JobServer]]:
+    (tmp_path / "stand_in.py").write_text(_STAND_IN, encoding="utf-8")
+    (tmp_path / "endless.py").write_text("import time; time.sleep(60)", encoding="utf-8")
+    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    servers: list[JobServer] = []
+
+    def start(*modules: str) -> JobServer:
+        servers.append(JobServer({**os.environ, "PYTHONPATH": paths}, modules or ("stand_in",)))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.kill()
+
+
+def test_jobs_share_what_the_server_has_loaded(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    server = serve("no.such.module", "stand_in")
+    jobs = [_Started(server, tmp_path / name, OWN=name) for name in ("one", "two")]
+    assert [started.job.wait(60) for started in jobs] == [0, 0]
+    told = [list(started.outcome["failed"].values()) for started in jobs]
+    assert [texts[2] for texts in told] == ["one", "two"]
+    assert [texts[3] for texts in told] == ["True", "True"]  # Ctrl-C in a terminal does not reach them
+    assert len({number for texts in told for number in texts[:2]}) == 1  # loaded once, by the parent of both
+    assert len(told[0][4]) == 100_000  # more than a pipe holds
+    assert "started" in jobs[0].log.read_text(encoding="utf-8")
+
+
+def test_how_a_job_ended_is_told(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    server = serve()
+    dies, fails = _Started(server, tmp_path / "dies"), _Started(server, tmp_path / "fails")
+    assert dies.job.wait(60) == -signal.SIGKILL
+    assert fails.job.wait(60) == 1
+    assert "this job fails" in fails.log.read_text(encoding="utf-8")
+    assert server.is_alive
+
+
+def test_a_job_is_asked_to_end_and_is_killed(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    server = serve()
+    waits, deaf = _Started(server, tmp_path / "waits"), _Started(server, tmp_path / "deaf")
+    for started in (waits, deaf):
+        started.wait_for("waiting")
+        assert started.job.poll() is None
+        started.job.terminate()
+    assert waits.job.wait(20) == 130
+    with pytest.raises(subprocess.TimeoutExpired):
+        deaf.job.wait(0.2)
+    deaf.job.kill()
+    assert deaf.job.wait(20) == -signal.SIGKILL
+
+
+def test_a_job_can_be_ended_before_the_libraries_are_loaded(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    server = serve("endless")
+    started = _Started(server, tmp_path / "one")
+    started.job.terminate()
+    assert started.job.wait(20) == -signal.SIGKILL
+    assert not server.is_alive
+
+
+def test_jobs_end_with_their_server(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    """Nobody could say any more how they ended."""
+    server = serve()
+    started = _Started(server, tmp_path / "waits")
+    started.wait_for("waiting")
+    started.job.poll()
+    job = psutil.Process(started.job.pid)
+    server._process.kill()
+    assert started.job.wait(20) == -signal.SIGKILL
+    psutil.wait_procs([job], timeout=20)
+    assert not job.is_running() or job.status() == psutil.STATUS_ZOMBIE
+    late = _Started(server, tmp_path / "late")
+    assert late.job.poll() == -signal.SIGKILL
+
+
+def test_a_server_ends_when_nobody_asks_it(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    """As after a SIGKILL of the call; its jobs go on, as they do without a server."""
+    server = serve()
+    started = _Started(server, tmp_path / "waits")
+    started.wait_for("waiting")
+    started.job.poll()
+    job = psutil.Process(started.job.pid)
+    server._connection.shutdown(socket.SHUT_RDWR)
+    assert server._process.wait(20) == 0
+    assert job.is_running()
+    job.kill()
+
+
+def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that was killed costs the jobs that it had, and no others."""
+    for modules in ("OF_ALL", "OF_FILES"):  # this job needs none of them
+        monkeypatch.setattr(f"tiltmeter.cluster.engine_local.{modules}", ())
+    matrix = matrix_of(tmp_path, [causal])
+    entry = only(matrix)
+    entry.folder.mkdir(parents=True)
+    (entry.folder / "job.json").write_text("{}", encoding="utf-8")
+    engine = LocalEngine(1)
+    found: list[Outcome] = []
+
+    def ended() -> bool:
+        found.extend(outcome for _, outcome in engine.ended())
+        return bool(found)
+
+    try:
+        engine.start([entry])
+        next(iter(engine._servers.values()))._process.kill()
+        wait_until(ended, "the job did not end", 30)
+        assert "ended by SIGKILL" in found.pop()["failed"][""]
+        engine.start([entry])
+        wait_until(ended, "the job did not end", 60)
+        assert "KeyError" in found[0]["failed"][""]  # of its file: it has run
+    finally:
+        engine.stop()
+    assert not engine._servers
