@@ -2,14 +2,14 @@
 
     python -m perf.matrix_overhead --on stereoset --languages en --limit 1100 --repeats 3
 
-The same cells by `evaluate` in one process, by the local engine with one job at a time, and with two; each process has
-one thread. Processor time is told beside the time that passed, for the machine may do other work.
+The same cells by `evaluate` in one process and by the local engine with one job at a time: both at once, with one
+thread each, since the speed of a shared machine changes from minute to minute. Then the engine alone, with one job and
+with two.
 """
 
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -21,23 +21,27 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = "1"
 
 from perf.matrix_scene import make_models, make_plan
-from tiltmeter.cluster.engine_local import LocalEngine
-from tiltmeter.cluster.matrix import run_matrix
-from tiltmeter.cluster.plan_cells import RunMatrix, make_matrix
-from tiltmeter.cluster.plan_file import read_plan
+from tiltmeter.cluster.plan_cells import RunMatrix
 
-_SINGLE, _ONE, _TWO = "one process", "matrix, one job", "matrix, two jobs"
 _ONE_PROCESS = """
-import sys
-from pathlib import Path
 from tiltmeter import evaluate
-from tiltmeter.cluster.plan_cells import make_matrix
-from tiltmeter.cluster.plan_file import read_plan
-matrix = make_matrix(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
 for entry in matrix.models:
     for cell in entry.cells:
         evaluate(entry.model.name, cell.on, limit=cell.limit, batch_tokens=entry.model.options["batch_tokens"],
                  out=entry.folder / cell.folder)
+"""
+_JOBS = """
+from tiltmeter.cluster.engine_local import LocalEngine
+from tiltmeter.cluster.matrix import run_matrix
+result = run_matrix(matrix, LocalEngine(JOBS))
+assert result.complete == result.cells, result.failed
+"""
+_MATRIX = """
+import sys
+from pathlib import Path
+from tiltmeter.cluster.plan_cells import make_matrix
+from tiltmeter.cluster.plan_file import read_plan
+matrix = make_matrix(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
 """
 
 
@@ -58,45 +62,45 @@ def main() -> None:
 
 
 def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
-    """Seconds and processor seconds of the three ways, each taken in turn; ratios are of the medians."""
-    plan = matrix.plan.path
-
-    def one_process(out: Path) -> None:
-        words = [sys.executable, "-c", _ONE_PROCESS, str(plan), str(out)]
-        subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
-
-    def jobs(count: int, out: Path) -> None:
-        result = run_matrix(make_matrix(read_plan(plan), out), LocalEngine(count))
-        assert result.complete == result.cells, result.failed
-
-    ways = {_SINGLE: one_process, _ONE: lambda out: jobs(1, out), _TWO: lambda out: jobs(2, out)}
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    processor: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(repeats):
-        for way, work in ways.items():
-            os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp(dir=folder)
-            began, before = time.monotonic(), _used()
-            work(Path(tempfile.mkdtemp(dir=folder)))
-            seconds[way].append(round(time.monotonic() - began, 1))
-            processor[way].append(round(_used() - before, 1))
-            print(way, seconds[way][-1], processor[way][-1], file=sys.stderr, flush=True)
-    taken = {way: statistics.median(values) for way, values in seconds.items()}
-    used = {way: statistics.median(values) for way, values in processor.items()}
+    """Seconds and processor seconds of the ways, and their ratios: medians, and all of them."""
+    found: dict[str, list[Any]] = {"pairs": [], "one job": [], "two jobs": []}
+    one, two = (_JOBS.replace("JOBS", str(count)) for count in (1, 2))
+    for turn in range(repeats):
+        pair = [_ONE_PROCESS, one]
+        taken = timed(folder, matrix, pair if turn % 2 else pair[::-1])
+        found["pairs"].append(taken if turn % 2 else taken[::-1])
+        print("side by side", found["pairs"][-1], file=sys.stderr, flush=True)
+        for name, program in (("one job", one), ("two jobs", two)):
+            found[name] += timed(folder, matrix, [program])
+            print(name, found[name][-1], file=sys.stderr, flush=True)
+    overheads = [[round(many / single - 1, 3) for single, many in zip(*pair, strict=True)] for pair in found["pairs"]]
+    scaling = [one[0] / two[0] for one, two in zip(found["one job"], found["two jobs"], strict=True)]
     return {
         "models": len(matrix.models),
         "cells": matrix.cells,
-        "seconds": seconds,
-        "processor": processor,
-        "overhead": round(taken[_ONE] / taken[_SINGLE] - 1, 3),
-        "overhead in processor time": round(used[_ONE] / used[_SINGLE] - 1, 3),
-        "two jobs beside one": round(taken[_ONE] / taken[_TWO], 2),
+        "seconds and processor seconds": found,
+        "overheads": overheads,
+        "overhead": statistics.median(time for time, _ in overheads),
+        "overhead in processor time": statistics.median(processor for _, processor in overheads),
+        "two jobs beside one": round(statistics.median(scaling), 2),
     }
 
 
-def _used() -> float:
-    """The processor time of this process and of those that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+def timed(folder: Path, matrix: RunMatrix, programs: list[str]) -> list[tuple[float, float]]:
+    """The seconds and processor seconds of programs that run at once, each with a cache and an output of its own."""
+    began = time.monotonic()
+    running = {}
+    for place, program in enumerate(programs):
+        words = [sys.executable, "-c", _MATRIX + program, str(matrix.plan.path), tempfile.mkdtemp(dir=folder)]
+        own = {**os.environ, "TILTMETER_CACHE": tempfile.mkdtemp(dir=folder)}
+        running[subprocess.Popen(words, env=own, stderr=subprocess.DEVNULL).pid] = place
+    found = [(0.0, 0.0)] * len(programs)
+    while running:
+        pid, status, used = os.wait4(-1, 0)  # with what it has waited for: the server of jobs, and jobs
+        if os.waitstatus_to_exitcode(status):
+            raise SystemExit("A program failed.")
+        found[running.pop(pid)] = (round(time.monotonic() - began, 1), round(used.ru_utime + used.ru_stime, 1))
+    return found
 
 
 if __name__ == "__main__":
