@@ -56,7 +56,7 @@ def test_no_module_outside_engine_and_models_uses_them() -> None:
     for path in ROOT.rglob("*.py"):
         inside = path.relative_to(ROOT)
         # files.py locks folders where that is possible; the next test imports it where it is not.
-        # job_lock.py reads what Linux says of processes, and does without it elsewhere; job_server.py is for Linux alone.
+        # job_lock.py reads what Linux says of processes, and does without it elsewhere; job_server.py is for Linux.
         of_linux = inside.name in ("job_lock.py", "job_server.py")
         if inside.parts[0] not in ("engine", "models", "files.py") and not of_linux:
             assert only_on_some_systems(path.read_text(encoding="utf-8")) == set(), inside

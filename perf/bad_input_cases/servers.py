@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 from perf.bad_input_cases.scene import Case, Scene
 
@@ -87,8 +88,14 @@ def cases(scene: Scene, address: str) -> Iterator[Case]:
         timeout = ["--timeout", "4"]
         served = scene.measuring("--tokenizer", scene.model, *timeout, model=f"openai:m@{at}/v1")
         yield Case(f"openai: {name}", served, scores="out")
-        yield Case(f"chat: {name}", scene.measuring(*timeout, model=f"chat:m@{at}/v1"), scores="out")
+        chat = scene.measuring(*timeout, model=f"chat:m@{at}/v1")
+        yield Case(f"chat: {name}", chat, judge=_no_answers if name == "null-message" else None, scores="out")
         words = ["run", "--translator", f"libretranslate:{at}", "--on", "starter-gest-mt:sk", "--limit", "2"]
         yield Case(f"libretranslate: {name}", words)
         mirror = {"TILTMETER_MIRROR": at, "TILTMETER_CACHE": "own"}
         yield Case(f"mirror: {name}", ["data", "get", "stereoset:de"], environment=mirror)
+
+
+def _no_answers(_folder: Path, _output: str, errors: str) -> str:
+    """Replies without a text are answers that choose nothing, which is told."""
+    return "reported" if "chose no option in any of" in errors else "silent"

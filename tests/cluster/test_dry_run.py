@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.planned import matrix_of, only
+from tests.cluster.planned import matrix_of, only, write_plan
+from tests.support.command import command
 from tiltmeter.cluster.dry_run import forecast
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
@@ -55,3 +56,16 @@ def test_no_hub_is_asked_for_a_newer_version(tmp_path: Path, monkeypatch: pytest
     assert asked == [True]
     assert one.questions is None
     assert not constants.HF_HUB_OFFLINE
+
+
+def test_a_model_that_cannot_be_opened_is_told_by_the_exit_code(
+    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = write_plan(tmp_path, [causal])
+    words = ["matrix", str(plan), "--out", str(tmp_path / "out"), "--dry-run"]
+    assert command(monkeypatch, *words) == 0
+    plan.write_text(plan.read_text().replace(f'"{causal}"', f'"{causal}"\ntokenizer = "{tmp_path / "nowhere"}"'))
+    assert command(monkeypatch, *words) == 1
+    told = capsys.readouterr().out
+    assert "1 models cannot be opened, so that their cells would fail." in told
+    assert "nowhere" in told

@@ -39,6 +39,8 @@ def plan(tmp_path: Path, text: str) -> Path:
             "has the protocol 'publishd' (did you mean published?)",
         ),
         (GOOD + "kind = 'mask'", "kind 'mask' is not known; choose"),
+        (GOOD + "dtype = 'float99'", "dtype 'float99' is not known; choose auto, float32"),
+        (GOOD + 'tokenizer = "a\\u001bb"', "tokenizer should be"),
         (GOOD + "attributes = 3", "attributes should be a table"),
         (GOOD + "max_memory = 3", "max_memory should be a table of sizes"),
         (GOOD + "samples = 3\ntemperature = 0", "model 1: At temperature 0 all 3 samples are alike"),

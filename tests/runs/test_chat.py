@@ -490,9 +490,10 @@ def test_other_refusals_of_a_server_are_passed_on(tmp_path: Path) -> None:
         evaluate(name, pairs_file(tmp_path, 3))
 
 
-def test_a_reply_of_another_kind_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reply", [{"text": "A"}, {"choices": [{"message": {"content": 7}}]}])
+def test_a_reply_of_another_kind_is_an_error(reply: dict[str, Any], tmp_path: Path) -> None:
     server = ChatServer(first)
-    server.reply = {"text": "A"}
+    server.reply = reply
     with chat_serving(server) as name, pytest.raises(ModelError, match="does not reply as /chat/completions does"):
         evaluate(name, pairs_file(tmp_path, 3))
 

@@ -1,5 +1,6 @@
 """Run the command line in this process."""
 
+import os
 import sys
 from typing import Protocol
 
@@ -17,7 +18,8 @@ class Run(Protocol):
 def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     """The exit code of `tiltmeter` with these arguments, on a terminal so wide that no line is wrapped."""
     monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    monkeypatch.setenv("COLUMNS", "1000")
+    if "COLUMNS" not in os.environ:
+        monkeypatch.setenv("COLUMNS", "1000")
     with pytest.raises(SystemExit) as ended:
         main()
     return int(ended.value.code or 0)

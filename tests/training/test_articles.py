@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -270,3 +271,21 @@ def test_a_row_is_found_by_its_number_after_blank_lines(tmp_path: Path) -> None:
     path.write_text(json.dumps({"id": "a", "text": "b"}) + '\n\n{"id": "b"}\n')
     with pytest.raises(DataError, match="row 3 has no text"):
         only(f"en={path}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("name", ["a.jsonl", "en=a.jsonl", "en=a.xml", "en=a"])
+def test_a_pipe_is_refused_and_not_waited_for(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(name.removeprefix("en="))
+    with pytest.raises(DataError, match="is neither a file nor a folder"):
+        open_sources([name])
+
+
+def test_a_row_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.training.articles_files._LONGEST_ROW", 100)
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"id": "1", "language": "en", "text": "Short."}) + "\n" + "x" * 200, encoding="utf-8")
+    (source,) = open_sources([str(path)])
+    with pytest.raises(DataError, match="row 2 is too long"):
+        list(source.read())

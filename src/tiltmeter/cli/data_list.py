@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.output import print_entry
 from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.datasets.no_licence import notice
@@ -53,8 +54,8 @@ def list_data(
         values = _values(data, language)
         facts = [data.form, _languages(data), _items(values["items"], data), _licence(data), _size(data.size)]
         facts.append(_here(values["files_here"], len(data.sources)))
-        typer.echo(f"{data.name:<19} {data.description}")
-        typer.echo(f"{'':<19} {' · '.join(filter(None, facts))}")
+        print_entry(f"{data.name:<19} ", data.description, 20)
+        print_entry(" " * 20, " · ".join(filter(None, facts)), 20)
 
 
 def _chosen(language: str | None, form: str | None) -> list[Dataset]:
@@ -133,7 +134,8 @@ def _repositories(data: Dataset) -> str:
 
 
 def _describe(data: Dataset) -> None:
-    typer.echo(f"{data.name}: {data.description}\n")
+    print_entry(f"{data.name}: ", data.description, 2)
+    typer.echo("")
     facts = {
         "form": data.form,
         "parts": ", ".join(data.parts),
@@ -151,7 +153,7 @@ def _describe(data: Dataset) -> None:
     }
     for key, value in facts.items():
         if value:
-            typer.echo(f"{key:<10} {value}")
+            print_entry(f"{key:<10} ", value, 11)
     typer.echo("")
     for source in data.sources:
         for file in source.files:

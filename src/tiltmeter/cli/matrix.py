@@ -234,6 +234,9 @@ def _print_forecast(matrix: "RunMatrix") -> None:
         console.print(f"One after the other, about {duration(low)} to {duration(high)}{without}.")
     elif unknown:
         console.print("The time is not known: no model was measured by a matrix on this machine before.")
+    if failing := sum(one.fails for one in found):
+        console.print(f"{failing} models cannot be opened, so that their cells would fail.")
+        raise typer.Exit(1)
 
 
 def _forecast_line(one: "ModelForecast") -> str:

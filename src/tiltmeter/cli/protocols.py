@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.output import print_entry
 from tiltmeter.errors import UsageError
 
 
@@ -44,4 +45,4 @@ def protocols(
 
 def _print(protocols: Mapping[str, str]) -> None:
     for name, meaning in protocols.items():
-        typer.echo(f"  {name}: {meaning}")
+        print_entry(f"  {name}: ", meaning, 4)

@@ -30,7 +30,7 @@ from tiltmeter.runs.run_files import MANIFEST
 class ModelForecast:
     """What is left to do of a model: unfinished cells, their items and questions, and those answered already.
 
-    `questions` is None where they cannot be counted, and `why` says why.
+    `questions` is None where they cannot be counted, and `why` says why; `fails` if it cannot be opened.
     """
 
     entry: ModelCells
@@ -40,6 +40,7 @@ class ModelForecast:
     questions: int | None = None
     answered: int = 0
     why: str = ""
+    fails: bool = False
     estimate: ModelEstimate = field(default_factory=lambda: ModelEstimate(""))
 
 
@@ -88,7 +89,7 @@ def _forecast(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
                         _stored(entry.folder, model.fingerprint(kind), digests) for kind, digests in asked.items()
                     )
         except (TiltmeterError, OSError) as error:
-            one.why = str(error)
+            one.why, one.fails = str(error), True
     forms = " ".join(forms_of([cell.on for cell in cells]))
     unanswered = 1 - one.answered / one.questions if one.questions else 1.0
     one.estimate = estimate_model(

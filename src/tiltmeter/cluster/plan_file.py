@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.addresses import public_name
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.protocol import DTYPES, ModelOptions
 from tiltmeter.questions import KINDS
 from tiltmeter.reading import home_path, read_toml
 from tiltmeter.runs.budget import ChatOptions
@@ -115,8 +115,9 @@ def _model(where: str, table: Mapping[str, Any]) -> PlannedModel:
         raise DataError(f'{where} has no name; add name = "bert-base-cased".')
     for key, value in table.items():
         _check(f"{where}: {key}", value, _MODEL_KEYS[key])
-    if table.get("kind") is not None and table["kind"] not in KINDS:
-        raise DataError(f"{where}: kind {table['kind']!r} is not known; choose {', '.join(KINDS)}.")
+    for key, known in (("kind", KINDS), ("dtype", DTYPES)):
+        if table.get(key) is not None and table[key] not in known:
+            raise DataError(f"{where}: {key} {table[key]!r} is not known; choose {', '.join(known)}.")
     if not isinstance(table.get("attributes", {}), dict):
         raise DataError(f'{where}: attributes should be a table, as in attributes = {{ family = "bert" }}.')
     name = table["name"]
@@ -166,7 +167,7 @@ def _check(where: str, value: object, wanted: str) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     whole = isinstance(value, int) and not isinstance(value, bool)
     fine = {
-        _TEXT: isinstance(value, str) and bool(value.strip()),
+        _TEXT: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
         _COUNT: whole and value >= 1,  # type: ignore[operator]
         "a whole number from 0": whole and value >= 0,  # type: ignore[operator]
         _NUMBER: number,

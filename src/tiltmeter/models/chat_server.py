@@ -173,10 +173,12 @@ def _settings(sampling: Sampling) -> list[str]:
 
 
 def _text(content: Any) -> str:
-    """The text of a message, which may come in parts."""
+    """The text of a message, which may come in parts; none of one without content, as of a refusal."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    return content if isinstance(content, str) else ""
+    if not isinstance(content, str | None):
+        raise TypeError(f"{content!r} is no text")
+    return content or ""
 
 
 def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.protocol import DTYPES
 
 # The share of a device's free memory that weights may take; the rest is for activations.
 _SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}
@@ -45,10 +46,9 @@ def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
         stored = getattr(config, "dtype", None)
         half = stored in (torch.float16, torch.bfloat16)
         return stored if half and device.type == "cuda" else torch.float32  # type: ignore[return-value]
-    found = getattr(torch, dtype, None)
-    if found not in (torch.float32, torch.float16, torch.bfloat16):
-        raise ModelError(f"The dtype {dtype!r} is not known; choose auto, float32, float16 or bfloat16.")
-    return found  # type: ignore[no-any-return]
+    if dtype not in DTYPES:
+        raise ModelError(f"The dtype {dtype!r} is not known; choose {', '.join(DTYPES[:-1])} or {DTYPES[-1]}.")
+    return getattr(torch, dtype)  # type: ignore[no-any-return]
 
 
 def read_split(always: bool, max_memory: Mapping[str, str] | None) -> Split:

@@ -11,6 +11,8 @@ from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, Sam
 
 # Added to the name of a protocol whose texts stand inside the model's chat template.
 CHAT_TEMPLATE = "chat-template"
+# The dtypes that weights can be loaded in.
+DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.reading import home_path
 
 # How the content of an article becomes sentences: `articles_text.py`.
 Markup = Literal["wrapped text", "lines", "html", "wikitext", "sentences"]
@@ -100,7 +101,12 @@ def _language_and_name(given: str) -> tuple[str | None, str]:
 
 
 def _existing(name: str) -> Path:
-    path = Path(name)
-    if not path.exists():
-        raise DataError(f"{name} does not exist; give a file or a folder of articles.")
+    path = home_path(name)
+    try:
+        if not path.exists():
+            raise DataError(f"{name} does not exist; give a file or a folder of articles.")
+    except OSError as error:  # a link to itself, or a name that is too long
+        raise DataError(f"{name} cannot be read: {error.strerror}.") from error
+    if not path.is_dir() and not path.is_file():  # a pipe would be waited for, and a device has no end
+        raise DataError(f"{name} is neither a file nor a folder; give a file or a folder of articles.")
     return path

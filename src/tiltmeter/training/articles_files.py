@@ -3,10 +3,12 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import DataError
+from tiltmeter.reading import read_bytes
 from tiltmeter.training.articles import Article, Markup
 
 _MARKUP: dict[str, Markup] = {
@@ -17,6 +19,8 @@ _MARKUP: dict[str, Markup] = {
     ".htm": "html",
     ".xhtml": "html",
 }
+# The most bytes of a row of a JSONL file: a file without line ends must not fill the memory.
+_LONGEST_ROW = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,9 @@ class JsonlArticles:
         rows = 0
         try:
             with self.path.open("rb") as file:
-                for number, line in enumerate(file, 1):
+                for number, line in enumerate(iter(partial(file.readline, _LONGEST_ROW), b""), 1):
+                    if len(line) == _LONGEST_ROW:
+                        raise DataError(f"{self.path}, row {number} is too long; write one article per line.")
                     if line.strip():
                         rows += 1
                         yield self._article(line, f"{self.path}, row {number}")
@@ -124,10 +130,7 @@ def _text_of(row: dict[str, Any], field: str, location: str) -> str:
 
 
 def _read_text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    content = read_bytes(path)
     if b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path} is not text; remove it from the folder.")
     try:

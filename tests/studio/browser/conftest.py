@@ -157,7 +157,7 @@ def violations(page: Any) -> list[str]:
 
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
+    found = page.evaluate("axe.run({resultTypes: ['violations'], iframes: false}).then(results => results.violations)")
     return [
         f"{entry['id']}: {entry['help']} ({node['html']})"
         for entry in found

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -9,6 +10,7 @@ from zipfile import BadZipFile
 from tiltmeter.errors import DataError
 from tiltmeter.files import atomic_write
 from tiltmeter.making.exchange.text_rows import COLUMNS, DECISIONS, NEEDED, TextRow, check_columns, columns_of, rows_of
+from tiltmeter.reading import read_bytes
 from tiltmeter.translators.base import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
@@ -52,8 +54,8 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as ot
     openpyxl = _openpyxl()
     errors = import_extra("openpyxl.utils.exceptions", "xlsx", "Excel files")
     try:
-        with path.open("rb") as file:  # by file, since openpyxl refuses other suffixes
-            sheets = [list(sheet.iter_rows()) for sheet in openpyxl.load_workbook(file, read_only=True).worksheets]
+        file = BytesIO(read_bytes(path))  # not the path, since openpyxl refuses other suffixes
+        sheets = [list(sheet.iter_rows()) for sheet in openpyxl.load_workbook(file, read_only=True).worksheets]
     except (BadZipFile, KeyError, OSError, errors.InvalidFileException) as error:
         raise DataError(f"{path} is not an Excel file: {error}.") from error
     headers = [columns_of(map(_text, sheet[0])) if sheet else [] for sheet in sheets]
