@@ -24,7 +24,7 @@ def _no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tiltmeter(*arguments: object) -> Result:
     """Run a command and raise its errors, as `app()` does in `tiltmeter.cli.main`."""
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = CliRunner(env={"COLUMNS": "1000"}).invoke(app, list(map(str, arguments)))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -76,12 +76,10 @@ def test_protocols_are_listed_by_form(monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_lists_fit_a_narrow_terminal(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    assert command(monkeypatch, *words) == 0
+    assert command(monkeypatch, *words, columns=60) == 0
     narrow = capsys.readouterr().out
     assert all(len(line) <= 60 for line in narrow.splitlines() if "/" not in line)  # paths stay whole
-    monkeypatch.delenv("COLUMNS")
-    assert command(monkeypatch, *words) == 0  # for other programs, one line each
+    assert command(monkeypatch, *words) == 0
     whole = capsys.readouterr().out
     assert whole.split() == narrow.split()
     assert len(whole.splitlines()) < len(narrow.splitlines())

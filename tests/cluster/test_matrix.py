@@ -34,7 +34,7 @@ def test_two_models_one_of_which_fails(
     plan = write_plan(tmp_path, [str(tmp_path / "empty"), causal])
     out = tmp_path / "out"
     words = ("matrix", str(plan), "--out", str(out))
-    assert command(monkeypatch, *words, "--dry-run") == 0
+    assert command(monkeypatch, *words, "--dry-run") == 1
     told = capsys.readouterr().out
     assert "4 cells: 2 models, each on 2:" in told
     assert "0 of 4 cells are complete" in told
@@ -57,7 +57,7 @@ def test_two_models_one_of_which_fails(
     assert command(monkeypatch, *words, "--status") == 0
     told = capsys.readouterr().out
     assert "2 of 4 cells complete, 2 failed; models: 1 failed, 1 finished." in told
-    assert command(monkeypatch, *words, "--dry-run") == 0
+    assert command(monkeypatch, *words, "--dry-run") == 1
     told = capsys.readouterr().out
     assert f"{causal}: 2 of 2 cells complete." in told
     assert "2 of 4 cells are complete; 0 questions are left" in told

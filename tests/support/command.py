@@ -1,6 +1,5 @@
 """Run the command line in this process."""
 
-import os
 import sys
 from typing import Protocol
 
@@ -15,11 +14,10 @@ class Run(Protocol):
     def __call__(self, *words: str, code: int = 0) -> str: ...
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+def command(monkeypatch: pytest.MonkeyPatch, *words: str, columns: int = 1000) -> int:
     """The exit code of `tiltmeter` with these arguments, on a terminal so wide that no line is wrapped."""
     monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
-    if "COLUMNS" not in os.environ:
-        monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setenv("COLUMNS", str(columns))
     with pytest.raises(SystemExit) as ended:
         main()
     return int(ended.value.code or 0)

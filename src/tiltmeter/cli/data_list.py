@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.output import print_entry
+from tiltmeter.cli.entries import print_entry
 from tiltmeter.datasets.by_name import DATASETS, dataset
 from tiltmeter.datasets.description import Dataset
 from tiltmeter.datasets.no_licence import notice

@@ -1,14 +1,9 @@
 """Output shared by commands: results on standard output, notes on standard error."""
 
-import os
-import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
 from rich.console import Console
 
 from tiltmeter.errors import UsageError
@@ -49,21 +44,6 @@ def silent(_sentence: str) -> None:
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
     plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
-
-
-def print_entry(lead: str, text: str, indent: int) -> None:
-    """Print a text after its lead; in a terminal it is wrapped, and the lines below the first are indented."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        text = fill(
-            text,
-            max(shutil.get_terminal_size().columns, indent + 20),
-            initial_indent=lead,
-            subsequent_indent=" " * indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        lead = ""
-    typer.echo(lead + text)
 
 
 def sizes_of(given: str | None) -> dict[str, str]:

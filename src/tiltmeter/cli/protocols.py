@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import print_entry
+from tiltmeter.cli.entries import print_entry
 from tiltmeter.errors import UsageError
 
 
