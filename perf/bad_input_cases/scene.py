@@ -99,6 +99,8 @@ def make_scene(scene: Scene) -> None:
     """Make all of it."""
     root = scene.root
     save_model(root / "model")
+    for file in (root / "model").iterdir():  # other users read it, too
+        file.chmod(0o644)
     items = cast(list[AssociationItem], load("starter", "intrasentence", "en")[:ITEMS])
     write_jsonl(items, scene.items)
     candidates = [candidate.id for item in items for candidate in item.candidates]

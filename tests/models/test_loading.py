@@ -188,6 +188,14 @@ def test_damaged_weights_are_named_in_the_error(tmp_path: Path) -> None:
         open_model(folder)
 
 
+def test_weights_that_may_not_be_read_are_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their library says that such a file does not exist; root may read all files, so permission is taken away here."""
+    folder = saved(made(MASKED["bert"]), tmp_path / "m")
+    monkeypatch.setattr("tiltmeter.models.checkpoint.os.access", lambda file, _mode: file.suffix != ".safetensors")
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read; check its permissions"):
+        open_model(folder)
+
+
 def test_a_folder_without_weights_is_named_in_the_error(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     (tmp_path / "m/model.safetensors").unlink()

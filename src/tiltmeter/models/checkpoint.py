@@ -1,5 +1,6 @@
 """The files of a model: in a folder, a GGUF file, on the hub, or those of the embedded model."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,6 +100,8 @@ class Checkpoint:
         for file in self.weight_files:
             if file.suffix != ".safetensors":
                 return None
+            if not os.access(file, os.R_OK):  # its library calls that a missing file
+                raise ModelError(f"{file} cannot be read; check its permissions.")
             try:
                 with safe_open(file, framework="pt") as tensors:
                     names.update(tensors.keys())
