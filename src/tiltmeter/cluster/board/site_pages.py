@@ -32,7 +32,7 @@ from tiltmeter.reports.templating import page_template, template_file
 
 _PACKAGE = "tiltmeter.cluster.board"
 # Columns and rows of a table at once, and cells that the page has before the script draws the others.
-SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 80, 1_500
+SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 60, 1_500
 
 METHOD = (
     "A column holds numbers that can be compared: one part of a benchmark in one language, one measure, models of one "
