@@ -65,6 +65,14 @@ class _Started:
         wait_until(lambda: text in self.log.read_text(encoding="utf-8"), f"the job did not say {text!r}", 30)
 
 
+def _waiting(server: JobServer, folder: Path) -> tuple[_Started, psutil.Process]:
+    """A job that waits, and its process."""
+    started = _Started(server, folder)
+    started.wait_for("waiting")
+    started.job.poll()
+    return started, psutil.Process(started.job.pid)
+
+
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., JobServer]]:
     (tmp_path / "stand_in.py").write_text(_STAND_IN, encoding="utf-8")
@@ -127,10 +135,7 @@ def test_a_job_can_be_ended_before_the_libraries_are_loaded(serve: Callable[...,
 def test_jobs_end_with_their_server(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     """Nobody could say any more how they ended."""
     server = serve()
-    started = _Started(server, tmp_path / "waits")
-    started.wait_for("waiting")
-    started.job.poll()
-    job = psutil.Process(started.job.pid)
+    started, job = _waiting(server, tmp_path / "waits")
     server._process.kill()
     assert started.job.wait(20) == -signal.SIGKILL
     psutil.wait_procs([job], timeout=20)
@@ -142,10 +147,7 @@ def test_jobs_end_with_their_server(serve: Callable[..., JobServer], tmp_path: P
 def test_a_server_ends_when_nobody_asks_it(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     """As after a SIGKILL of the call; its jobs go on, as they do without a server."""
     server = serve()
-    started = _Started(server, tmp_path / "waits")
-    started.wait_for("waiting")
-    started.job.poll()
-    job = psutil.Process(started.job.pid)
+    _, job = _waiting(server, tmp_path / "waits")
     server._connection.shutdown(socket.SHUT_RDWR)
     assert server._process.wait(20) == 0
     assert job.is_running()
