@@ -1,4 +1,4 @@
-"""Lists of names and what they mean; without rich, which takes a third of the time of a short command."""
+"""Lists of names and what they mean; without rich, whose import slows a short command."""
 
 import os
 import shutil
