@@ -1,16 +1,20 @@
 """Random questions for tiny models of every architecture, and their answers by a plain forward pass."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
-from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY
+from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
+from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
-from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.questions import Answer, Kind, Question, Want
 
 CPU = torch.device("cpu")
 MODELS = {**MASKED, **CAUSAL, **SEQ2SEQ}
@@ -51,3 +55,24 @@ def plain(model: Any, question: Question) -> torch.Tensor:
     with torch.no_grad():
         logits: torch.Tensor = model(**inputs).logits[0].double()
     return torch.log_softmax(logits, dim=-1)
+
+
+def answers(answerer: Answerer, questions: list[Question]) -> dict[bytes, Answer]:
+    return dict(
+        answer_all(
+            questions,
+            kind=answerer.kind,
+            fingerprint="f",
+            load=lambda: answerer,
+            store=AnswerStore(":memory:"),
+            batch_tokens=200,
+        )
+    )
+
+
+def assert_equals_forward_pass(answerer: Answerer, make: Callable[[], Any], questions: list[Question]) -> None:
+    """The answers equal a plain forward pass of an unchanged model."""
+    model, found = made(make), answers(answerer, questions)
+    for question in questions:
+        expected = plain(model, question)[[p for p, _ in question.wanted], [t for _, t in question.wanted]]
+        np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)

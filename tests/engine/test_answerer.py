@@ -14,7 +14,9 @@ from tiltmeter.engine import memory
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.masked import MaskedAnswerer
+from tiltmeter.engine.masks import additive, tree
 from tiltmeter.engine.plan import plan
 from tiltmeter.engine.rows import Batch, Row, by_question
 from tiltmeter.engine.speedups import ALL
@@ -31,11 +33,14 @@ class Fixed(Answerer):
     def numbers(self, _batch: Batch) -> Tensor:
         return torch.tensor(NUMBERS)
 
+    def check_and_speed_up(self, _without: Any) -> None:
+        """Nothing: it cannot answer the checks."""
+
 
 def fixed(device: str = "cpu", **config: Any) -> Fixed:
     """An answerer whose weights are on the CPU, whatever its `device`."""
     model: Any = nn.Linear(2, 2)
-    model.config = SimpleNamespace(**config)
+    model.config = SimpleNamespace(**config, get_text_config=SimpleNamespace)
     answerer = Fixed(model, CPU, ALL)
     answerer.device = torch.device(device)
     return answerer
@@ -100,8 +105,8 @@ def test_arrays_are_copied_to_a_gpu_through_pinned_memory(monkeypatch: pytest.Mo
 
 
 def test_batches_are_prepared_ahead_only_for_a_gpu() -> None:
-    assert Fixed(nn.Linear(2, 2), CPU, ALL).batches_ahead == 0
-    assert Fixed(nn.Linear(2, 2), torch.device("meta"), ALL).batches_ahead > 0
+    assert Fixed(fixed().model, CPU, ALL).batches_ahead == 0
+    assert Fixed(fixed().model, torch.device("meta"), ALL).batches_ahead > 0
 
 
 def test_packed_rows_are_narrower_on_a_cpu_and_within_the_positions_of_the_model() -> None:
@@ -135,7 +140,7 @@ def test_a_token_attends_to_what_precedes_it_in_its_tree() -> None:
     depths, ends = answerer.depths_and_ends(rows)
     assert depths[0].tolist() == [0, 1, 1, 0]
     assert depths[1, :3].tolist() == [0, 1, 2]
-    mask = answerer.tree_mask(ends)
+    mask = additive(tree(ends), answerer.dtype)
     assert (mask.dtype, mask.shape) == (torch.float32, (2, 1, 4, 4))
     assert set(mask.unique().tolist()) == {0.0, torch.finfo(torch.float32).min}
     assert (mask[0, 0] == 0).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
@@ -164,8 +169,8 @@ def test_rows_of_one_and_of_several_inputs_in_one_batch(name: str) -> None:
     answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
     two = [Question((5, 6, 7), ((2, 9),), source), Question((5, 6, 8, 9), ((3, 9), (1, 4)), source)]
     one = Question((4, 9, 17, 30, 3), ((4, 2), (1, 7)), source)
-    ((several,),) = plan(two, kind, 100, pack=20)
-    ((single,),) = plan([one], kind, 100, pack=20)
+    ((several,),) = plan(two, kind, 100, Layout(pack=20, shares_prefixes=True))
+    ((single,),) = plan([one], kind, 100, Layout(pack=20, shares_prefixes=True))
     assert (several.has_several, single.has_several) == (True, False)
     found = by_question([several, single], answerer.answer([several, single]))
     alone = by_question([several], answerer.answer([several])) | by_question([single], answerer.answer([single]))

@@ -51,7 +51,7 @@ def test_answers_equal_a_plain_forward_pass(name: str, seed: int, batch_tokens: 
 def test_answers_are_the_same_in_packed_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ANSWERERS[kind_of(name)], "width_of_packs", lambda _self: 40)
     packing = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
-    assert bool(packing.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these accept no positions
+    assert bool(packing.layout.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these accept no positions
     asked = random_questions(kind_of(name), 6)
     found = answer_all(
         asked, kind=kind_of(name), fingerprint="p", load=lambda: packing, store=AnswerStore(":memory:"), batch_tokens=99
@@ -72,8 +72,8 @@ def test_sources_are_not_packed_if_the_encoder_ignores_the_mask(monkeypatch: pyt
 
     monkeypatch.setattr(model.get_encoder(), "forward", without_wide_masks)
     unpacked = Seq2seqAnswerer(model, CPU)
-    assert not unpacked.pack
-    assert unpacked.shares_prefixes
+    assert not unpacked.layout.pack
+    assert unpacked.layout.shares_prefixes
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -111,9 +111,9 @@ def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> Non
 
 
 def test_most_architectures_share_prefixes_and_project_only_wanted_positions() -> None:
-    assert {name for name in CAUSAL if answerer(name).shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
+    assert {name for name in CAUSAL if answerer(name).layout.shares_prefixes} >= {"gpt2", "gpt-neox", "llama", "qwen3"}
     # Bart accepts no positions of its targets.
-    assert {name for name in SEQ2SEQ if not answerer(name).shares_prefixes} == {"bart"}
+    assert {name for name in SEQ2SEQ if not answerer(name).layout.shares_prefixes} == {"bart"}
     whole = {name for name in MODELS if "wanted_positions" not in answerer(name).speedups}
     assert whole <= {"gemma2", "bart"}  # one caps its logits, the other may add a bias to them
     assert {name for name in MODELS if "last_layer" not in answerer(name).speedups} <= {"albert"}  # it has one layer

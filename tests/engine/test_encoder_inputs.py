@@ -5,7 +5,8 @@ from torch import nn
 
 from tests.engine.asked import CPU
 from tests.models.tiny import MASKED, made
-from tiltmeter.engine.encoder_inputs import encoder_inputs, first_position
+from tiltmeter.engine.encoder_inputs import encoder_inputs
+from tiltmeter.engine.input_limits import first_position
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.rows import Row
 from tiltmeter.engine.speedups import ALL

@@ -2,19 +2,21 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
+import transformers
 from torch import Tensor
 
 from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of
 from tests.models.tiny import CAUSAL, MASKED, VOCABULARY, made
 from tiltmeter.engine import equivalence
+from tiltmeter.engine.batch_effects import BatchEffects
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.head import VocabularyHead
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.masked import MaskedAnswerer
-from tiltmeter.engine.plan import plan
-from tiltmeter.engine.rows import Batch
+from tiltmeter.engine.plan import LARGEST_TREE, plan
+from tiltmeter.engine.rows import Batch, Row
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.engine.speedups.wanted_positions import ProjectingHead
 from tiltmeter.questions import Want
@@ -23,40 +25,61 @@ from tiltmeter.questions import Want
 pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
 
 
+def wide_gpt2() -> Any:
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=64, n_embd=16, n_layer=1, n_head=2))
+
+
 def plain(name: str, dtype: torch.dtype = torch.float32) -> Any:
     return ANSWERERS[kind_of(name)](made(MODELS[name]).to(dtype), CPU, ALL)
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
-def test_all_inputs_of_the_check_fill_one_packed_row(name: str) -> None:
+def check_of(answerer: Any) -> equivalence.EquivalenceCheck:
+    return equivalence.EquivalenceCheck(answerer, BatchEffects(answerer))
+
+
+def rows_of(answerer: Any, rows: equivalence.Rows, layout: Layout) -> list[Row]:
+    """The rows in which the planner lays out the inputs of a check."""
+    check = check_of(answerer)
+    check.prepare_rows(rows)
+    questions = [*check._rows[rows], *check._everywhere]
+    return [row for batch in plan(questions, answerer.kind, 4096, layout) for row in batch]
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_inputs_of_the_check_fill_packed_rows(name: str) -> None:
     answerer = plain(name)
     width = answerer.width_of_packs()
-    long, short, few = equivalence._questions(answerer)
-    ((row,),) = plan([*long, *short], answerer.kind, 2 * width, share_prefixes=False, pack=width)
-    assert (len(row.ids), len(row.lengths)) == (width, 1 + len(short))
-    # All positions are read; the questions of `few` read the last position, for another token.
-    assert [[place for place, _ in q.wanted] for q in (*long, *short)] == [
-        list(range(len(q.ids))) for q in long + short
-    ]
-    assert [(q.ids, q.source) for q in few] == [(q.ids, q.source) for q in short]
-    assert all(question.wanted[0][0] == len(question.ids) - 1 for question in few)
-    assert {token for q in few for _, token in q.wanted}.isdisjoint(token for q in short for _, token in q.wanted)
-    assert max(token for q in (*long, *short) for token in q.ids + q.source) < VOCABULARY
+    rows = rows_of(answerer, "packed", Layout(pack=width))
+    assert [len(row.ids) for row in rows] == [width] * 3
+    lengths = sorted(sorted(row.lengths, reverse=True) for row in rows)
+    # One long input with all short ones; equal inputs; the longest input that leaves room for another.
+    assert [len(own) for own in lengths] == [3, 5, 2]
+    assert lengths[-1] == [width - 1, 1]
+    repeated = [set(row.ids[1:20]) for row in rows if len(row.lengths) == 3]
+    assert [len(tokens) for tokens in repeated] == [1]
 
 
-def test_the_short_inputs_make_a_tree_with_two_branchings_and_a_single_input() -> None:
-    _, short, _ = equivalence._questions(plain("gpt2"))
-    trees = [row for batch in plan(short, "causal", 1000) for row in batch]
-    depths = sorted(row.depths for row in trees)
-    assert depths == [(), (0, 1, 2, 3, 3, 4, 2)]
-    assert len({len(q.ids) for q in short}) == len(short)
+def test_inputs_of_the_check_make_the_deepest_and_the_widest_tree() -> None:
+    answerer = CausalAnswerer(made(wide_gpt2), CPU, ALL)
+    rows = rows_of(answerer, "trees", Layout(pack=answerer.width_of_packs(), shares_prefixes=True))
+    assert max(len(row.ids) for row in rows) == LARGEST_TREE
+    trees = [row for row in rows if row.ends and not row.lengths]
+    # A prefix and two branches of equal length.
+    assert [(len(row.ids), max(row.depths)) for row in trees] == [(LARGEST_TREE, 2 * LARGEST_TREE // 3 - 1)]
+    short = [row for row in rows if row.lengths]
+    assert any(max(row.depths) > 20 and len(set(row.lengths)) > 1 for row in short)
 
 
-def test_the_sources_fill_a_packed_row_of_the_encoder_and_each_short_one_has_two_targets() -> None:
-    answerer = plain("t5")
-    long, short, _ = equivalence._questions(answerer)
-    sources = {q.source for q in (*long, *short)}
-    assert sum(map(len, sources)) == answerer.width_of_packs()
+def test_short_inputs_make_a_tree_with_two_branchings_and_a_single_input() -> None:
+    answerer = plain("gpt2")
+    short = check_of(answerer)._everywhere
+    trees = [row for batch in plan(short, "causal", 1000, Layout(shares_prefixes=True)) for row in batch]
+    assert sorted(row.depths for row in trees) == [(), (0, 1, 2, 3, 3, 4, 2)]
+    assert all(token < VOCABULARY for question in short for token in question.ids)
+
+
+def test_each_short_source_has_two_targets() -> None:
+    short = check_of(plain("t5"))._everywhere
     assert [sum(q.source == source for q in short) for source in {q.source for q in short}] == [2, 2]
 
 
@@ -97,7 +120,7 @@ def test_numbers_that_differ_by_more_than_rounding_fail(
 ) -> None:
     answerer = plain(name, dtype)
     with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
+        check = check_of(answerer)
         answerer.head = Shifted(answerer.model, log_probs, logits)
         assert check.passes() == passes
         assert check.passes(few=True) == passes
@@ -106,7 +129,7 @@ def test_numbers_that_differ_by_more_than_rounding_fail(
 def test_an_accepted_change_is_the_reference_of_the_next() -> None:
     answerer = plain("bert")
     with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
+        check = check_of(answerer)
         answerer.head = Shifted(answerer.model, 8e-4)
         assert check.passes()
         answerer.head = Shifted(answerer.model, 16e-4)
@@ -121,7 +144,7 @@ def test_an_accepted_change_is_the_reference_of_the_next() -> None:
 def test_an_error_is_a_failure() -> None:
     answerer = plain("bert")
     with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
+        check = check_of(answerer)
         answerer.head = None
         assert not check.passes()
 
@@ -135,15 +158,15 @@ def test_the_long_input_is_compared_if_rows_change() -> None:
             return super().read(inputs, rows, only_at) * (2 if wrong else 1)
 
     with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
-        check.prepare_rows()
-        assert check.passes(rows=True)
+        check = check_of(answerer)
+        check.prepare_rows("packed")
+        assert check.passes(rows="packed")
         answerer.head = WrongBeyond(answerer.model)
         assert check.passes()
-        assert check.passes(few=True, rows=True)
-        assert not check.passes(rows=True)
-        check.prepare_rows()  # does not replace the reference
-        assert not check.passes(rows=True)
+        assert check.passes(few=True, rows="packed")
+        assert not check.passes(rows="packed")
+        check.prepare_rows("packed")  # does not replace the reference
+        assert not check.passes(rows="packed")
 
 
 @pytest.mark.parametrize("scale", [1, 60])
@@ -153,7 +176,7 @@ def test_logits_that_are_rounded_less_may_differ_by_the_rounding_of_the_largest(
         model.transformer.ln_f.weight.mul_(scale)
     answerer = CausalAnswerer(model.to(torch.bfloat16), CPU, ALL)
     with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
+        check = check_of(answerer)
         sizes = [0.0]
         for question in check._few:
             logits = model(torch.tensor([question.ids])).logits[0, -1].float()
@@ -174,15 +197,9 @@ def test_wrong_logits_are_found_even_if_log_probabilities_are_right(monkeypatch:
     assert "wanted_positions" not in MaskedAnswerer(made(MASKED["bert"]), CPU).speedups
 
 
-def test_near() -> None:
-    assert equivalence._near(np.float32([1, 2]), np.float32([1.25, 1.75]), 0.5)
-    assert not equivalence._near(np.float32([1, 2]), np.float32([1.25, 2.5]), 0.5)
-    assert not equivalence._near(np.float32([1, 2]), np.float32([1, np.nan]), 0.5)
-
-
 def test_questions_about_logits_are_those_that_read_few_positions() -> None:
     answerer = plain("t5")
-    _, _, few = equivalence._questions(answerer)
+    few = check_of(answerer)._inputs.questions_at_the_end([(5, 6, 7), (8, 9)])
     found = equivalence._logit_questions(answerer, few)
     assert [(q.ids, q.wanted, q.source, q.want) for q in found] == [
         (q.ids, q.wanted, q.source, Want.LOGIT) for q in few
@@ -190,8 +207,8 @@ def test_questions_about_logits_are_those_that_read_few_positions() -> None:
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_the_reference_has_no_padding_and_the_compared_batches_have(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answerer = plain(name)
+def test_the_reference_is_asked_one_input_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answerer = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, ALL - {"packing"})
     sent: list[list[int]] = []
     true_answer = answerer.answer
 
@@ -199,35 +216,12 @@ def test_the_reference_has_no_padding_and_the_compared_batches_have(name: str, m
         sent.append([len(row.ids) for row in batch])
         return true_answer(batch)
 
-    monkeypatch.setattr(answerer, "answer", noted)
     with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
-        check.prepare_rows()
+        effects = BatchEffects(answerer)
+        monkeypatch.setattr(answerer, "answer", noted)
+        check = equivalence.EquivalenceCheck(answerer, effects)
+        check.prepare_rows("packed")
         assert all(len(lengths) == 1 for lengths in sent)
         sent.clear()
-        assert check.passes(rows=True)
-    assert any(len(set(lengths)) > 1 for lengths in sent)
-
-
-def test_rounding_is_measured_between_plain_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    answerer = plain("gpt2", torch.bfloat16)
-    sent: list[Batch] = []
-    true_answer = answerer.answer
-
-    def noted(batch: Batch) -> Any:
-        sent.append(batch)
-        return true_answer(batch)
-
-    monkeypatch.setattr(answerer, "answer", noted)
-    with torch.inference_mode():
-        check = equivalence.EquivalenceCheck(answerer)
-        long, short, _ = equivalence._questions(answerer)
-        sent.clear()
-        check.prepare_rows()
-        alone, together = sent
-        assert [row.ids for row in alone] == [long[0].ids]
-        assert sorted(row.ids for row in together) == sorted(question.ids for question in (*long, *short))
-        assert not any(row.has_several for row in together)
-        # A model whose plain batches hardly differ is not given the tolerance of one whose do.
-        answerer.head = Shifted(answerer.model, 0.3)
-        assert not check.passes(rows=True)
+        assert check.passes(rows="packed")
+    assert any(len(lengths) > 1 for lengths in sent)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question, Want
@@ -20,8 +21,7 @@ class Fake:
 
     batch_tokens = 30
     batches_ahead = 0
-    shares_prefixes = False
-    pack = 0
+    layout = Layout()
 
     def __init__(self, fail: int = 0, rows_that_fit: int = 10**6, answer: float = 0) -> None:
         self.batches: list[int] = []

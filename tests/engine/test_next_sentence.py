@@ -32,7 +32,7 @@ def make() -> Any:
 )
 def test_decisions_equal_a_plain_forward_pass(without: Collection[str], batch_tokens: int) -> None:
     answerer = NextSentenceAnswerer(make(), CPU, without)
-    assert bool(answerer.pack) == ("packing" not in without)
+    assert bool(answerer.layout.pack) == ("packing" not in without)
     rng = random.Random(1)
     asked = []
     for number in range(30):
@@ -65,9 +65,11 @@ def test_decisions_equal_a_plain_forward_pass(without: Collection[str], batch_to
 
 def test_a_model_without_a_pooler_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make()
-    assert NextSentenceAnswerer(model, CPU, ALL).takes_positions()
+    answerer = NextSentenceAnswerer(model, CPU, ALL)
+    assert answerer.takes_positions()
+    with monkeypatch.context() as patched:
+        patched.setattr(type(model), "forward", lambda self, input_ids: None)
+        assert not answerer.takes_positions()
     monkeypatch.setattr(model.bert, "pooler", None)
-    assert not NextSentenceAnswerer(model, CPU, ALL).takes_positions()
-    model = make()
-    monkeypatch.setattr(type(model), "forward", lambda self, input_ids: None)
-    assert not NextSentenceAnswerer(model, CPU, ALL).takes_positions()
+    answerer.prepare()
+    assert not answerer.takes_positions()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.engine import plan as module
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.plan import LARGEST_TREE, SHORTEST_SHARED_PREFIX, padding_share, plan
 from tiltmeter.engine.rows import Asks, Row, by_question
 from tiltmeter.questions import Kind, Question, Want
@@ -17,6 +18,8 @@ ids = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(tuple)
 
 
 # How many numbers are requested for each pair.
+# Inputs with a common prefix share a row.
+SHARING = Layout(shares_prefixes=True)
 WANTS = {Want.LOG_PROB: 1, Want.LOG_PROB_AND_TOP: 2, Want.LOGIT: 1}
 
 
@@ -52,7 +55,7 @@ def own_input(row: Row, place: int) -> tuple[tuple[int, ...], int]:
 def test_every_question_is_asked_once_and_attends_to_its_own_tokens(pack: int, asked: list[Question]) -> None:
     by_digest = {q.digest: q for q in asked}
     found = []
-    for batch in plan(asked, "causal", 64, pack=pack):
+    for batch in plan(asked, "causal", 64, Layout(pack=pack, shares_prefixes=True)):
         for row in batch:
             assert len(row.ids) <= max(pack, LARGEST_TREE)
             for q, places in row.reads:
@@ -66,7 +69,7 @@ def test_every_question_is_asked_once_and_attends_to_its_own_tokens(pack: int, a
 @given(questions)
 def test_packed_inputs_of_a_masked_model_keep_their_tokens_and_positions(asked: list[Question]) -> None:
     found = []
-    for batch in plan(asked, "masked", 64, pack=16):
+    for batch in plan(asked, "masked", 64, Layout(pack=16, shares_prefixes=True)):
         for row in batch:
             assert len(row.ids) <= 16
             for q, places in row.reads:
@@ -79,12 +82,13 @@ def test_packed_inputs_of_a_masked_model_keep_their_tokens_and_positions(asked: 
 def test_packed_rows_have_almost_no_padding() -> None:
     rng = random.Random(1)
     asked = [Question(tuple(rng.choices(range(50), k=rng.randint(6, 30))), ((0, 1),)) for _ in range(2000)]
-    assert padding_share(plan(asked, "masked", 65536, pack=128), 65536) < 0.01
+    layout = Layout(pack=128)
+    assert padding_share(plan(asked, "masked", 65536, layout), 65536, layout) < 0.01
 
 
 @given(questions)
 def test_asks_are_the_pairs_of_a_batch_in_order_and_their_numbers_become_answers(asked: list[Question]) -> None:
-    for batch in plan(asked, "masked", 64):
+    for batch in plan(asked, "masked", 64, SHARING):
         asks = Asks.of(batch)
         expected = [
             (line, place, token, read.question.want)
@@ -105,18 +109,18 @@ def test_plans_do_not_depend_on_the_order_of_questions(asked: list[Question], rn
     shuffled = list(asked)
     rng.shuffle(shuffled)
     for kind in ("masked", "causal"):
-        assert plan(asked, kind, 40) == plan(shuffled, kind, 40)
+        assert plan(asked, kind, 40, SHARING) == plan(shuffled, kind, 40, SHARING)
 
 
 @given(questions, st.integers(1, 60))
 def test_no_batch_of_several_rows_exceeds_the_limit(asked: list[Question], budget: int) -> None:
-    for batch in plan(asked, "masked", budget):
+    for batch in plan(asked, "masked", budget, SHARING):
         assert len(batch) == 1 or len(batch) * max(len(row.ids) for row in batch) <= budget
 
 
 def test_one_input_with_three_candidates_is_one_row() -> None:
     asked = [Question((1, 2, 3), ((1, token),)) for token in (7, 8, 9)]
-    (batch,) = plan(asked, "masked", 100)
+    (batch,) = plan(asked, "masked", 100, SHARING)
     assert len(batch) == 1
     assert set(Asks.of(batch).tokens.tolist()) == {7, 8, 9}
 
@@ -124,25 +128,30 @@ def test_one_input_with_three_candidates_is_one_row() -> None:
 def test_a_shared_prefix_is_sent_once_and_unread_tokens_are_not_sent() -> None:
     prefix = (1, 2, 3, 4)
     asked = [Question((*prefix, a, 9), ((3, a), (4, 9))) for a in (5, 6, 7)]
-    ((tree,),) = plan(asked, "causal", 100)
+    ((tree,),) = plan(asked, "causal", 100, SHARING)
     assert tree.ids == (1, 2, 3, 4, 5, 6, 7)  # the prefix once, each candidate's first token, and no final 9
-    ((*rows,),) = plan(asked, "causal", 100, share_prefixes=False)
+    ((*rows,),) = plan(asked, "causal", 100, Layout())
     assert [row.ids for row in rows] == [(*prefix, 5), (*prefix, 6), (*prefix, 7)]
 
 
 def test_a_long_prefix_is_shared_even_in_a_wider_row() -> None:
     context = tuple(range(50))
     asked = [Question((*context, a, a, a), ((50, a), (51, a))) for a in (5, 6, 7)]
-    ((tree,),) = plan(asked, "causal", 100, pack=54)
+    ((tree,),) = plan(asked, "causal", 100, Layout(pack=54, shares_prefixes=True))
     assert len(tree.ids) == 50 + 3 * 2
     # Sharing two tokens of eight does not justify a wider row.
     short = [Question((1, 2, *[a] * 6), ((7, a),)) for a in range(10, 15)]
-    assert max(len(row.ids) for batch in plan(short, "causal", 100, pack=16) for row in batch) <= 16
+    assert (
+        max(
+            len(row.ids) for batch in plan(short, "causal", 100, Layout(pack=16, shares_prefixes=True)) for row in batch
+        )
+        <= 16
+    )
 
 
 def test_short_targets_are_packed_as_far_as_their_sources_allow() -> None:
     asked = [Question((0, 1, n), ((2, n),), source=(n,) * 40) for n in range(100)]
-    rows = [row for batch in plan(asked, "seq2seq", 4096, pack=64) for row in batch]
+    rows = [row for batch in plan(asked, "seq2seq", 4096, Layout(pack=64, shares_prefixes=True)) for row in batch]
     assert sorted(source for row in rows for source in row.sources) == sorted(q.source for q in asked)
     # Eight tokens of sources per token of the row's width: twelve sources, although 21 targets would fit.
     assert {len(row.sources) for row in rows} == {12, 100 % 12}
@@ -152,11 +161,11 @@ def test_padding_is_below_three_percent_for_realistic_lengths() -> None:
     rng = random.Random(1)
     lengths = [max(5, round(rng.gauss(14, 4))) for _ in range(4000)]
     asked = [Question(tuple(rng.randrange(9) for _ in range(n)), ((0, 1),)) for n in lengths]
-    assert padding_share(plan(asked, "masked", 1024), 1024) < 0.03
+    assert padding_share(plan(asked, "masked", 1024, SHARING), 1024, Layout()) < 0.03
 
 
 def rows_of(asked: list[Question], kind: Kind = "causal", pack: int = 0) -> int:
-    return sum(map(len, plan(asked, kind, 1000, pack=pack)))
+    return sum(map(len, plan(asked, kind, 1000, Layout(pack=pack, shares_prefixes=True))))
 
 
 def test_the_shortest_prefix_that_is_shared() -> None:
@@ -191,7 +200,7 @@ def test_a_wider_tree_must_share_half_of_an_input() -> None:
 def test_tokens_keep_their_segments_in_packed_rows(asked: list[Question], data: st.DataObject) -> None:
     segments = [data.draw(st.sampled_from([(), (1,) * len(q.ids), (0, *[1] * (len(q.ids) - 1))])) for q in asked]
     paired = [Question(q.ids, q.wanted, segments=own) for q, own in zip(asked, segments, strict=True)]
-    for batch in plan(paired, "masked", 64, pack=24):
+    for batch in plan(paired, "masked", 64, Layout(pack=24, shares_prefixes=True)):
         for row in batch:
             everywhere = row.segments or (0,) * len(row.ids)
             assert len(everywhere) == len(row.ids)
@@ -205,7 +214,7 @@ def test_inputs_keep_their_sources(pack: int, asked: list[Question], data: st.Da
     sources = [(7,), (7, 8, 9), (1, 2, 3, 4, 5)]
     translated = [Question(q.ids, q.wanted, source=data.draw(st.sampled_from(sources))) for q in asked]
     found = []
-    for batch in plan(translated, "seq2seq", 64, pack=pack):
+    for batch in plan(translated, "seq2seq", 64, Layout(pack=pack, shares_prefixes=True)):
         for row in batch:
             assert len(row.sources) == max(1, len(row.lengths))
             starts = [sum(row.lengths[:number]) for number in range(len(row.sources))]
@@ -228,7 +237,7 @@ def translated(source: int, target: int, n: int = 30) -> list[Question]:
 
 
 def test_long_sources_are_batched_by_length() -> None:
-    batches = plan(translated(20, 3), "seq2seq", 100, share_prefixes=False)
+    batches = plan(translated(20, 3), "seq2seq", 100, Layout())
     for batch in batches:
         sources = {row.sources[0] for row in batch}
         assert len({len(source) for source in sources}) == 1
@@ -238,7 +247,7 @@ def test_long_sources_are_batched_by_length() -> None:
 
 
 def test_sources_of_long_targets_are_batched_in_order() -> None:
-    batches = plan(translated(3, 20), "seq2seq", 10, share_prefixes=False)
+    batches = plan(translated(3, 20), "seq2seq", 10, Layout())
     sizes = [sum(len(source) for source in {row.sources[0] for row in batch}) for batch in batches]
     assert sum(sizes) == sum(3 + n % 3 for n in range(30))
     assert all(36 <= size <= 4 * 10 for size in sizes[:-1])
@@ -249,15 +258,15 @@ def test_sources_of_long_targets_are_batched_in_order() -> None:
 def test_the_batch_of_an_encoder_decoder_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [Question((n,), ((0, n),), source=(n,) * 5) for n in range(30)]
     monkeypatch.setattr(module, "_MOST_TOKENS", 50)
-    assert [len(batch) for batch in plan(asked, "seq2seq", 1000)] == [10, 10, 10]
-    assert [len(batch) for batch in plan(asked, "seq2seq", 5)] == [4] * 7 + [2]
+    assert [len(batch) for batch in plan(asked, "seq2seq", 1000, SHARING)] == [10, 10, 10]
+    assert [len(batch) for batch in plan(asked, "seq2seq", 5, SHARING)] == [4] * 7 + [2]
 
 
 @pytest.mark.parametrize(("source", "target"), [(30, 2), (2, 12)])
 def test_batches_of_packed_sources_are_limited_by_their_larger_side(source: int, target: int) -> None:
     too_long_to_be_packed = [Question((t,) * 30, ((29, 1),), source=(n,) * 30) for n in range(6) for t in range(10)]
     asked = translated(source, target, 200) + too_long_to_be_packed
-    batches = plan(asked, "seq2seq", 200, share_prefixes=False, pack=32)
+    batches = plan(asked, "seq2seq", 200, Layout(pack=32))
     rows = [[max(sum(map(len, row.sources)), len(row.ids)) for row in batch] for batch in batches]
     assert all(sum(sides) <= 4 * 200 for sides in rows)
     total, widest = sum(map(sum, rows)), 10 * 30  # all targets of a source are in one batch
@@ -269,7 +278,7 @@ def test_packed_rows_with_about_as_many_source_tokens_are_in_one_batch() -> None
     asked = [
         Question((0, *[n] * rng.randint(1, 20)), ((1, n),), source=(n,) * rng.randint(1, 40)) for n in range(1, 100)
     ]
-    batches = plan(asked, "seq2seq", 60, pack=24)
+    batches = plan(asked, "seq2seq", 60, Layout(pack=24, shares_prefixes=True))
     rows = [row for batch in batches for row in batch]
     totals = [sum(map(len, row.sources)) for row in rows]
     assert len(batches) > 2
@@ -288,14 +297,14 @@ def test_attention_is_measured_in_unpacked_rows() -> None:
 
 @given(questions, st.integers(1, 60))
 def test_the_share_of_padding(asked: list[Question], budget: int) -> None:
-    batches = plan(asked, "masked", budget)
+    batches = plan(asked, "masked", budget, SHARING)
     useful = sum(len(row.ids) for batch in batches for row in batch)
     sent = sum(len(batch) * max(len(row.ids) for row in batch) for batch in batches)
-    assert padding_share(batches, budget) == pytest.approx(1 - useful / sent)
+    assert padding_share(batches, budget, Layout()) == pytest.approx(1 - useful / sent)
 
 
 def test_the_share_of_padding_of_no_batches() -> None:
-    assert padding_share([], 10) == 0
+    assert padding_share([], 10, Layout()) == 0
 
 
 @pytest.mark.parametrize("pack", [0, 12])
@@ -307,12 +316,14 @@ def test_plans_with_segments_and_sources_do_not_depend_on_order(pack: int) -> No
     cases: list[tuple[Kind, list[Question]]] = [("masked", paired), ("causal", asked), ("seq2seq", of_sources)]
     for kind, given_questions in cases:
         shuffled = rng.sample(given_questions, len(given_questions))
-        assert plan(given_questions, kind, 40, pack=pack) == plan(shuffled, kind, 40, pack=pack)
+        assert plan(given_questions, kind, 40, Layout(pack=pack, shares_prefixes=True)) == plan(
+            shuffled, kind, 40, Layout(pack=pack, shares_prefixes=True)
+        )
 
 
 @pytest.mark.parametrize("kind", ["masked", "causal", "seq2seq"])
 def test_an_input_that_is_alone_in_its_row_is_not_packed(kind: Kind) -> None:
     asked = [Question((1, 2, 3, 4, 5), ((4, 1),)), Question((7, 8, 9, 6, 5), ((4, 1),))]
-    rows = [row for batch in plan(asked, kind, 1000, pack=7) for row in batch]
+    rows = [row for batch in plan(asked, kind, 1000, Layout(pack=7, shares_prefixes=True)) for row in batch]
     assert len(rows) == 2
     assert not any(row.has_several for row in rows)

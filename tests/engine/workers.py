@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.errors import UsageError
 
@@ -18,8 +19,7 @@ class Worker:
 
     batch_tokens = 8
     batches_ahead = 0
-    shares_prefixes = False
-    pack = 0
+    layout = Layout()
 
     def __init__(self, ending: str) -> None:
         self._ending = ending
@@ -43,11 +43,12 @@ class Telling(Worker):
 
     def __init__(self, batch_tokens: int, shares_prefixes: bool, pack: int) -> None:
         super().__init__("answers")
-        self.batch_tokens, self.shares_prefixes, self.pack = batch_tokens, shares_prefixes, pack
+        self.batch_tokens, self.layout = batch_tokens, Layout(pack=pack, shares_prefixes=shares_prefixes)
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         lengths = np.array([len(row.ids) for row in batch])[Asks.of(batch).lines]
-        numbers = np.float32([1000 * self.batch_tokens + 100 * self.pack + lengths, np.full(len(lengths), len(batch))])
+        sizes = 1000 * self.batch_tokens + 100 * self.layout.pack + lengths
+        numbers = np.float32([sizes, np.full(len(lengths), len(batch))])
         return lambda: numbers
 
 

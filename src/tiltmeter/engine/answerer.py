@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tiltmeter.engine.attention import mean_attention
+from tiltmeter.engine.batch_effects import BatchEffects
 from tiltmeter.engine.head import OnlyAt, VocabularyHead
+from tiltmeter.engine.input_limits import positions_of
+from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.masks import Masks
 from tiltmeter.engine.memory import batch_tokens
 from tiltmeter.engine.rows import Asks, Batch, Row
 from tiltmeter.engine.speedups import speed_up
@@ -29,15 +33,12 @@ _BATCHES_AHEAD = 2
 class Answerer(ABC):
     """A loaded model that answers batches.
 
-    At first it is plain: one input per row, complete forward passes. The constructor then applies the speed-ups, except
-    those named in `without`, which change the attributes below; `speedups` names those in use.
+    At first it is plain: one input per row, complete forward passes. The constructor finds the batches in which each
+    input gets the numbers that it gets alone, and then applies the speed-ups, except those named in `without`.
+    `speedups` names those in use; `disabled` gives the reason for each that was tried and is not used.
     """
 
     kind: Kind
-    # Whether inputs with a common prefix may share a row.
-    shares_prefixes = False
-    # The width of packed rows in tokens; 0 if each input has a row of its own.
-    pack = 0
     # The width of packed rows on a CPU. Narrower than on a GPU, because attention is over the whole row and is a larger
     # part of the time there. Together with larger batches, T5 took 7 to 12% less time than with unpacked rows
     # (docs/performance.md).
@@ -53,12 +54,25 @@ class Answerer(ABC):
         # A context in which the last layer need be computed at the given positions only.
         self.only_at: OnlyAt = lambda _rows: nullcontext()
         self.batch_tokens = batch_tokens(model, self.kind, device)
+        # The longest input, in tokens; None if there is no limit.
+        self.positions = positions_of(model)
+        self.masks = Masks.from_config(model.config, causal=self.kind in ("causal", "seq2seq"))
+        self.layout = Layout(batches=False)
+        self.disabled: dict[str, str] = {}
+        self.speedups: tuple[str, ...] = ()
         self.prepare()
-        self.speedups = speed_up(self, without)
+        self.check_and_speed_up(without)
 
     def prepare(self) -> None:
         """Look up what a kind of model needs to answer; called before speed-ups are applied."""
         return
+
+    @torch.inference_mode()
+    def check_and_speed_up(self, without: Collection[str]) -> None:
+        """Find the batches that do not change numbers, then apply the speed-ups that do not."""
+        effects = BatchEffects(self)
+        self.layout, self.disabled = effects.find_layout()
+        self.speedups = speed_up(self, effects, without)
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
@@ -91,7 +105,7 @@ class Answerer(ABC):
     def width_of_packs(self) -> int:
         """The width of packed rows: what suits the device, but no more positions than the model has."""
         width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
-        return min(width, getattr(self.model.config, "max_position_embeddings", None) or width)
+        return min(width, self.positions or width)
 
     def takes_positions(self) -> bool:
         """Whether the model accepts the positions of tokens as an argument."""
@@ -132,17 +146,6 @@ class Answerer(ABC):
         table = np.full((len(lengths), lengths.max()), padding, dtype=np.int64)
         table[np.arange(table.shape[1]) < lengths[:, None]] = flat
         return self.to_device(table)
-
-    def additive(self, seen: Tensor) -> Tensor:
-        """An additive attention mask (batch, 1, query, key), which all attention implementations accept."""
-        mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
-        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)[:, None]
-
-    def tree_mask(self, ends: Tensor) -> Tensor:
-        """The mask of prefix trees: a token is attended to by itself, also if it is padding, and by its subtree."""
-        indices = torch.arange(ends.shape[1], device=self.device)
-        follows = (indices[:, None] >= indices) & (indices[:, None] < ends[:, None])
-        return self.additive(follows | (indices[:, None] == indices))
 
     def to_device(self, array: NDArray[np.int64]) -> Tensor:
         """Copy an array to the model's device, asynchronously on a GPU."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tiltmeter.engine.answerer import OneStackAnswerer
+from tiltmeter.engine.masks import tree
 from tiltmeter.engine.rows import Batch
 
 
@@ -22,6 +23,7 @@ class CausalAnswerer(OneStackAnswerer):
         """The keyword arguments of the model's forward call."""
         inputs: dict[str, Any] = {"input_ids": self.padded([row.ids for row in batch]), "use_cache": False}
         if any(row.has_several for row in batch):
-            inputs["position_ids"], ends = self.depths_and_ends(batch)
-            inputs["attention_mask"] = self.tree_mask(ends)
+            depths, ends = self.depths_and_ends(batch)
+            inputs["position_ids"] = depths
+            inputs["attention_mask"] = self.masks.build(tree(ends), depths, self.dtype)
         return inputs

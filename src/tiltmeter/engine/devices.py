@@ -14,6 +14,7 @@ from typing import Any
 from tiltmeter.database import Journal
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import BatchAnswerer, Progress, Report, answer_batches
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch
 from tiltmeter.errors import ModelError, TiltmeterError
@@ -38,8 +39,7 @@ class _Ready:
     """Sent by a worker when its model is loaded."""
 
     batch_tokens: int
-    shares_prefixes: bool
-    pack: int
+    layout: Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,7 @@ class _Share:
     """The common plan's parameters, and which part of the batches is this worker's."""
 
     batch_tokens: int
-    share_prefixes: bool
-    pack: int
+    layout: Layout
     rank: int
     workers: int
 
@@ -107,12 +106,11 @@ def _run_workers(
             workers[ours] = process
         ready = [_receive(connection, workers) for connection in workers]
         size = batch_tokens or min(worker.batch_tokens for worker in ready)
-        share_prefixes = all(worker.shares_prefixes for worker in ready)
-        pack = min(worker.pack for worker in ready)
-        batches = plan(work.questions, work.kind, size, share_prefixes=share_prefixes, pack=pack)
-        padding = padding_share(batches, size, pack)
+        layout = Layout.common(worker.layout for worker in ready)
+        batches = plan(work.questions, work.kind, size, layout)
+        padding = padding_share(batches, size, layout)
         for rank, connection in enumerate(workers):
-            connection.send(_Share(size, share_prefixes, pack, rank, len(workers)))
+            connection.send(_Share(size, layout, rank, len(workers)))
         busy = list(workers)
         while busy:
             for connection in (c for c in wait(busy) if isinstance(c, Connection)):
@@ -176,13 +174,11 @@ def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connecti
 def _answer(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
     try:
         model = load()
-        connection.send(_Ready(model.batch_tokens, model.shares_prefixes, model.pack))
+        connection.send(_Ready(model.batch_tokens, model.layout))
         share: _Share = connection.recv()
         # An encoder-decoder divides a batch again by these values, which must be the same on all devices.
-        model.batch_tokens, model.pack = share.batch_tokens, share.pack
-        batches = plan(
-            work.questions, work.kind, share.batch_tokens, share_prefixes=share.share_prefixes, pack=share.pack
-        )
+        model.batch_tokens, model.layout = share.batch_tokens, share.layout
+        batches = plan(work.questions, work.kind, share.batch_tokens, share.layout)
         mine = [batch for batch in batches if share.takes(batch)]
         with AnswerStore(work.store, journal=work.journal) as store:
             answers = store.get(work.fingerprint, (question.digest for question in work.questions))

@@ -1,31 +1,26 @@
-"""The equivalence check of speed-ups: does a loaded model give the same numbers with one as without it?"""
+"""The equivalence check of speed-ups: does a loaded model give the same numbers with one as without it?
 
-from itertools import cycle
-from typing import TYPE_CHECKING
+The inputs cover everything that the planner can build: packed rows as wide as on this device, with one long input, with
+many short ones and with inputs of equal tokens; and prefix trees as large and as deep as `LARGEST_TREE` allows.
+"""
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from tiltmeter.engine.plan import plan
+from tiltmeter.engine.batch_effects import BatchEffects, largest_difference
+from tiltmeter.engine.check_inputs import CheckInputs
+from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.plan import LARGEST_TREE, plan
 from tiltmeter.engine.rows import by_question
 from tiltmeter.questions import Answer, Ids, Question, Want
 
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
-# Short inputs for the check. Some have a common prefix; together with the long input they fit into one packed row.
-_SHORT_INPUTS: tuple[Ids, ...] = ((11, 12, 13, 14), (11, 12, 13, 15, 16), (11, 12, 17), (15, 13))
-_SHORT_SOURCES: tuple[Ids, ...] = ((1, 2, 3), (4, 3, 5))
-# Largest difference between log-probabilities that counts as equal: more than rounding in another order of operations,
-# less than a wrong mask, position or formula. The values of half precision are just above the largest differences from
-# float32 that were measured on a GPU (0.012 and 0.095, docs/performance.md).
-_TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
-_TOLERANCE_OTHERWISE = 1e-3
-# In half precision, deep models differ by more between two plain batches. So many times that difference is tolerated
-# too, up to a limit that a wrong mask or position exceeds.
-_TIMES_ROUNDING = 3
-_MAX_TOLERANCE = 0.5
+# The layouts of rows that a speed-up can introduce; each has check inputs of its own.
+Rows = Literal["packed", "trees"]
 
 
 class EquivalenceCheck:
@@ -34,53 +29,64 @@ class EquivalenceCheck:
     Some questions read every position of an input; others read few, for changes that compute only the positions read.
     The reference is at first the unchanged model; `accept` replaces it by the numbers of the last check that passed.
 
-    Changes of how inputs are laid out in rows are also checked on a long input that fills a packed row, which reveals
-    models with local attention. It costs more than all other inputs together, so other changes are checked without it.
+    Changes of how inputs are laid out in rows are also checked on long inputs. These cost more than all other inputs
+    together, so other changes are checked without them.
     """
 
-    def __init__(self, answerer: "Answerer") -> None:
+    def __init__(self, answerer: "Answerer", effects: BatchEffects) -> None:
         self._answerer = answerer
-        self._tolerance = _TOLERANCE.get(answerer.dtype, _TOLERANCE_OTHERWISE)
-        self._long, self._everywhere, self._few = _questions(answerer)
+        self._inputs = effects.inputs
+        self._tolerance = effects.tolerance
+        self._compares_logits = answerer.dtype not in (torch.float16, torch.bfloat16)
+        short = self._inputs.short()
+        self._everywhere = self._inputs.questions(short)
+        self._few = self._inputs.questions_at_the_end(short)
+        self._has_experts = effects.has_experts
+        if self._has_experts:
+            # Experts with a capacity leave out late tokens, but not if only late tokens are computed.
+            self._few += self._inputs.questions_at_the_end([self._inputs.repeated(effects.longest, 5)])
+        self._rows: dict[Rows, list[Question]] = {}
         logits = _logit_questions(answerer, self._few)
-        # With one token per batch every input is a batch of its own, without padding.
-        self._reference = self._numbers([*self._everywhere, *self._few, *logits], 1)
+        self._reference = self._numbers([*self._everywhere, *self._few, *logits], Layout(batches=False))
         self._latest: dict[bytes, Answer] = {}
         self._largest_logit = max(map(self._logit_size, self._few, logits), default=0.0)
+        # The largest difference from the reference in the last check.
+        self.difference = 0.0
         # Half precision rounds large logits coarsely, but not their differences, which log-probabilities are.
-        if self._tolerance == _TOLERANCE_OTHERWISE:
+        if self._compares_logits:
             self._few += logits
 
-    def prepare_rows(self) -> None:
-        """Compute the reference of the long input, before a change of how rows are laid out."""
-        if all(question.digest in self._reference for question in self._long):
-            return
-        self._reference = self._reference | self._numbers(self._long, 1)
-        if self._tolerance != _TOLERANCE_OTHERWISE:
-            self._tolerance = max(self._tolerance, min(_TIMES_ROUNDING * self._rounding(), _MAX_TOLERANCE))
+    def prepare_rows(self, rows: Rows) -> None:
+        """Compute the reference of the long inputs, before a change of how inputs are laid out in rows."""
+        width, positions = self._answerer.width_of_packs(), self._answerer.positions
+        if rows == "packed":
+            inputs = packed_inputs(self._inputs, width)
+        else:
+            inputs = [*packed_inputs(self._inputs, width)[:1], *tree_inputs(self._inputs, positions or LARGEST_TREE)]
+            inputs += bushy_tree_inputs(self._inputs) if self._has_experts else []
+        source = self._inputs.mixed(width - sum(map(len, self._inputs.sources())), 60)
+        questions = self._inputs.questions(inputs, [source if self._answerer.kind == "seq2seq" else ()])
+        new = [question for question in questions if question.digest not in self._reference]
+        self._reference = self._reference | self._numbers(new, Layout(batches=False))
+        self._rows[rows] = questions
 
-    def _rounding(self) -> float:
-        """The largest difference between the inputs in one padded batch and in batches of their own."""
-        alone = plan([*self._long, *self._everywhere], self._answerer.kind, 1, share_prefixes=False)
-        padded = [row for batch in alone for row in batch]
-        together = by_question(padded, self._answerer.answer(padded))
-        return float(max(np.abs(self._reference[digest] - numbers).max() for digest, numbers in together.items()))
-
-    def passes(self, *, few: bool = False, rows: bool = False, rounds_logits_less: bool = False) -> bool:
+    def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
         """Whether the model still gives the numbers of the reference.
 
-        With `few`, only the questions that read few positions are compared; with `rows`, the long input too.
+        With `few`, only the questions that read few positions are compared; with `rows`, the long inputs of
+        `prepare_rows` too.
         """
         tolerance = self._tolerance
         if rounds_logits_less:
             tolerance = max(tolerance, torch.finfo(self._answerer.dtype).eps * self._largest_logit)
-        width = 2 * self._answerer.width_of_packs()
-        everywhere = [] if few else [*(self._long if rows else []), *self._everywhere]
+        everywhere = [] if few else [*(self._rows[rows] if rows else []), *self._everywhere]
         try:
-            self._latest = self._numbers(everywhere, width) | self._numbers(self._few, width)
+            layout = self._answerer.layout
+            self._latest = self._numbers(everywhere, layout) | self._numbers(self._few, layout)
+            self.difference = largest_difference(self._reference, self._latest)
         except Exception:  # any error a model may raise for a mask, hook or shape that it does not support
-            return False
-        return all(_near(self._reference[digest], answer, tolerance) for digest, answer in self._latest.items())
+            self.difference = float("inf")
+        return self.difference < tolerance
 
     def accept(self) -> None:
         """Use the numbers of the last check as the reference from now on."""
@@ -91,47 +97,50 @@ class EquivalenceCheck:
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 
-    def _numbers(self, questions: list[Question], batch_tokens: int) -> dict[bytes, Answer]:
+    def _numbers(self, questions: list[Question], layout: Layout) -> dict[bytes, Answer]:
         answerer = self._answerer
-        batches = plan(
-            questions, answerer.kind, batch_tokens, share_prefixes=answerer.shares_prefixes, pack=answerer.pack
-        )
+        tokens = 2 * max(answerer.width_of_packs(), LARGEST_TREE)
         answers: dict[bytes, Answer] = {}
-        for batch in batches:
-            answers |= by_question(batch, answerer.answer(batch))
+        before, answerer.layout = answerer.layout, layout
+        try:
+            for batch in plan(questions, answerer.kind, tokens, layout):
+                answers |= by_question(batch, answerer.answer(batch))
+        finally:
+            answerer.layout = before
         return answers
 
 
-def _near(expected: NDArray[np.float32], actual: NDArray[np.float32], tolerance: float) -> bool:
-    return bool((np.abs(expected - actual) < tolerance).all())  # False for NaN
+def packed_inputs(inputs: CheckInputs, width: int) -> list[Ids]:
+    """Inputs that fill packed rows of this width.
+
+    The first one fills a row with the short inputs. The next two are the longest input that shares a row and its
+    neighbour. The others repeat one token, which a mixture of experts sends to one expert.
+    """
+    thirds = width // 3, width // 3, width - 2 * (width // 3)
+    return [
+        inputs.mixed(width - sum(map(len, inputs.short())), 30),
+        inputs.mixed(width - 1, 31),
+        inputs.mixed(1, 32),
+        *[inputs.repeated(length, start) for start, length in enumerate(thirds)],
+    ]
 
 
-def _long_input(length: int) -> Ids:
-    """Token ids of which no two neighbours are equal."""
-    return tuple(11 + index % 9 for index in range(length))
+def tree_inputs(inputs: CheckInputs, positions: int) -> list[Ids]:
+    """Inputs that make the deepest and the widest prefix tree, for a model with so many positions.
+
+    The first one is as long as a tree can be. The others share a prefix and fill a tree with two branches: tokens of
+    the second branch are far from the prefix in the row, but near by position.
+    """
+    deepest = min(LARGEST_TREE, positions)
+    third = min(LARGEST_TREE // 3, positions // 2)
+    return [inputs.mixed(deepest, 34), *[inputs.mixed(third, 33) + inputs.mixed(third, start) for start in (35, 36)]]
 
 
-def _questions(answerer: "Answerer") -> tuple[list[Question], list[Question], list[Question]]:
-    """A question about a long input; questions that read every position of short inputs; questions that read one."""
-    width = answerer.width_of_packs()
-    long = _long_input(width - sum(map(len, _SHORT_INPUTS)))
-    if answerer.kind == "next-sentence":
-        short = [Question(ids, ((0, 0),)) for ids in _SHORT_INPUTS]
-        return [Question(long, ((0, 0),))], short, list(short)
-    source: Ids = ()
-    sources: tuple[Ids, ...] = ((),)
-    if answerer.kind == "seq2seq":
-        source, sources = _long_input(width - sum(map(len, _SHORT_SOURCES))), _SHORT_SOURCES
-    pairs = list(zip(_SHORT_INPUTS, cycle(sources), strict=False))
-    return (
-        [_every_position(long, source)],
-        [_every_position(ids, source) for ids, source in pairs],
-        [Question(ids, ((len(ids) - 1, 2),), source) for ids, source in pairs],
-    )
-
-
-def _every_position(ids: Ids, source: Ids) -> Question:
-    return Question(ids, tuple((position, 1) for position in range(len(ids))), source)
+def bushy_tree_inputs(inputs: CheckInputs) -> list[Ids]:
+    """Short inputs that fill a prefix tree with many branches of one repeated token, for a mixture of experts."""
+    shared, branch = inputs.mixed(3, 37), 3
+    branches = (LARGEST_TREE - len(shared)) // branch
+    return [shared + inputs.repeated(branch, start) for start in range(branches)]
 
 
 def _logit_questions(answerer: "Answerer", few: list[Question]) -> list[Question]:

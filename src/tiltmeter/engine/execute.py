@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch, by_question
 from tiltmeter.errors import ModelError
@@ -23,8 +24,7 @@ class BatchAnswerer(Protocol):
 
     batch_tokens: int
     batches_ahead: int
-    shares_prefixes: bool
-    pack: int
+    layout: Layout
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Start the computation of a batch; the returned function waits for the numbers, in the order of `Asks`."""
@@ -79,8 +79,8 @@ def planned(
     """The batches in which a model answers questions, and their share of padding."""
     # Set on the model too: an encoder-decoder divides a batch again by this size.
     size = model.batch_tokens = batch_tokens or model.batch_tokens
-    batches = plan(questions, kind, size, share_prefixes=model.shares_prefixes, pack=model.pack)
-    return batches, padding_share(batches, size, model.pack)
+    batches = plan(questions, kind, size, model.layout)
+    return batches, padding_share(batches, size, model.layout)
 
 
 def answer_batches(

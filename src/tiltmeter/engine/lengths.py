@@ -28,6 +28,22 @@ def of_like_length(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]
     return batches
 
 
+def of_equal_length(shapes: Sequence[tuple[int, ...]], batch_tokens: int) -> list[list[int]]:
+    """Divide rows into batches without padding: the rows of a batch have one shape, such as (target, source) lengths.
+
+    >>> of_equal_length([(2,), (5,), (5,), (2,), (2,)], 5)
+    [[1], [2], [0, 3], [4]]
+    """
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for index, shape in enumerate(shapes):
+        by_shape.setdefault(shape, []).append(index)
+    batches: list[list[int]] = []
+    for shape, indices in sorted(by_shape.items(), reverse=True):
+        rows = max(1, batch_tokens // max(shape))
+        batches += [indices[start : start + rows] for start in range(0, len(indices), rows)]
+    return batches
+
+
 def _groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
     """Which lengths are padded to the same one: the cheapest division of (length, number of rows) pairs, longest first.
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tiltmeter.engine.answerer import OneStackAnswerer
-from tiltmeter.engine.encoder_inputs import encoder_inputs, first_position
+from tiltmeter.engine.encoder_inputs import encoder_inputs
+from tiltmeter.engine.input_limits import first_position
 from tiltmeter.engine.rows import Batch
 
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.encoder_inputs import encoder_inputs, first_position
+from tiltmeter.engine.encoder_inputs import encoder_inputs
+from tiltmeter.engine.input_limits import first_position
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.engine.tensors import flat
 

@@ -7,6 +7,7 @@ therefore sends the same batches as an uninterrupted one and gets the same bytes
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.lengths import evenly, in_order, of_like_length, packs
 from tiltmeter.engine.rows import Batch, Read, Row
 from tiltmeter.questions import Ids, Kind, Question, Want, common_prefix
@@ -33,36 +34,36 @@ _MOST_TOKENS = 131_072
 _SOURCES_PER_TOKEN = 8
 
 
-def plan(
-    questions: Iterable[Question], kind: Kind, batch_tokens: int, *, share_prefixes: bool = True, pack: int = 0
-) -> list[Batch]:
+def plan(questions: Iterable[Question], kind: Kind, batch_tokens: int, layout: Layout) -> list[Batch]:
     """Batches of at most `batch_tokens` tokens each (padding included) that answer all questions.
 
-    With `pack`, short inputs are packed into rows of that many tokens. For encoder-decoders, a batch holds several
-    times `batch_tokens`; the model divides it again, separately for encoder and decoder.
+    For encoder-decoders, a batch holds several times `batch_tokens`; the model divides it again, separately for encoder
+    and decoder.
     """
     causal = kind in ("causal", "seq2seq")
     rows = _unique_rows(questions, kind)
-    if causal and share_prefixes:
-        rows = list(_trees(rows, pack or LARGEST_TREE))
+    if causal and layout.shares_prefixes:
+        rows = list(_trees(rows, layout.pack or LARGEST_TREE))
     # Attention weights are measured only in rows with one input.
-    if pack and not any(read.question.want is Want.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads):
-        rows = _packed(rows, pack, causal=causal)
-    return list(_batches_with_sources(rows, batch_tokens) if kind == "seq2seq" else _batches(rows, batch_tokens))
+    if layout.pack and not any(read.question.want is Want.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads):
+        rows = _packed(rows, layout.pack, causal=causal)
+    return list(
+        _batches_with_sources(rows, batch_tokens) if kind == "seq2seq" else _batches(rows, batch_tokens, layout)
+    )
 
 
-def padding_share(batches: Iterable[Batch], batch_tokens: int, pack: int = 0) -> float:
-    """The share of padding among all tokens sent; `batch_tokens` and `pack` as the batches were planned with."""
+def padding_share(batches: Iterable[Batch], batch_tokens: int, layout: Layout) -> float:
+    """The share of padding among all tokens sent; `batch_tokens` and `layout` as the batches were planned with."""
     sent = useful = 0
     for batch in batches:
         # An encoder-decoder divides a batch again, separately for sources and targets.
         sides = [[len(row.ids) for row in batch]]
         if sources := {source for row in batch for source in row.sources}:
             lengths = [len(source) for source in sources]
-            sides.append([sum(lengths[index] for index in indices) for indices in packs(lengths, pack)])
+            sides.append([sum(lengths[index] for index in indices) for indices in packs(lengths, layout.pack)])
         for lengths in sides:
             useful += sum(lengths)
-            divided = of_like_length(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
+            divided = layout.divide(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
             sent += sum(len(indices) * max(lengths[index] for index in indices) for indices in divided)
     return 1 - useful / sent if sent else 0.0
 
@@ -197,10 +198,10 @@ def _joined(rows: Sequence[Row], causal: bool) -> Row:
     )
 
 
-def _batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
+def _batches(rows: Sequence[Row], batch_tokens: int, layout: Layout) -> Iterator[Batch]:
     """Batches of rows of similar length."""
     ordered = sorted(rows, key=lambda row: (row.has_several, row.segments, row.ids))
-    for indices in of_like_length([len(row.ids) for row in ordered], batch_tokens):
+    for indices in layout.divide([len(row.ids) for row in ordered], batch_tokens):
         yield [ordered[index] for index in indices]
 
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput
 
 from tiltmeter.engine.answerer import VocabularyAnswerer
-from tiltmeter.engine.lengths import of_like_length, packs
+from tiltmeter.engine.lengths import packs
+from tiltmeter.engine.masks import additive, tree
 from tiltmeter.engine.rows import Asks, Batch, Row
 from tiltmeter.engine.tensors import flat
 from tiltmeter.questions import Ids
@@ -61,7 +62,8 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             states, starts = self._encoded([source for row in batch for source in row.sources])
         else:
             lengths = [max(length, *map(len, row.sources)) for length, row in zip(lengths, batch, strict=True)]
-        for indices in of_like_length(lengths, self.batch_tokens):
+        sources = [max(map(len, row.sources)) for row in batch]
+        for indices in self.layout.divide(lengths, self.batch_tokens, sources):
             rows = [batch[index] for index in indices]
             depths, ends = self.depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
             inputs = self._whole(rows) if states is None else self._decoding(rows, states, starts, ends)
@@ -88,12 +90,12 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         The first state is zero and stands for padding.
         """
         distinct = list(dict.fromkeys(sources))
-        together = packs([len(source) for source in distinct], self.pack)
+        together = packs([len(source) for source in distinct], self.layout.pack)
         rows = [[distinct[index] for index in indices] for indices in together]
         states: list[Tensor] = []
         starts: dict[Ids, int] = {}
         before = 1
-        for indices in of_like_length([sum(map(len, row)) for row in rows], self.batch_tokens):
+        for indices in self.layout.divide([sum(map(len, row)) for row in rows], self.batch_tokens):
             batch = [rows[index] for index in indices]
             encoded = self._encode(batch)
             for index, row in enumerate(batch):
@@ -111,7 +113,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         depths, mask = None, self.mask(joined)
         if any(len(row) > 1 for row in rows):
             depths, numbers = self.inputs_of_tokens([[len(source) for source in row] for row in rows])
-            mask = self.additive(numbers[:, :, None] == numbers[:, None])
+            mask = additive(numbers[:, :, None] == numbers[:, None], self.dtype)
         with self.encoder_at(depths):
             states: Tensor = self._encoder(input_ids=self.padded(joined), attention_mask=mask).last_hidden_state
         return states
@@ -128,7 +130,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             _, own = self.inputs_of_tokens([row.lengths or (len(row.ids),) for row in rows])
             # Padding attends to the first source of its row: a token that attends to nothing would give NaN.
             own = torch.where(own < 0, numbers[:, :1], own)
-            mask: Tensor | None = self.additive(own[:, :, None] == numbers[:, None])
+            mask: Tensor | None = additive(own[:, :, None] == numbers[:, None], self.dtype)
         else:
             mask = self.mask([row.sources[0] for row in rows])
         return {
@@ -136,6 +138,6 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             "attention_mask": mask,
             # Padding is on the right, where the decoder does not attend to it.
             "decoder_input_ids": self.padded([row.ids for row in rows]),
-            "decoder_attention_mask": None if ends is None else self.tree_mask(ends),
+            "decoder_attention_mask": None if ends is None else additive(tree(ends), self.dtype),
             "use_cache": False,
         }

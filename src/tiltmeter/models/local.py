@@ -1,6 +1,7 @@
 """Models that transformers runs on this machine: the base class of those in files and those in memory."""
 
 import hashlib
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,13 +18,13 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.devices import answer_on_devices
-from tiltmeter.engine.encoder_inputs import first_position
 from tiltmeter.engine.execute import Report, answer_all
+from tiltmeter.engine.input_limits import first_position, positions_in_config
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.loaded_checks import refuse_wrong_direction
 from tiltmeter.models.placement import fits
@@ -114,15 +115,14 @@ class LocalModel(ABC):
     @cached_property
     def max_length(self) -> int | None:
         """The longest input, in tokens; None if there is no limit."""
-        named = [getattr(self.config, name, None) for name in ("max_position_embeddings", "n_positions")]
-        limits = [limit for limit in named if isinstance(limit, int) and limit > 0]
-        if not limits:
+        limit = positions_in_config(self.config)
+        if limit is None:
             return None
         if self.skeleton is not None:
-            return max(limits) - first_position(self.skeleton)
+            return limit - first_position(self.skeleton)
         # Positions may begin after that of padding, as RoBERTa's do.
         padding = getattr(self.config, "pad_token_id", None)
-        return max(limits) - (padding + 1 if isinstance(padding, int) and 0 <= padding < max(limits) // 2 else 0)
+        return limit - (padding + 1 if isinstance(padding, int) and 0 <= padding < limit // 2 else 0)
 
     def fingerprint(self, kind: Kind) -> str:
         """SHA-256 of everything that the model's answers depend on.
@@ -185,7 +185,9 @@ class LocalModel(ABC):
         try:
             with self.measuring():
                 return self._answer(questions, kind=kind, store=store, names=names, report=report)
-        except (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
+        except (TiltmeterError, OSError, sqlite3.Error):
+            raise
+        except Exception as error:
             # Of torch, transformers or code that comes with the model: sizes that do not fit, a device that fails.
             first, *_ = [*str(error).strip().splitlines(), ""]
             raise ModelError(

@@ -10,6 +10,7 @@ torch is imported when a model is loaded, not with this module: runs of models b
 """
 
 import logging
+import math
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.engine.speedups.speedup import SpeedUp
 
 if TYPE_CHECKING:
+    from tiltmeter.engine.batch_effects import BatchEffects
     from tiltmeter.engine.equivalence import EquivalenceCheck
 
 logger = logging.getLogger(__name__)
@@ -54,45 +56,45 @@ def speedup_named(name: str) -> SpeedUp:
     return speedup
 
 
-def speed_up(answerer: Any, without: Collection[str] = ()) -> tuple[str, ...]:
+def speed_up(answerer: Any, effects: "BatchEffects", without: Collection[str] = ()) -> tuple[str, ...]:
     """Apply all speed-ups but those in `without` to an `Answerer`, and return the names of those now in use.
 
-    Each is checked on a few synthetic inputs. One that changes their numbers, or raises, is undone.
+    Each is checked on a few synthetic inputs. One that changes their numbers is undone, and the reason is added to
+    `answerer.disabled`.
     """
-    import torch
-
     from tiltmeter.engine.equivalence import EquivalenceCheck
 
     left_out = check_names(without)
     chosen = [speedup_named(name) for name in OF_A_MODEL if name not in left_out]
     if not chosen:
         return ()
-    with torch.inference_mode():
-        return tuple(_applied(chosen, answerer, EquivalenceCheck(answerer)))
+    return tuple(_applied(chosen, answerer, EquivalenceCheck(answerer, effects)))
 
 
 def _applied(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
     """Apply speed-ups; the names of those that pass the check."""
     for speedup in chosen:
-        if speedup.changes_rows:
-            check.prepare_rows()
         try:
+            if speedup.rows:
+                check.prepare_rows(speedup.rows)
             undo = speedup.apply(answerer, check)
         except Exception:  # weights on several devices or on disk, layers of an unknown library
             logger.debug("The speed-up %s does not apply.", speedup.name, exc_info=True)
             continue
         if undo is None:
             continue
-        if check.passes(rows=speedup.changes_rows, rounds_logits_less=speedup.rounds_logits_less):
+        if check.passes(rows=speedup.rows, rounds_logits_less=speedup.rounds_logits_less):
             check.accept()
             yield speedup.name
         else:
             undo()
-            logger.warning(
-                "The speed-up %s gives other numbers on %s and is not used: same answers, only slower.",
-                speedup.name,
-                type(answerer.model).__name__,
-            )
+            answerer.disabled[speedup.name] = _reason(check.difference)
+
+
+def _reason(difference: float) -> str:
+    if math.isfinite(difference):
+        return f"it changes numbers by up to {difference:.2g}"
+    return "the model does not support it"
 
 
 @contextmanager

@@ -2,24 +2,29 @@
 
 Saves: the candidates of an item, and often several items, have a common prefix, which goes through the model once.
 Relies on: what `packing` relies on. The trees are made in `engine/plan.py`.
-Check: inputs with a common prefix must get the same numbers in one row as each in its own.
+Check: inputs with a common prefix, in trees as deep and as wide as they can be, must get the same numbers in one row as
+each in its own.
 If it fails: every input is computed from its beginning. Slower, same numbers.
 """
 
+from dataclasses import replace
 from typing import Any
 
-from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.plan import LARGEST_TREE
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, try_mask_forms
 
 
-def _apply(answerer: Any, _check: Any) -> Undo | None:
-    if answerer.kind not in ("causal", "seq2seq") or not answerer.takes_positions():
+def _apply(answerer: Any, check: Any) -> Undo | None:
+    if not (answerer.kind in ("causal", "seq2seq") and answerer.takes_positions() and answerer.layout.pads):
         return None
-    answerer.shares_prefixes = True
+    before = answerer.layout, answerer.masks
+    answerer.layout = replace(answerer.layout, shares_prefixes=True)
+    try_mask_forms(answerer, lambda: check.passes(rows="trees"), LARGEST_TREE)
 
     def undo() -> None:
-        answerer.shares_prefixes = False
+        answerer.layout, answerer.masks = before
 
     return undo
 
 
-SPEEDUP = SpeedUp(name="prefixes", apply=_apply, changes_rows=True)
+SPEEDUP = SpeedUp(name="prefixes", apply=_apply, rows="trees")

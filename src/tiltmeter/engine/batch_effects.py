@@ -1,0 +1,169 @@
+"""Check whether a loaded model's numbers for an input depend on padding or on the other inputs of a batch.
+
+Most models give the same numbers, up to rounding. Models that mix positions without regard to the attention mask do not
+ignore padding; experts with a limited capacity, and position encodings that depend on the longest input of a batch, do
+not ignore neighbours. Such models get batches without padding, or one input at a time. This applies without speed-ups,
+too: the numbers are those of each input alone.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from tiltmeter.engine.check_inputs import CheckInputs
+from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.plan import LARGEST_TREE, plan
+from tiltmeter.engine.rows import by_question
+from tiltmeter.errors import ModelError
+from tiltmeter.questions import Answer, Question
+
+if TYPE_CHECKING:
+    from tiltmeter.engine.answerer import Answerer
+
+# The largest difference between log-probabilities that counts as rounding. The values of half precision are just above
+# the largest differences from float32 that were measured on a GPU (0.012 and 0.095, docs/performance.md).
+_TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
+_TOLERANCE_OTHERWISE = 1e-3
+# In half precision, deep models differ by more between two batches of equal length. Up to three times that difference
+# is tolerated, within a limit that a wrong mask or position exceeds.
+_TIMES_ROUNDING = 3
+_MAX_TOLERANCE = 0.5
+# The length of the longest input that is checked; longer ones are sent alone. On a CPU, a batch of that many tokens is
+# about as fast per token as a larger one.
+_LONGEST_ON_CPU = LARGEST_TREE
+_LONGEST_ON_GPU = 1024
+# Each token of the short inputs may be repeated up to about so often: models that shorten inputs need a few tokens.
+_MAX_STRETCH = 10
+# How many short inputs are compared in one batch.
+_NEIGHBOURS = 16
+# Entries of a config that reveal a mixture of experts, whose checks need batches of full size.
+_EXPERTS = re.compile("expert|capacity|router|moe")
+
+# Why a model's inputs are laid out in a slower way, by the name of what is not done.
+Reasons = dict[str, str]
+
+
+class BatchEffects:
+    """Compares a plain model's numbers for inputs alone with those in batches, and finds the layout that keeps them.
+
+    `tolerance` is the difference that counts as rounding; in half precision it is partly measured. `longest` is the
+    length of the longest input that is checked.
+    """
+
+    def __init__(self, answerer: "Answerer") -> None:
+        self._answerer = answerer
+        self.has_experts = _has_experts(answerer.model.config)
+        self.tolerance = _TOLERANCE.get(answerer.dtype, _TOLERANCE_OTHERWISE)
+        longest = _LONGEST_ON_CPU if answerer.device.type == "cpu" else _LONGEST_ON_GPU
+        self.longest = min(longest, answerer.positions or longest)
+        # Short inputs come first: some models change their attention for good when they meet a short input.
+        self.inputs, self._short, self._alone = self._ask_short_inputs()
+
+    def _ask_short_inputs(self) -> tuple[CheckInputs, list[Question], dict[bytes, Answer]]:
+        """The inputs of the checks, the questions about the short ones, and their numbers alone.
+
+        If the model fails on short inputs, longer ones are tried.
+        """
+        for stretch in count(1, 5):
+            inputs = CheckInputs(self._answerer.model, self._answerer.kind, stretch)
+            short = inputs.questions(inputs.short())
+            try:
+                return inputs, short, self._numbers(short, Layout(batches=False))
+            except Exception:  # whatever a model raises for an input that is too short
+                if stretch > _MAX_STRETCH:
+                    raise
+        raise AssertionError("unreachable")
+
+    def find_layout(self) -> tuple[Layout, Reasons]:
+        """The plain layout that keeps the numbers, and the reasons if it is not the fastest."""
+        long = self.inputs.questions([self.inputs.mixed(self.longest)], self._long_sources(0))
+        self._alone |= self._numbers(long, Layout(batches=False))
+        self._refuse_random_numbers()
+        fastest = Layout(longest=self.longest)
+        if self.tolerance != _TOLERANCE_OTHERWISE:
+            self.tolerance = max(self.tolerance, min(_TIMES_ROUNDING * self._effect_of_neighbours(), _MAX_TOLERANCE))
+        padding = self._difference([long[0], self._short[1]], fastest)
+        experts = self._effect_of_full_batches() if self.has_experts else 0.0
+        if max(padding, experts) <= self.tolerance:
+            return fastest, {}
+        neighbours = max(self._effect_of_neighbours(), experts)
+        if neighbours <= self.tolerance:
+            reason = f"padding changes the numbers of an input, by up to {padding:.2g}"
+            return Layout(pads=False, longest=self.longest), {"padding": reason}
+        reason = f"the other inputs of a batch change the numbers of an input, by up to {max(neighbours, padding):.2g}"
+        return Layout(pads=False, batches=False), {"batches": reason}
+
+    def _refuse_random_numbers(self) -> None:
+        again = self._numbers(self._short, Layout(batches=False))
+        if not largest_difference(self._alone, again) <= self.tolerance:
+            raise ModelError(
+                f"{type(self._answerer.model).__name__} gives other numbers when the same input is sent again, so its "
+                "scores would be random; if its config has a seed (such as hash_seed), set it there."
+            )
+
+    def _effect_of_neighbours(self) -> float:
+        """The largest difference between inputs alone and in batches of equal length."""
+        short = [self.inputs.mixed(len(self._short[1].ids), start) for start in range(_NEIGHBOURS)]
+        long = [self.inputs.mixed(self.longest, start) for start in (0, 90)]
+        questions = self.inputs.questions(short, self.inputs.sources()[:1])
+        questions += self.inputs.questions(long, self._long_sources(0) or [()])
+        self._alone |= self._numbers(
+            [question for question in questions if question.digest not in self._alone], Layout(batches=False)
+        )
+        return self._difference(questions, Layout(pads=False))
+
+    def _effect_of_full_batches(self) -> float:
+        """The largest difference that a batch of full size makes, in which every input repeats one token."""
+        length = min(self.longest, LARGEST_TREE)
+        rows = max(2, self._answerer.batch_tokens // length)
+        inputs = [self.inputs.repeated(length, start) for start in range(rows)]
+        questions = self.inputs.questions_at_the_end(inputs)
+        self._alone |= self._numbers([questions[0], questions[-1]], Layout(batches=False))
+        return self._difference(questions, Layout(pads=False))
+
+    def _long_sources(self, start: int) -> list[tuple[int, ...]]:
+        """A long source for an encoder-decoder; none for other models."""
+        return [self.inputs.mixed(self.longest, start + 50)] if self._answerer.kind == "seq2seq" else []
+
+    def _difference(self, questions: Sequence[Question], layout: Layout) -> float:
+        """The largest difference between the numbers in batches of this layout and those of the inputs alone."""
+        try:
+            return largest_difference(self._alone, self._numbers(questions, layout))
+        except Exception:  # any error a model may raise for a shape that it does not support
+            return float("inf")
+
+    def _numbers(self, questions: Sequence[Question], layout: Layout) -> dict[bytes, Answer]:
+        answerer = self._answerer
+        before = answerer.layout, answerer.batch_tokens
+        # So large that inputs of very different lengths share a batch.
+        tokens = max(2 * answerer.batch_tokens, 64 * self.longest)
+        answerer.layout, answerer.batch_tokens = layout, tokens
+        try:
+            answers: dict[bytes, Answer] = {}
+            for batch in plan(questions, answerer.kind, tokens, layout):
+                answers |= by_question(batch, answerer.answer(batch))
+            return answers
+        finally:
+            answerer.layout, answerer.batch_tokens = before
+
+
+def largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Answer]) -> float:
+    """The largest difference between numbers for the same questions; infinite if one of them is not a number."""
+    differences = [np.abs(alone[digest] - numbers).max() for digest, numbers in others.items() if digest in alone]
+    largest = float(np.max(differences))
+    return largest if np.isfinite(largest) else float("inf")
+
+
+def _has_experts(config: Any) -> bool:
+    return any(_EXPERTS.search(name) for name in _names(config.to_dict()))
+
+
+def _names(config: Mapping[str, Any]) -> Iterable[str]:
+    for name, value in config.items():
+        yield str(name)
+        if isinstance(value, Mapping):
+            yield from _names(value)

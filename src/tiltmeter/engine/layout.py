@@ -1,0 +1,64 @@
+"""How inputs may be laid out in the rows and batches that a loaded model is sent."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from tiltmeter.engine.lengths import of_equal_length, of_like_length
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The layouts of rows and batches in which a model gives each input the numbers that it gets alone.
+
+    `pack` is the width of packed rows in tokens; 0 if each input has a row of its own. `shares_prefixes`: inputs with a
+    common prefix may share a row. `pads`: inputs of different lengths may share a batch. `batches`: several rows may
+    share a batch. `longest` is the number of tokens up to which padding and batches were checked; longer rows are sent
+    alone. 0 means no limit.
+    """
+
+    pack: int = 0
+    shares_prefixes: bool = False
+    pads: bool = True
+    batches: bool = True
+    longest: int = 0
+
+    @classmethod
+    def common(cls, layouts: Iterable[Self]) -> Self:
+        """The layout that suits all of these.
+
+        >>> Layout.common([Layout(pack=64, longest=192), Layout(pack=128, longest=1024, pads=False)])
+        Layout(pack=64, shares_prefixes=False, pads=False, batches=True, longest=192)
+        """
+        every = list(layouts)
+        return cls(
+            pack=min(layout.pack for layout in every),
+            shares_prefixes=all(layout.shares_prefixes for layout in every),
+            pads=all(layout.pads for layout in every),
+            batches=all(layout.batches for layout in every),
+            longest=min((layout.longest for layout in every if layout.longest), default=0),
+        )
+
+    def divide(
+        self, lengths: Sequence[int], batch_tokens: int, sources: Sequence[int] | None = None
+    ) -> list[list[int]]:
+        """Divide rows of these lengths into batches of at most `batch_tokens` tokens each; rows are given by index.
+
+        `sources` are the lengths of the rows' sources, for an encoder-decoder: they are padded, too.
+
+        >>> Layout(longest=8).divide([2, 5, 9, 2, 5], 20)
+        [[2], [1, 4, 0, 3]]
+        >>> Layout(pads=False).divide([2, 5, 9, 2, 5], 20)
+        [[2], [1, 4], [0, 3]]
+        """
+        if not self.batches:
+            return [[index] for index in range(len(lengths))]
+        sides = list(zip(lengths, sources, strict=True)) if sources else [(length,) for length in lengths]
+        limit = self.longest or max(map(max, sides), default=0)
+        alone = [[index] for index, side in enumerate(sides) if max(side) > limit]
+        together = [index for index, side in enumerate(sides) if max(side) <= limit]
+        if self.pads:
+            divided = of_like_length([lengths[index] for index in together], batch_tokens)
+        else:
+            divided = of_equal_length([sides[index] for index in together], batch_tokens)
+        return alone + [[together[index] for index in indices] for indices in divided]
