@@ -16,7 +16,7 @@ from tiltmeter.engine import ENGINE_VERSION
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.devices import answer_on_devices
+from tiltmeter.engine.devices import Workers
 from tiltmeter.engine.encoder_inputs import first_position
 from tiltmeter.engine.execute import Report, answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
@@ -64,6 +64,7 @@ class LocalModel(ABC):
     # The modules of the checkpoint that were not loaded, once the weights are loaded.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
+    _workers: dict[Kind, Workers] = field(default_factory=dict, repr=False)
     _usage: Usage = field(default_factory=Usage, repr=False)
 
     @property
@@ -203,13 +204,10 @@ class LocalModel(ABC):
         report: Report,
     ) -> Mapping[bytes, Answer]:
         if len(self.devices) > 1:
-            from tiltmeter.models.named import loads_on  # which imports this module
-
-            return answer_on_devices(
+            return self._device_workers(kind).answer(
                 questions,
                 kind=kind,
                 fingerprint=self.fingerprint(kind),
-                loads=loads_on(self.name, self.load_options(), kind, self.devices),
                 store=store,
                 batch_tokens=self.batch_tokens,
                 names=names,
@@ -229,9 +227,24 @@ class LocalModel(ABC):
             store.put_unused(self.fingerprint(kind), self.unused[kind])
         return answers
 
+    def _device_workers(self, kind: Kind) -> Workers:
+        """The processes that answer on several devices; those of another head are ended."""
+        if kind not in self._workers:
+            from tiltmeter.models.named import loads_on  # which imports this module
+
+            self._end_workers()
+            self._workers[kind] = Workers(loads_on(self.name, self.load_options(), kind, self.devices))
+        return self._workers[kind]
+
+    def _end_workers(self) -> None:
+        for workers in self._workers.values():
+            workers.close()
+        self._workers.clear()
+
     def close(self) -> None:
         """Free the memory of the weights."""
         self._loaded.clear()
+        self._end_workers()
 
 
 def _major_minor(version: str) -> str:
