@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ class Fake:
     batch_tokens = 30
     batches_ahead = 0
     layout = Layout()
+    disabled: ClassVar[dict[str, str]] = {}
 
     def __init__(self, fail: int = 0, rows_that_fit: int = 10**6, answer: float = 0) -> None:
         self.batches: list[int] = []

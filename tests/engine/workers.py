@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ class Worker:
     batch_tokens = 8
     batches_ahead = 0
     layout = Layout()
+    disabled: ClassVar[dict[str, str]] = {}
 
     def __init__(self, ending: str) -> None:
         self._ending = ending

@@ -12,6 +12,8 @@ from safetensors.torch import load_file, save_file
 import tiltmeter
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.rows import Batch
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.loading import open_model
@@ -241,6 +243,36 @@ def test_what_was_not_loaded_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_
         result = tiltmeter.evaluate(str(fixtures_dir / "bert-tiny"), "starter/intrasentence:en", limit=3)
         (entry,) = result.manifest["models"]
         assert entry["unused_modules"] == {"masked": ["bert.pooler.dense", "cls.seq_relationship"]}
+
+
+def test_disabled_padding_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_path: Path, fixtures_dir: Path) -> None:
+    tokenizer = t.AutoTokenizer.from_pretrained(fixtures_dir / "bert-tiny")
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 24, "max_position_embeddings": 128}
+    model = made(lambda: t.FNetForMaskedLM(t.FNetConfig(vocab_size=len(tokenizer), **small)))
+    folder = saved(model, tmp_path / "m", tokenizer)
+    for _ in range(2):
+        result = tiltmeter.evaluate(folder, "starter/intrasentence:en", limit=3)
+        (entry,) = result.manifest["models"]
+        assert "padding" in entry["disabled"]["masked"]
+        assert sum("without padding" in note for note in result.manifest["notes"]) == 1
+
+
+def test_plain_runs_use_no_stored_answers(fixtures_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    true_answer = Answerer.start
+
+    def counted(self: Answerer, batch: Batch) -> Any:
+        asked.append(sum(len(row.reads) for row in batch))
+        return true_answer(self, batch)
+
+    monkeypatch.setattr(Answerer, "start", counted)
+    counts = []
+    for plain in (False, True, True, False):
+        asked.clear()
+        tiltmeter.evaluate(str(fixtures_dir / "bert-tiny"), "starter/intrasentence:en", limit=3, plain=plain)
+        counts.append(sum(asked))
+    assert counts[1] == counts[2] > 0
+    assert counts[3] == 0  # the answers of the first run
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra"])

@@ -12,17 +12,13 @@ from tiltmeter.benchmarks.benchmark import Asked, Trial
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question, Sampling
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.long_items import leave_out_long_items
+from tiltmeter.runs.long_items import lengths_beyond, long_items
 from tiltmeter.runs.portions import Portion
 
 
 class Item:
     def __init__(self, name: str) -> None:
         self.id = name
-
-
-class Reader:
-    name, max_length = "a-model", 10
 
 
 def asked_of(items: int, long: int) -> tuple[Asked, Portion]:
@@ -38,16 +34,15 @@ def asked_of(items: int, long: int) -> tuple[Asked, Portion]:
 @pytest.mark.parametrize(("items", "long"), [(100, 1), (199, 1), (200, 2)])
 def test_up_to_one_percent_are_left_out(items: int, long: int) -> None:
     asked, portion = asked_of(items, long)
-    leave_out_long_items(asked, portion, Reader(), every_item=False)  # type: ignore[arg-type]
-    assert [trial.item.id for trial in asked.trials] == [str(number) for number in range(long, items)]
-    assert [skip.item for skip in asked.skipped] == [str(number) for number in range(long)]
+    skipped = long_items(lengths_beyond(asked, 10), 10, portion, "a-model")
+    assert [skip.item for skip in skipped] == [str(number) for number in range(long)]
 
 
 @pytest.mark.parametrize(("items", "long", "every_item"), [(99, 1, False), (199, 2, False), (1000, 1, True)])
 def test_more_stop_the_run(items: int, long: int, every_item: bool) -> None:
     asked, portion = asked_of(items, long)
     with pytest.raises(ModelError, match="11 tokens, but a-model reads at most 10"):
-        leave_out_long_items(asked, portion, Reader(), every_item=every_item)  # type: ignore[arg-type]
+        long_items(lengths_beyond(asked, 10), 10, portion, "a-model", every_item=every_item)
 
 
 @pytest.fixture

@@ -429,11 +429,17 @@ def choice(item: AssociationItem) -> Choice:
     return Choice(task, item.context, tuple(Option(role, by_role[role]) for role in ROLES))
 
 
+def _are_alike(items: Sequence[AssociationItem]) -> bool:
+    """Whether all items, or none, have whole sentences as candidates: one such item decides how all are asked."""
+    return len({item.whole for item in items}) < 2
+
+
 BENCHMARK = Benchmark(
     form="association",
     protocols=PROTOCOLS,
     measures="association",
     ask=ask,
+    item_by_item=_are_alike,
     shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
     perturbations=text_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
     choice=choice,

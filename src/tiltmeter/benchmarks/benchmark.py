@@ -68,6 +68,15 @@ def _no_parts(_kind: Kind) -> tuple[str, ...]:
     return ()
 
 
+def _all_at_once(_items: Sequence[Any]) -> bool:
+    return False
+
+
+def always(_items: Sequence[Any]) -> bool:
+    """Whether items can be asked about one by one: always."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """How items of one form become questions, and which measures their scores are for.
@@ -78,6 +87,8 @@ class Benchmark:
     `perturbations` are transformations of an item, by name, that should not change the results. `shown` names the
     scores that a report displays for each item, if any. `choice(item)` is the item as a choice between options; without
     it, chat models are not asked about items of this form. `choice_measures` are the measures of what they choose.
+    `item_by_item(items)` says whether `ask` makes the same trials of these items if it is called with some of them at a
+    time; a run of very many items then takes little memory.
     """
 
     form: str
@@ -89,6 +100,7 @@ class Benchmark:
     shown: ShownScores | None = None
     choice: Callable[[Any], Choice] | None = None
     choice_measures: str = "choices"
+    item_by_item: Callable[[Sequence[Any]], bool] = _all_at_once
 
 
 def log_mean(answers: Sequence[Answer]) -> float:

@@ -74,11 +74,17 @@ def choice(item: GenderedPairItem) -> Choice:
     return Choice("pair", "", (Option("masculine", item.male), Option("feminine", item.female)))
 
 
+def _are_distinct(items: Sequence[GenderedPairItem]) -> bool:
+    """Whether no pair is there twice: of those that are, only the first is asked."""
+    return len({(item.male, item.female) for item in items}) == len(items)
+
+
 BENCHMARK = Benchmark(
     form="gendered-pairs",
     protocols=PROTOCOLS,
     measures="gest",
     ask=ask,
+    item_by_item=_are_distinct,
     shown=SHOWN,
     perturbations=text_perturbations("gendered-pairs", ("no-final-punctuation", "lower-case", "quoted")),
     choice=choice,

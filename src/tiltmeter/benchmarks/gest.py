@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks.alignment import text_positions
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped, always
 from tiltmeter.benchmarks.framed import ask_framed
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
@@ -167,6 +167,7 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     measures="gest",
     ask=ask,
+    item_by_item=always,
     parts=parts,
     shown=SHOWN,
     perturbations=text_perturbations("gest", ("lower-case",)),

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import text_positions
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
 from tiltmeter.benchmarks.choosing.shares import ANSWERED
 from tiltmeter.benchmarks.choosing.wordings import prompt_words
 from tiltmeter.benchmarks.perturbing import text_perturbations
@@ -132,6 +132,7 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     measures="multiple_choice",
     ask=ask,
+    item_by_item=always,
     perturbations=text_perturbations("multiple-choice", ("lower-case",)),
     shown=ShownScores(tuple(role_name(role) for role in ROLES), "difference"),
     choice=choice,

@@ -11,7 +11,7 @@ Lines whose two versions differ in more than their pronouns are errors in the da
 import re
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped, always
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     PROTOCOLS,
@@ -75,4 +75,6 @@ def _words(item: WinoBiasItem) -> str:
     return " ".join(f"{male}/{female}" for male, female in pronouns(item) or [])
 
 
-BENCHMARK = Benchmark(form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, shown=SHOWN)
+BENCHMARK = Benchmark(
+    form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, shown=SHOWN, item_by_item=always
+)

@@ -21,7 +21,7 @@ from tiltmeter.models.opening import opened, own_scheme
 from tiltmeter.models.protocol import Model
 from tiltmeter.questions import Kind
 from tiltmeter.reading import home_path
-from tiltmeter.runs.asking_models import questions_of
+from tiltmeter.runs.asked_portions import questions_of
 from tiltmeter.runs.preparing import prepare
 from tiltmeter.runs.run_files import MANIFEST
 

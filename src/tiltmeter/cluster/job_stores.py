@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from tiltmeter.database.connection import StoreError
 from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.answer_store import AnswerStore, Loading
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Answer, Reply
 
@@ -67,12 +67,12 @@ class JobAnswers(AnswerStore):
                     found.update(known)
         return found
 
-    def get_unused(self, fingerprint: str) -> list[str]:
-        """The modules of the model's checkpoint that were not loaded; none if that is not known."""
-        found = super().get_unused(fingerprint)
-        if not found and self._cache is not None:
+    def get_loading(self, fingerprint: str) -> Loading:
+        """What was found when the model was loaded; nothing if that is not known."""
+        found = super().get_loading(fingerprint)
+        if found == Loading() and self._cache is not None:
             with suppress(StoreError):
-                found = self._cache.get_unused(fingerprint)
+                found = self._cache.get_loading(fingerprint)
         return found
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """The store of answers on disk, so that no question is asked of a model twice."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
     id INTEGER PRIMARY KEY,
     fingerprint TEXT NOT NULL UNIQUE,
-    unused TEXT
+    loading TEXT
 ) STRICT;
 CREATE TABLE IF NOT EXISTS answers (
     model INTEGER NOT NULL REFERENCES models (id),
@@ -46,8 +47,8 @@ WHERE checksum IS NOT checksum_of(:fingerprint, question, answer)
 _MERGE = (
     "INSERT OR IGNORE INTO models (fingerprint) SELECT fingerprint FROM other.models",
     """
-    UPDATE models SET unused = (SELECT unused FROM other.models AS o WHERE o.fingerprint = models.fingerprint)
-    WHERE unused IS NULL AND fingerprint IN (SELECT fingerprint FROM other.models)
+    UPDATE models SET loading = (SELECT loading FROM other.models AS o WHERE o.fingerprint = models.fingerprint)
+    WHERE loading IS NULL AND fingerprint IN (SELECT fingerprint FROM other.models)
     """,
     """
     INSERT INTO answers (model, question, answer, checksum)
@@ -60,6 +61,18 @@ _MERGE = (
     )
     """,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What was found when a model was loaded.
+
+    `unused_modules` are modules of its checkpoint that have no place in the model. `disabled` names speed-ups and
+    batches that would change its numbers and are not used, with the reasons.
+    """
+
+    unused_modules: list[str] = field(default_factory=list)
+    disabled: dict[str, str] = field(default_factory=dict)
 
 
 class AnswerStore(CheckedDatabase):
@@ -124,19 +137,21 @@ class AnswerStore(CheckedDatabase):
         finally:
             self._db.execute("DETACH other")
 
-    def put_unused(self, fingerprint: str, modules: Sequence[str]) -> None:
-        """Keep which modules of the model's checkpoint were not loaded, for runs that do not load it again."""
+    def put_loading(self, fingerprint: str, loading: Loading) -> None:
+        """Keep what was found when the model was loaded, for runs that do not load it again."""
         with self.transaction():
-            values = [json.dumps(list(modules)), self._model(fingerprint)]
-            self._db.execute("UPDATE models SET unused = ? WHERE id = ?", values)
+            values = [json.dumps(asdict(loading)), self._model(fingerprint)]
+            self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
-    def get_unused(self, fingerprint: str) -> list[str]:
-        """The modules of the model's checkpoint that were not loaded; none if that is not known, or damaged."""
-        query = "SELECT CAST(unused AS BLOB) FROM models WHERE fingerprint = ? AND unused IS NOT NULL"
+    def get_loading(self, fingerprint: str) -> Loading:
+        """What was found when the model was loaded; nothing if that is not known, or damaged."""
+        query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
         for (found,) in self._db.execute(query, [fingerprint]):
-            with suppress(ValueError, TypeError):
-                return [str(name) for name in json.loads(found)]
-        return []
+            with suppress(ValueError, TypeError, AttributeError, KeyError):
+                values = json.loads(found)
+                disabled = {str(name): str(reason) for name, reason in values["disabled"].items()}
+                return Loading([str(name) for name in values["unused_modules"]], disabled)
+        return Loading()
 
     def _model(self, fingerprint: str) -> int:
         self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])

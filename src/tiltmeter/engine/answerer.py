@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from typing import Any
@@ -58,7 +58,7 @@ class Answerer(ABC):
         self.positions = positions_of(model)
         self.masks = Masks.from_config(model.config, causal=self.kind in ("causal", "seq2seq"))
         self.layout = Layout(batches=False)
-        self.disabled: dict[str, str] = {}
+        self.disabled: Mapping[str, str] = {}
         self.speedups: tuple[str, ...] = ()
         self.prepare()
         self.check_and_speed_up(without)

@@ -5,7 +5,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -24,7 +24,7 @@ from tiltmeter.questions import Answer, Kind, Question
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The work that all workers share."""
+    """The questions that all workers share."""
 
     questions: Sequence[Question]
     kind: Kind
@@ -40,6 +40,7 @@ class _Ready:
 
     batch_tokens: int
     layout: Layout
+    disabled: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,95 @@ class _Share:
         return int.from_bytes(batch[0].questions[0]) % self.workers == self.rank
 
 
+class Workers:
+    """A process for each function in `loads`, which loads a model; they stay until they are closed or one fails.
+
+    All workers make the same plan and answer their own batches of it, so the answers are those of a single device.
+    """
+
+    def __init__(self, loads: Sequence[Callable[[], BatchAnswerer]]) -> None:
+        self._loads = loads
+        self._processes: dict[Connection, BaseProcess] = {}
+        self._ready: list[_Ready] = []
+
+    def answer(
+        self,
+        questions: Iterable[Question],
+        *,
+        kind: Kind,
+        fingerprint: str,
+        store: AnswerStore,
+        batch_tokens: int | None = None,
+        names: Mapping[bytes, str] | None = None,
+        report: Report = lambda _progress: None,
+    ) -> Mapping[bytes, Answer]:
+        """The answers to all questions; the processes are started when the first one is not stored."""
+        asked = {question.digest: question for question in questions}
+        answers = store.get(fingerprint, asked)
+        report(Progress(len(answers), len(asked), 0.0))
+        if len(answers) < len(asked):
+            store.refuse_read_only(len(asked) - len(answers))
+            work = _Work(list(asked.values()), kind, fingerprint, store.path, store.journal, names)
+            try:
+                self._start()
+                self._divide(work, batch_tokens, len(answers), report)
+            except BaseException:
+                self.close()
+                raise
+            answers = store.get(fingerprint, asked)
+        return answers
+
+    @property
+    def disabled(self) -> dict[str, str]:
+        """The speed-ups and batches that the models on some device do not use, with the reasons."""
+        return {name: reason for worker in self._ready for name, reason in worker.disabled.items()}
+
+    def close(self) -> None:
+        """End the processes."""
+        # All are killed first, since a second Ctrl-C may end the waiting; the store loses nothing by it.
+        for process in self._processes.values():
+            process.kill()
+        for connection, process in self._processes.items():
+            process.join()
+            connection.close()
+        self._processes, self._ready = {}, []
+
+    def _start(self) -> None:
+        if self._processes:
+            return
+        # CUDA cannot be used in a forked process if its parent has initialised it.
+        context = multiprocessing.get_context("spawn")
+        for load in self._loads:
+            ours, theirs = context.Pipe()
+            # A daemon does not keep a parent from ending that forgets to close it.
+            process = context.Process(target=_worker, args=(load, theirs), daemon=True)
+            with _without_stops():
+                process.start()
+            theirs.close()
+            self._processes[ours] = process
+        self._ready = [_receive(connection, self._processes) for connection in self._processes]
+
+    def _divide(self, work: _Work, batch_tokens: int | None, answered: int, report: Report) -> None:
+        """Have each worker answer its share of the questions."""
+        size = batch_tokens or min(worker.batch_tokens for worker in self._ready)
+        layout = Layout.common(worker.layout for worker in self._ready)
+        batches = plan(work.questions, work.kind, size, layout)
+        padding = padding_share(batches, size, layout)
+        del batches
+        for rank, connection in enumerate(self._processes):
+            with suppress(BrokenPipeError, ConnectionResetError):  # a worker that died is noticed below
+                connection.send((work, _Share(size, layout, rank, len(self._processes))))
+        busy = list(self._processes)
+        while busy:
+            for connection in (c for c in wait(busy) if isinstance(c, Connection)):
+                message = _receive(connection, self._processes)
+                if message is None:
+                    busy.remove(connection)
+                else:
+                    answered += message
+                    report(Progress(answered, len(work.questions), padding))
+
+
 def answer_on_devices(
     questions: Iterable[Question],
     *,
@@ -75,57 +165,17 @@ def answer_on_devices(
     names: Mapping[bytes, str] | None = None,
     report: Report = lambda _progress: None,
 ) -> Mapping[bytes, Answer]:
-    """The answers to all questions, computed by one process for each function in `loads`, which loads a model.
-
-    All workers make the same plan and answer their own batches of it, so the answers are those of a single device.
-    """
-    asked = {question.digest: question for question in questions}
-    answers = store.get(fingerprint, asked)
-    report(Progress(len(answers), len(asked), 0.0))
-    if len(answers) < len(asked):
-        store.refuse_read_only(len(asked) - len(answers))
-        work = _Work(list(asked.values()), kind, fingerprint, store.path, store.journal, names)
-        _run_workers(loads, work, batch_tokens, len(answers), report)
-        answers = store.get(fingerprint, asked)
-    return answers
-
-
-def _run_workers(
-    loads: Sequence[Callable[[], BatchAnswerer]], work: _Work, batch_tokens: int | None, answered: int, report: Report
-) -> None:
-    # CUDA cannot be used in a forked process if its parent has initialised it.
-    context = multiprocessing.get_context("spawn")
-    workers: dict[Connection, BaseProcess] = {}
-    try:
-        for load in loads:
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_worker, args=(load, work, theirs))
-            with _without_stops():
-                process.start()
-            theirs.close()
-            workers[ours] = process
-        ready = [_receive(connection, workers) for connection in workers]
-        size = batch_tokens or min(worker.batch_tokens for worker in ready)
-        layout = Layout.common(worker.layout for worker in ready)
-        batches = plan(work.questions, work.kind, size, layout)
-        padding = padding_share(batches, size, layout)
-        for rank, connection in enumerate(workers):
-            connection.send(_Share(size, layout, rank, len(workers)))
-        busy = list(workers)
-        while busy:
-            for connection in (c for c in wait(busy) if isinstance(c, Connection)):
-                message = _receive(connection, workers)
-                if message is None:
-                    busy.remove(connection)
-                else:
-                    answered += message
-                    report(Progress(answered, len(work.questions), padding))
-    finally:
-        # All are killed first, since a second Ctrl-C may end the waiting; the store loses nothing by it.
-        for worker in workers.values():
-            worker.kill()
-        for worker in workers.values():
-            worker.join()
+    """The answers to all questions, by `Workers` that end when these are answered."""
+    with closing(Workers(loads)) as workers:
+        return workers.answer(
+            questions,
+            kind=kind,
+            fingerprint=fingerprint,
+            store=store,
+            batch_tokens=batch_tokens,
+            names=names,
+            report=report,
+        )
 
 
 def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
@@ -166,32 +216,39 @@ def _without_stops() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _worker(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
+def _worker(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
     with guarded_output():
-        _answer(load, work, connection)
+        _serve(load, connection)
 
 
-def _answer(load: Callable[[], BatchAnswerer], work: _Work, connection: Connection) -> None:
+def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
+    """Answer what the parent sends, until it ends."""
     try:
         model = load()
-        connection.send(_Ready(model.batch_tokens, model.layout))
-        share: _Share = connection.recv()
-        # An encoder-decoder divides a batch again by these values, which must be the same on all devices.
-        model.batch_tokens, model.layout = share.batch_tokens, share.layout
-        batches = plan(work.questions, work.kind, share.batch_tokens, share.layout)
-        mine = [batch for batch in batches if share.takes(batch)]
-        with AnswerStore(work.store, journal=work.journal) as store:
-            answers = store.get(work.fingerprint, (question.digest for question in work.questions))
-            for new in answer_batches(model, mine, answers, work.names):
-                store.put(work.fingerprint, new)
-                connection.send(len(new))
-        connection.send(None)
+        connection.send(_Ready(model.batch_tokens, model.layout, model.disabled))
+        while True:
+            work, share = connection.recv()
+            _answer_share(model, work, share, connection)
+            del work
+            connection.send(None)
     except TiltmeterError as error:
         _send(connection, error)
     except (BrokenPipeError, EOFError, ConnectionResetError):
         pass  # the parent has ended
     except Exception as error:
         _send(connection, _Fault(repr(error), traceback.format_exc()))
+
+
+def _answer_share(model: BatchAnswerer, work: _Work, share: _Share, connection: Connection) -> None:
+    # An encoder-decoder divides a batch again by these values, which must be the same on all devices.
+    model.batch_tokens, model.layout = share.batch_tokens, share.layout
+    batches = plan(work.questions, work.kind, share.batch_tokens, share.layout)
+    mine = [batch for batch in batches if share.takes(batch)]
+    with AnswerStore(work.store, journal=work.journal) as store:
+        answers = store.get(work.fingerprint, (question.digest for question in work.questions))
+        for new in answer_batches(model, mine, answers, work.names):
+            store.put(work.fingerprint, new)
+            connection.send(len(new))
 
 
 def _send(connection: Connection, message: object) -> None:

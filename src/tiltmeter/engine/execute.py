@@ -20,11 +20,15 @@ logger = logging.getLogger(__name__)
 
 
 class BatchAnswerer(Protocol):
-    """A loaded model as the engine uses it: batch size, how rows may be laid out, and how it answers a batch."""
+    """A loaded model as the engine uses it: batch size, how rows may be laid out, and how it answers a batch.
+
+    `disabled` names what would be faster and is not used, with the reasons.
+    """
 
     batch_tokens: int
     batches_ahead: int
     layout: Layout
+    disabled: Mapping[str, str]
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Start the computation of a batch; the returned function waits for the numbers, in the order of `Asks`."""

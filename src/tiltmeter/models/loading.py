@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -59,7 +59,6 @@ class CheckpointModel(LocalModel):
     split: Split = field(default_factory=Split)
     # The number of modules on each device, once the model has been split.
     _split_over: dict[str, int] = field(default_factory=dict, repr=False)
-    _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
     @cached_property
     def weights(self) -> str:
@@ -116,11 +115,6 @@ class CheckpointModel(LocalModel):
     def load_options(self) -> dict[str, Any]:
         """The options with which a worker process opens the same model."""
         return {**super().load_options(), "trust_remote_code": self.trust_remote_code, "quantize": self.quantize}
-
-    def close(self) -> None:
-        """Free the memory of the weights, and remove those that were written to disk."""
-        super().close()
-        self._folders.close()
 
     @quiet_transformers()
     def _module(self, kind: Kind) -> nn.Module:

@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -14,10 +14,10 @@ import transformers
 from torch import nn
 
 from tiltmeter.engine import ENGINE_VERSION
-from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.answer_store import AnswerStore, Loading
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.devices import answer_on_devices
+from tiltmeter.engine.devices import Workers
 from tiltmeter.engine.execute import Report, answer_all
 from tiltmeter.engine.input_limits import first_position, positions_in_config
 from tiltmeter.engine.masked import MaskedAnswerer
@@ -25,6 +25,7 @@ from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.files import temporary_folder
 from tiltmeter.models.facts import model_facts, skeleton
 from tiltmeter.models.loaded_checks import refuse_wrong_direction
 from tiltmeter.models.placement import fits
@@ -65,7 +66,10 @@ class LocalModel(ABC):
     # The modules of the checkpoint that were not loaded, once the weights are loaded.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
+    _workers: dict[Kind, Workers] = field(default_factory=dict, repr=False)
     _usage: Usage = field(default_factory=Usage, repr=False)
+    # Temporary folders, and files in them.
+    _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
     @property
     @abstractmethod
@@ -204,20 +208,34 @@ class LocalModel(ABC):
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        if len(self.devices) > 1:
-            from tiltmeter.models.named import loads_on  # which imports this module
+        answers = self._ask(questions, kind=kind, store=self._fresh or store, names=names, report=report)
+        loader = self._workers.get(kind) or self._loaded.get(kind)
+        if loader is not None:
+            loading = Loading(self.unused.get(kind, []), dict(loader.disabled))
+            if loading != Loading():
+                store.put_loading(self.fingerprint(kind), loading)
+        return answers
 
-            return answer_on_devices(
+    def _ask(
+        self,
+        questions: Sequence[Question],
+        *,
+        kind: Kind,
+        store: AnswerStore,
+        names: Mapping[bytes, str],
+        report: Report,
+    ) -> Mapping[bytes, Answer]:
+        if len(self.devices) > 1:
+            return self._device_workers(kind).answer(
                 questions,
                 kind=kind,
                 fingerprint=self.fingerprint(kind),
-                loads=loads_on(self.name, self.load_options(), kind, self.devices),
                 store=store,
                 batch_tokens=self.batch_tokens,
                 names=names,
                 report=report,
             )
-        answers = answer_all(
+        return answer_all(
             questions,
             kind=kind,
             fingerprint=self.fingerprint(kind),
@@ -227,13 +245,35 @@ class LocalModel(ABC):
             names=names,
             report=report,
         )
-        if self.unused.get(kind):
-            store.put_unused(self.fingerprint(kind), self.unused[kind])
-        return answers
+
+    @cached_property
+    def _fresh(self) -> AnswerStore | None:
+        """Without any speed-up: a store of its own, since no stored answers are used then. Else None."""
+        if not self.without >= ALL:
+            return None
+        folder = self._folders.enter_context(temporary_folder())
+        return self._folders.enter_context(AnswerStore(folder / "answers.sqlite"))
+
+    def _device_workers(self, kind: Kind) -> Workers:
+        """The processes that answer on several devices; those of another head are ended."""
+        if kind not in self._workers:
+            from tiltmeter.models.named import loads_on  # which imports this module
+
+            self._end_workers()
+            self._workers[kind] = Workers(loads_on(self.name, self.load_options(), kind, self.devices))
+        return self._workers[kind]
+
+    def _end_workers(self) -> None:
+        for workers in self._workers.values():
+            workers.close()
+        self._workers.clear()
 
     def close(self) -> None:
-        """Free the memory of the weights."""
+        """Free the memory of the weights, and remove what was written to temporary folders."""
         self._loaded.clear()
+        self._end_workers()
+        self._folders.close()
+        self.__dict__.pop("_fresh", None)
 
 
 def _major_minor(version: str) -> str:

@@ -4,25 +4,22 @@ from collections.abc import Mapping
 
 from tiltmeter.benchmarks.benchmark import Asked, Skipped
 from tiltmeter.errors import ModelError
-from tiltmeter.models.protocol import Model
 from tiltmeter.runs.portions import Portion
 
 # The largest share of the items of a portion that may be left out.
 LARGEST_SHARE = 0.01
 
 
-def leave_out_long_items(asked: Asked, portion: Portion, model: Model, *, every_item: bool) -> None:
-    """Move the items that are too long for a model from the trials to the skipped ones; see `long_items`."""
-    if model.max_length is None:
-        return
+def lengths_beyond(asked: Asked, longest: int | None) -> dict[str, int]:
+    """The items with a question of more tokens than the longest input, by id, with the number of tokens."""
     lengths: dict[str, int] = {}
+    if longest is None:
+        return lengths
     for trial in asked.trials:
-        longest = max(max(len(question.ids), len(question.source)) for question in trial.questions)
-        lengths[trial.item.id] = max(longest, lengths.get(trial.item.id, 0))
-    skipped = long_items(lengths, model.max_length, portion, model.name, every_item=every_item)
-    left_out = {skip.item for skip in skipped}
-    asked.trials = [trial for trial in asked.trials if trial.item.id not in left_out]
-    asked.skipped += skipped
+        length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
+        if length > longest:
+            lengths[trial.item.id] = max(length, lengths.get(trial.item.id, 0))
+    return lengths
 
 
 def long_items(

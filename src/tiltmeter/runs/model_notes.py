@@ -30,5 +30,8 @@ def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
             f"The checkpoint of {name} has {len(inside)} modules in its layers that its config has no place for, "
             f"{inside[0]} first: it was measured without them."
         )
+    for kind, reasons in entry.get("disabled", {}).items():
+        listed = ", ".join(f"{way} ({reason})" for way, reason in reasons.items())
+        yield f"{name} was measured as {kind} without {listed}; this is slower and keeps its scores right."
     if split := entry.get("split"):
         yield f"{name} was split over {', '.join(split)}."

@@ -51,6 +51,7 @@ _OPTIONAL: dict[str, dict[str, Any]] = {
         "split": (dict, type(None)),
         "adapter": (dict, type(None)),
         "unused_modules": (dict, type(None)),
+        "disabled": (dict, type(None)),
     },
     "data": {"items": int, "available": (int, type(None)), "files": (dict, type(None))},
     "asked": {"tokenizer": _TEXT_OR_NONE, "unknown": int, "items": int, "zero": int},

@@ -1,12 +1,12 @@
 """The table `tokens.parquet` of a run: what a model says of each token of the two sentences of a pair."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 
-from tiltmeter.benchmarks.benchmark import Asked, Trial
+from tiltmeter.benchmarks.benchmark import Trial
 from tiltmeter.questions import Answer, Question, Text
 from tiltmeter.runs.portions import Portion
 
@@ -33,14 +33,14 @@ class _Token(NamedTuple):
 
 
 def token_table(
-    model: str, portion: Portion, asked: Asked, answers: Mapping[bytes, Answer], text: Text
+    model: str, portion: Portion, protocol: str, trials: Iterable[Trial], answers: Mapping[bytes, Answer], text: Text
 ) -> pd.DataFrame:
     """The tokens of all trials whose questions name the sentence that they are about."""
     rows: list[dict[str, Any]] = []
-    for trial in asked.trials:
+    for trial in trials:
         for side in dict.fromkeys(trial.sides):
             for place, token in enumerate(_tokens(trial, side, answers, text)):
-                label = {"model": model, **portion.label(), "protocol": asked.protocol}
+                label = {"model": model, **portion.label(), "protocol": protocol}
                 rows.append({**label, "item": trial.item.id, "side": side, "place": place, **token._asdict()})
     return pd.DataFrame(rows, columns=TOKENS_SCHEMA.names)
 

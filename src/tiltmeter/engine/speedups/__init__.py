@@ -88,7 +88,7 @@ def _applied(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck"
             yield speedup.name
         else:
             undo()
-            answerer.disabled[speedup.name] = _reason(check.difference)
+            answerer.disabled = {**answerer.disabled, speedup.name: _reason(check.difference)}
 
 
 def _reason(difference: float) -> str:

@@ -1,0 +1,183 @@
+"""The portions of a run as a model is asked about them: in blocks of items, without the items that are left out.
+
+All portions are checked before the first question is answered. Of the questions that this takes, only the first ones
+are kept (`KEPT`); those of the other blocks are made again when it is their turn, so that memory does not grow with the
+number of items.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import pandas as pd
+
+from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped, Trial
+from tiltmeter.errors import ModelError
+from tiltmeter.models.protocol import Model
+from tiltmeter.questions import Kind, Question
+from tiltmeter.runs.doubts import Doubt, doubts_of, refuse_unreadable, without_doubtful
+from tiltmeter.runs.long_items import lengths_beyond, long_items
+from tiltmeter.runs.model_run import ModelRun
+from tiltmeter.runs.portions import Portion
+from tiltmeter.runs.preparing import PreparedRun
+
+# The number of items that questions are made for at once.
+BLOCK_ITEMS = 512
+# The size of the questions that are planned and answered together (see `_size`); about 1 kB of memory for 40 of it.
+# With a smaller one, prefixes are shared between fewer items and more batches are not full.
+CHUNK_SIZE = 16_000_000
+# The size of a question besides its tokens: the objects that it takes in a plan, and its answer.
+_SIZE_OF_QUESTION = 40
+
+
+@dataclass(slots=True)
+class Block:
+    """Some of the items of a portion, from index `start` to `stop`, with the number and size of their questions.
+
+    `trials` are None if they are to be made when they are asked.
+    """
+
+    start: int
+    stop: int
+    questions: int
+    size: int
+    trials: list[Trial] | None
+
+
+@dataclass(slots=True)
+class AskedPortion:
+    """A portion, how a model is asked about it, and what comes of that.
+
+    `doubts` are the items that the model cannot read, `left_out` those among all items that are not asked about. The
+    blocks are asked one after another; `tables` has their scores and `tokens` what is said of each token. `present` are
+    the items in doubt that have scores, and `without_doubt` is the number of all others that have.
+    """
+
+    portion: Portion
+    benchmark: Benchmark
+    kind: Kind
+    protocol: str
+    blocks: list[Block]
+    doubts: dict[str, Doubt]
+    skipped: list[Skipped]
+    left_out: set[str]
+    tables: list[pd.DataFrame] = field(default_factory=list)
+    tokens: list[pd.DataFrame] = field(default_factory=list)
+    present: set[str] = field(default_factory=set)
+    without_doubt: int = 0
+
+    def trials(self, block: Block, model: Model, protocol: str) -> list[Trial]:
+        """The trials of a block; `protocol` is the one that was asked for."""
+        if block.trials is not None:
+            return block.trials
+        asked = _asked(self.portion, self.benchmark, block.start, block.stop, model, protocol)
+        return [trial for trial in asked.trials if trial.item.id not in self.left_out]
+
+
+def asked_portions(model: Model, prepared: PreparedRun, run: ModelRun) -> list[AskedPortion]:
+    """The portions with their blocks; those that cannot be asked are entered into the run."""
+    asked: list[AskedPortion] = []
+    kept = 0
+    for portion, benchmark in _in_parts(prepared.chosen, model.kinds[0]):
+        try:
+            asked.append(_checked(model, portion, benchmark, prepared, kept))
+        except CannotAsk as refusal:
+            run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
+        else:
+            kept += sum(block.size for block in asked[-1].blocks)
+    return asked
+
+
+def questions_of(model: Model, prepared: PreparedRun) -> dict[Kind, set[bytes]]:
+    """The digests of the questions that a model is asked in a run, by the kind of head."""
+    found: dict[Kind, set[bytes]] = {}
+    for entry in asked_portions(model, prepared, ModelRun()):
+        digests = found.setdefault(entry.kind, set())
+        for block in entry.blocks:
+            trials = entry.trials(block, model, prepared.settings.protocol)
+            digests.update(question.digest for trial in trials for question in trial.questions)
+    return found
+
+
+def chunks(portions: Sequence[AskedPortion]) -> list[list[tuple[AskedPortion, Block]]]:
+    """The blocks that are answered together, in the order of the portions; it does not depend on stored answers."""
+    divided: list[list[tuple[AskedPortion, Block]]] = []
+    size = 0
+    for entry in portions:
+        for block in entry.blocks:
+            if not divided or size + block.size > CHUNK_SIZE:
+                divided.append([])
+                size = 0
+            divided[-1].append((entry, block))
+            size += block.size
+    return divided
+
+
+def _in_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
+    """The portions with their benchmarks, once for each part that the benchmark asks them in."""
+    for portion in chosen:
+        benchmark = benchmark_for(portion.form)
+        for part in portion.in_parts(benchmark.parts(kind)):
+            yield part, benchmark
+
+
+def _checked(model: Model, portion: Portion, benchmark: Benchmark, prepared: PreparedRun, kept: int) -> AskedPortion:
+    """A portion that can be asked; `kept` is the size of the questions that are kept already."""
+    step = BLOCK_ITEMS if benchmark.item_by_item(portion.items) else max(1, len(portion.items))
+    entry: AskedPortion | None = None
+    lengths: dict[str, int] = {}
+    for start in range(0, max(1, len(portion.items)), step):
+        stop = min(start + step, len(portion.items))
+        asked = _asked(portion, benchmark, start, stop, model, prepared.settings.protocol)
+        asked.protocol = "/".join([asked.protocol, *prepared.suffixes])
+        if entry is None:
+            entry = AskedPortion(portion, benchmark, asked.kind, asked.protocol, [], {}, [], set())
+        _refuse_unknown_ids(model, asked, portion)
+        doubts = doubts_of(asked, portion.items[start:stop], portion.form, model.text)
+        before = {trial.item.id for trial in asked.trials}
+        without_doubtful(asked, doubts)
+        too_long = lengths_beyond(asked, model.max_length)
+        asked.trials = [trial for trial in asked.trials if trial.item.id not in too_long]
+        entry.left_out |= before - {trial.item.id for trial in asked.trials}
+        entry.doubts |= doubts
+        entry.skipped += asked.skipped
+        lengths |= too_long
+        block = _block(start, stop, asked.trials)
+        kept += block.size
+        entry.blocks.append(block if kept <= CHUNK_SIZE else replace(block, trials=None))
+    assert entry is not None  # there is at least one block
+    refuse_unreadable(portion.items, portion.form, model.text)
+    if model.max_length is not None:
+        every_item = prepared.settings.every_item
+        entry.skipped += long_items(lengths, model.max_length, portion, model.name, every_item=every_item)
+    return entry
+
+
+def _asked(portion: Portion, benchmark: Benchmark, start: int, stop: int, model: Model, protocol: str) -> Asked:
+    items = portion.items if stop - start == len(portion.items) else portion.items[start:stop]
+    return benchmark.ask(portion.part, items, model.text, protocol=protocol)
+
+
+def _block(start: int, stop: int, trials: list[Trial]) -> Block:
+    questions = {question.digest: question for trial in trials for question in trial.questions}
+    return Block(start, stop, len(questions), sum(map(_size, questions.values())), trials)
+
+
+def _size(question: Question) -> int:
+    """The size of a question in a plan: that of its tokens, and of everything else."""
+    return _SIZE_OF_QUESTION + len(question.ids) + len(question.source) + 2 * len(question.wanted)
+
+
+def _refuse_unknown_ids(model: Model, asked: Asked, portion: Portion) -> None:
+    """A ModelError if the tokenizer gives numbers that the model has no embeddings for."""
+    known = getattr(model, "vocabulary_size", None)
+    if known is None:
+        return
+    for trial in asked.trials:
+        for question in trial.questions:
+            largest = max((*question.ids, *question.source), default=0)
+            if largest >= known:
+                raise ModelError(
+                    f"The tokenizer of {model.name} has a token {largest} in item {trial.item.id} of {portion.name}, "
+                    f"and the model knows only {known:,} tokens; it is not the tokenizer of this model."
+                )
