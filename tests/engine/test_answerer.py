@@ -13,8 +13,8 @@ from tests.models.tiny import MASKED, VOCABULARY, made
 from tiltmeter.engine import memory
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.execute import answer_all
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.masks import additive, tree
 from tiltmeter.engine.plan import plan

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from tests.engine.asked import ANSWERERS, CPU, assert_equals_forward_pass, random_questions
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.batch_effects import BatchEffects
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.plan import plan
 from tiltmeter.engine.rows import Batch

@@ -11,9 +11,9 @@ from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of
 from tests.models.tiny import CAUSAL, MASKED, VOCABULARY, made
 from tiltmeter.engine import equivalence
 from tiltmeter.engine.batch_effects import BatchEffects
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.head import VocabularyHead
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.plan import LARGEST_TREE, plan
 from tiltmeter.engine.rows import Batch, Row

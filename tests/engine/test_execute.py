@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.execute import Progress, answer_all
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question, Want

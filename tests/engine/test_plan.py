@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.engine import plan as module
-from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.plan import LARGEST_TREE, SHORTEST_SHARED_PREFIX, padding_share, plan
 from tiltmeter.engine.rows import Asks, Row, by_question
 from tiltmeter.questions import Kind, Question, Want

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.errors import UsageError
 

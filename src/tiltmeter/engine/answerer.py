@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from tiltmeter.engine.attention import mean_attention
 from tiltmeter.engine.batch_effects import BatchEffects
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.head import OnlyAt, VocabularyHead
 from tiltmeter.engine.input_limits import positions_of
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.masks import Masks
 from tiltmeter.engine.memory import batch_tokens
 from tiltmeter.engine.rows import Asks, Batch, Row

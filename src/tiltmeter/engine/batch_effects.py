@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.check_inputs import CheckInputs
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.plan import LARGEST_TREE, plan
 from tiltmeter.engine.rows import by_question
 from tiltmeter.errors import ModelError

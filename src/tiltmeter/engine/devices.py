@@ -13,8 +13,8 @@ from typing import Any
 
 from tiltmeter.database import Journal
 from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.execute import BatchAnswerer, Progress, Report, answer_batches
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch
 from tiltmeter.errors import ModelError, TiltmeterError

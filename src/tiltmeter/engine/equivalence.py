@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from tiltmeter.engine.batch_effects import BatchEffects, largest_difference
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.check_inputs import CheckInputs
-from tiltmeter.engine.layout import Layout
 from tiltmeter.engine.plan import LARGEST_TREE, plan
 from tiltmeter.engine.rows import by_question
 from tiltmeter.questions import Answer, Ids, Question, Want

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch, by_question
 from tiltmeter.errors import ModelError

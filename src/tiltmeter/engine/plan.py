@@ -7,7 +7,7 @@ therefore sends the same batches as an uninterrupted one and gets the same bytes
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from tiltmeter.engine.layout import Layout
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.lengths import evenly, in_order, of_like_length, packs
 from tiltmeter.engine.rows import Batch, Read, Row
 from tiltmeter.questions import Ids, Kind, Question, Want, common_prefix
