@@ -121,10 +121,19 @@ class ReviewTables(SummedDatabase):
 
     # Decisions
 
-    def add_decision(self, decision: ReviewDecision) -> int:
-        """Record a decision in place of an earlier one of the same person on the item, which is kept; its number."""
+    def add_decision(self, decision: ReviewDecision, known: int | None = None) -> int:
+        """Record a decision in place of an earlier one of the same person on the item, which is kept; its number.
+
+        `known` is the number of the earlier decision that the person knew of, 0 for none: another one on the same texts
+        is a repetition, and is deleted unless it counts for agreement.
+        """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
+        repeated: list[tuple[int]] = []
+        if known is not None and not revealed:
+            query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND adjudicates = ? AND shown = ? "
+            query += "AND undone_at IS NULL AND id != ?"
+            repeated = self._db.execute(query, [*key, decision.shown, known]).fetchall()
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? "
             "WHERE item = ? AND reviewer = ? AND adjudicates = ? AND undone_at IS NULL",
@@ -148,6 +157,8 @@ class ReviewTables(SummedDatabase):
             ],
         )
         assert cursor.lastrowid is not None
+        # After the new one, which would get the same number otherwise.
+        self._db.executemany("DELETE FROM decisions WHERE id = ?", repeated)
         return cursor.lastrowid
 
     def undo_decision(self, decision: ReviewDecision) -> None:
