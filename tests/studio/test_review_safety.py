@@ -233,7 +233,7 @@ def test_a_decision_that_is_made_anew_on_purpose_keeps_the_first(workspace: Path
     with people(studio_on(workspace), "Ana") as (ana,):
         decide(ana, following(ana), "drop")
         again = ana.get(f"/review/previous?{P}").text
-        decide(ana, again, "keep", decided=hidden(again, "decided"))
+        decide(ana, again, "keep", known=hidden(again, "known"))
     with open_project(workspace / "project") as project:
         assert [one.verdict for one in project.store.decisions("i0", undone=True)] == ["drop", "accept"]
         assert [one.verdict for one in project.store.decisions("i0")] == ["accept"]

@@ -131,8 +131,8 @@ class Review:
         A kept item must be valid; warnings about it are accepted by code with a reason, in `accepted`. The decision and
         what follows from it are one transaction. Returns the outcome of all decisions on the item.
 
-        `known` is the number of the reviewer's own decision that a page showed, 0 for none. A decision that was stored
-        since then is a repetition, such as the second click of a double click: only the last one is kept.
+        `known` is the number of the reviewer's own decisions on the item when a page was made, withdrawn ones included.
+        One that was stored since then is from the same page, such as by a double click: only the last one is kept.
         """
         name = self._reviewer(reviewer)
         with self._writing():
@@ -260,6 +260,10 @@ class Review:
     def history(self, reviewer: str, limit: int = 50) -> list[ReviewDecision]:
         """The reviewer's own last decisions that stand, the last one first."""
         return self._store.decisions_of(self._reviewer(reviewer), limit)
+
+    def own_decisions(self, reviewer: str, item: str) -> list[int]:
+        """The numbers of the reviewer's decisions on an item, in order, withdrawn ones included."""
+        return self._store.own_decisions(item, self._reviewer(reviewer))
 
     # Questions
 

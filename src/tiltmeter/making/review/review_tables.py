@@ -124,16 +124,12 @@ class ReviewTables(SummedDatabase):
     def add_decision(self, decision: ReviewDecision, known: int | None = None) -> int:
         """Record a decision in place of an earlier one of the same person on the item, which is kept; its number.
 
-        `known` is the number of the earlier decision that the person knew of, 0 for none: another one on the same texts
-        is a repetition, and is deleted unless it counts for agreement.
+        `known` is the number of earlier decisions that the person knew of, withdrawn ones included: another one on the
+        same texts is a repetition, and is deleted unless it counts for agreement.
         """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
-        repeated: list[tuple[int]] = []
-        if known is not None and not revealed:
-            query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND adjudicates = ? AND shown = ? "
-            query += "AND undone_at IS NULL AND id != ?"
-            repeated = self._db.execute(query, [*key, decision.shown, known]).fetchall()
+        repeated = [] if known is None or revealed else self._repeated(decision, known)
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? "
             "WHERE item = ? AND reviewer = ? AND adjudicates = ? AND undone_at IS NULL",
@@ -158,8 +154,19 @@ class ReviewTables(SummedDatabase):
         )
         assert cursor.lastrowid is not None
         # After the new one, which would get the same number otherwise.
-        self._db.executemany("DELETE FROM decisions WHERE id = ?", repeated)
+        self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
         return cursor.lastrowid
+
+    def _repeated(self, decision: ReviewDecision, known: int) -> list[int]:
+        """The numbers of decisions that stand on the same texts, less those that their maker knew of."""
+        since = self.own_decisions(decision.item, decision.reviewer)[known:]
+        standing = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
+        return [one.number for one in standing if one.number in since]
+
+    def own_decisions(self, item: str, reviewer: str) -> list[int]:
+        """The numbers of a reviewer's decisions on an item, in order, withdrawn ones included; no adjudications."""
+        query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND NOT adjudicates ORDER BY id"
+        return [number for (number,) in self._db.execute(query, [item, reviewer])]
 
     def undo_decision(self, decision: ReviewDecision) -> None:
         """Withdraw a decision. It counts for agreement only if its maker has seen what others decided."""
