@@ -22,6 +22,12 @@ from tiltmeter.making.store import ProjectItem, ProjectStore
 WORDS = ("pears", "plums", "figs")
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every change is copied out of the log at once."""
+    monkeypatch.setattr(ProjectStore, "pause_between_copies", -1.0)
+
+
 def decide(store: ProjectStore, *items: str) -> None:
     """A change for each of the items."""
     for item in items:
@@ -73,7 +79,7 @@ def test_no_damage_to_a_log_loses_decisions_unnoticed(
     assert {outcome for _, outcome in found} == {"refused" if blocked else "whole"}
 
 
-def test_a_change_is_in_the_file_when_it_is_acknowledged(tmp_path: Path) -> None:
+def test_changes_leave_the_log(tmp_path: Path) -> None:
     path = tmp_path / DATABASE
     with in_use(path) as store:
         for word in WORDS:
@@ -81,6 +87,25 @@ def test_a_change_is_in_the_file_when_it_is_acknowledged(tmp_path: Path) -> None
             copied = copy_of(path, tmp_path / word)
             log_path(copied).unlink()
             assert decided(copied)[-1] == word
+
+
+def test_of_many_changes_in_a_short_time_the_log_is_copied_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / DATABASE
+    monkeypatch.setattr(ProjectStore, "pause_between_copies", 1e9)
+    with in_use(path, "pears") as store:
+        decide(store, "plums", "figs")
+        assert store.is_log_ahead
+        without = copy_of(path, tmp_path / "before")
+        log_path(without).unlink()
+        with pytest.raises(StoreError, match="lost"):
+            ProjectStore(without)
+        store.copy_log()
+        assert not store.is_log_ahead
+        copied = copy_of(path, tmp_path / "after")
+    log_path(copied).unlink()
+    assert decided(copied) == ["pears", "plums", "figs"]
 
 
 def test_a_refused_project_is_left_as_it_is(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
-"""SQLite files with people's work: confirmed changes are in the file itself, and a loss of changes is noticed.
+"""SQLite files with people's work: changes soon leave the write-ahead log, and a loss of changes is noticed.
 
-After each synced transaction, the log is copied into the database file, so that a log that is lost or damaged later
-takes nothing with it. While another process reads an older state, part of the log has to stay where it is; then the
-change count (`change_count.py`) shows whether the log still has everything.
+After a synced transaction, the log is copied into the database file, so that a log that is lost or damaged later takes
+nothing with it. This syncs the disk twice more, so it is not done after each of many changes in a short time: these are
+copied together, the last of them by `copy_log` or when the file is closed. While another process reads an older state,
+part of the log has to stay. Until then, the change count (`change_count.py`) shows whether the log has everything.
 """
 
 import logging
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -36,6 +38,12 @@ _RESTORE = "restore it from a copy"
 class CountedDatabase(Database):
     """A database whose changes are counted; a StoreError when it is opened if confirmed changes are missing."""
 
+    # The log is copied again after so many times the time that the last copying took: at most a twentieth of all time.
+    pause_between_copies = 20.0
+    # Whether the log has changes that are not known to be in the file.
+    is_log_ahead = False
+    _next_copy = 0.0
+
     def _open(self) -> None:
         if Path(self._file).exists():
             self._refuse_empty()
@@ -56,23 +64,39 @@ class CountedDatabase(Database):
     def transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Commit the statements of the block as one change; roll them back on an exception.
 
-        A synced change is in the database file at the end, and counted. `synced` is as in `Database.transaction`.
+        A synced change is counted at the end. `synced` is as in `Database.transaction`.
         """
         with super().transaction(synced=synced):
             yield
             changes = self._changes() + 1
             self._db.execute(f"PRAGMA user_version = {changes}")
         if synced:
-            self._confirm(changes)
+            self.is_log_ahead = True
+            self._confirm(ChangeCount(changes, 0))
+            if time.monotonic() >= self._next_copy:
+                self.copy_log()
 
-    def _confirm(self, changes: int) -> None:
-        """Copy the log into the file without waiting for readers, and count the change, which is stored already."""
+    def copy_log(self) -> None:
+        """Copy the log into the file, without waiting for readers, and count the changes."""
+        began = time.monotonic()
         try:
+            changes = self._changes()
             busy, in_log, copied = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            is_in_file = not busy and in_log == copied
-            confirm_changes(Path(self._file), ChangeCount(changes, changes if is_in_file else 0))
-        except (OSError, StoreError) as error:
-            logger.warning("The change to %s is stored in its log only (%s).", self._file, error)
+        except StoreError as error:
+            self.is_log_ahead = False  # it is not tried again before the next change
+            logger.warning("The last changes to %s are stored in its log only (%s).", self._file, error)
+            return
+        self.is_log_ahead = bool(busy) or in_log != copied
+        self._confirm(ChangeCount(changes, 0 if self.is_log_ahead else changes))
+        took = time.monotonic() - began
+        self._next_copy = began + took * (1 + self.pause_between_copies)
+
+    def _confirm(self, count: ChangeCount) -> None:
+        """Count changes, which are stored already."""
+        try:
+            confirm_changes(Path(self._file), count)
+        except OSError as error:
+            logger.warning("The changes to %s are stored, but not counted (%s).", self._file, error)
 
     def _changes(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
