@@ -38,6 +38,19 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, without their ends: `\\n` or `\\r\\n`.
+
+    `str.splitlines` also splits at characters that occur inside a text, such as U+2028, so that later lines would be
+    counted wrongly.
+
+    >>> split_lines("a\\u2028b\\r\\nc\\n")
+    ['a\\u2028b', 'c']
+    """
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines if lines[-1] else lines[:-1]
+
+
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
     return parse_json(read_text(path), str(path))

@@ -332,3 +332,10 @@ def test_a_line_that_is_no_written_item_is_named(line: str, written: Project, ru
     (tmp_path / "items.jsonl").write_text(f"{line}\n", encoding="utf-8")
     words = ("make", "write", str(written.folder), "--by", "Ana", "--read", str(tmp_path / "items.jsonl"))
     assert "items.jsonl, line 1" in run(*words, code=2)
+
+
+def test_a_line_separator_inside_a_text_does_not_end_the_line(written: Project, run: Run, tmp_path: Path) -> None:
+    first = '{"about": 4, "sentence": "I swept\u2028the floor.", "translation": "Pozametala som."}'
+    (tmp_path / "items.jsonl").write_text(f"{first}\n[1]\n", encoding="utf-8")
+    words = ("make", "write", str(written.folder), "--by", "Ana", "--read", str(tmp_path / "items.jsonl"))
+    assert "items.jsonl, line 2" in run(*words, code=2)

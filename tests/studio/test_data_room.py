@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.studio.client import client_of, htmx, studio_on
-from tiltmeter.studio.checked_files import SHOWN, check_file
+from tiltmeter.studio.checked_files import SHOWN, check_content, check_file
 
 PAIR = {
     "id": "p1",
@@ -78,3 +78,10 @@ def test_data_sets_are_described_and_examples_shown_on_request(tmp_path: Path) -
         missing = client.get("/data/sets/nothing")
         assert missing.status_code == 400
         assert "There is no data set" in missing.text
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1e"])
+def test_a_character_that_is_no_line_end_does_not_shift_rows(character: str, bad: Path) -> None:
+    lines = [f'{{"id": "a{character}b"}}', *bad.read_text(encoding="utf-8").split("\n")]
+    checked = check_content("\n".join(lines).encode(), "mine.jsonl")
+    assert {row.row: row.text for row in checked.rows} == {f"line {number}": lines[number - 1] for number in (1, 3, 4)}

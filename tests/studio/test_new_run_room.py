@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -215,3 +216,23 @@ def test_reviewers_elsewhere_cannot_start_runs(tmp_path: Path) -> None:
         assert started(client).status_code in (403, 404)
         assert client.get("/new-run/events").status_code in (303, 401, 403, 404)
     assert JobQueue(studio.workspace).jobs() == []
+
+
+@pytest.mark.parametrize("name", ["語" * 90, f"{'a' * 300}.jsonl", f"{'a' * 300}.gguf", "a/" * 2500 + "b"])
+def test_names_that_no_file_can_have_are_refused(client: TestClient, name: str) -> None:
+    quoted = quote(name, safe="")
+    pages = [
+        f"/new-run/sets/{quoted}",
+        f"/data/sets/{quoted}/examples",
+        f"/data/file?file={quoted}",
+        f"/review/project?project={quoted}",
+        f"/review/copy?project={quoted}",
+        f"/runs/open?run={quoted}",
+    ]
+    assert [page[:20] for page in pages if client.get(page).status_code not in (400, 404)] == []
+    for field in ("model", "on", "tokenizer", "name"):
+        values = {"model": "embedded", "on": "starter:en", field: name}
+        assert htmx(client, "/new-run/start", values).status_code == 400, field
+        assert htmx(client, "/new-run/estimate", values).status_code in (200, 400), field
+    assert htmx(client, "/new-run/models", {"name": name, "where": "here"}).status_code == 400
+    assert htmx(client, f"/review/decide?project={quoted}", {"item": "i0"}).status_code == 400

@@ -19,6 +19,7 @@ from tests.studio.reviewing import (
     conflict,
     decide,
     following,
+    hidden,
     item_of,
     people,
     settle,
@@ -212,3 +213,36 @@ def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> 
     assert "Settle them, publish them too" in pages[6].text
     assert "Edition 1" in pages[7].text
     assert "Somebody else is publishing" in pages[8].text
+
+
+def test_of_posts_at_once_by_one_reviewer_the_last_counts_once(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva), ThreadPoolExecutor(8) as threads:
+        page = following(ana)
+        answers = list(threads.map(lambda verdict: decide(ana, page, verdict), ["keep", "drop"] * 25))
+        assert all(answer.status_code == 200 for answer in answers)
+        with open_project(workspace / "project") as project:
+            assert [one.reviewer for one in project.store.decisions("i0", undone=True)] == ["Ana"]
+        assert decide(ana, page, "drop").status_code == 200
+        decide(eva, following(eva), "drop")
+        with open_project(workspace / "project") as project:
+            assert [one.verdict for one in project.store.decisions("i0", undone=True)] == ["drop", "drop"]
+            assert project.store.item("i0").dropped is not None
+
+
+def test_a_decision_that_is_made_anew_on_purpose_keeps_the_first(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,):
+        decide(ana, following(ana), "drop")
+        again = ana.get(f"/review/previous?{P}").text
+        decide(ana, again, "keep", known=hidden(again, "known"))
+    with open_project(workspace / "project") as project:
+        assert [one.verdict for one in project.store.decisions("i0", undone=True)] == ["drop", "accept"]
+        assert [one.verdict for one in project.store.decisions("i0")] == ["accept"]
+
+
+def test_a_repeated_question_is_stored_once(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana") as (ana,), ThreadPoolExecutor(4) as threads:
+        following(ana)
+        asked = {"item": "i0", "question": "Is this a cook?"}
+        list(threads.map(lambda _: htmx(ana, f"/review/ask?{P}", asked), range(8)))
+    with open_project(workspace / "project") as project:
+        assert [one.question for one in project.store.questions("i0")] == ["Is this a cook?"]

@@ -11,10 +11,12 @@ import pytest
 
 from perf.kills_review import REVIEWERS
 from perf.reviewed_project import make_project
+from tiltmeter.database.change_count import changes_in_file, read_count
 from tiltmeter.errors import UsageError
-from tiltmeter.making.project import open_project
+from tiltmeter.making.project import DATABASE, open_project
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.settings import read_settings, write_settings
+from tiltmeter.making.store import ProjectStore
 from tiltmeter.studio.workbench import Workbench
 
 
@@ -110,3 +112,19 @@ def test_another_process_may_write_meanwhile(workbench: Workbench, folder: Path)
     with sqlite3.connect(folder / "project.sqlite") as database:
         assert database.execute("SELECT count(*) FROM decisions").fetchone() == (1,)
     database.close()
+
+
+def test_changes_leave_the_log_when_nobody_asks_for_anything(
+    workbench: Workbench, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProjectStore, "pause_between_copies", 1e9)
+    copied, copy_log = threading.Event(), ProjectStore.copy_log
+
+    def work(review: Review) -> None:
+        for item in ("i0", "i1"):
+            review.decide("Ana", item, "accept")
+        monkeypatch.setattr(ProjectStore, "copy_log", lambda store: (copy_log(store), copied.set()))
+
+    workbench.review(folder, work)
+    assert copied.wait(30)
+    assert read_count(folder / DATABASE).in_file == changes_in_file(folder / DATABASE)

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.studio.client import client_of, htmx, studio_on
+from tiltmeter.making.project import open_project
 from tiltmeter.making.writing.writing import new_written_project
 
 P = "project=my-sk"
@@ -75,3 +78,27 @@ def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
     # What is written later can be rated without opening the project anew.
     write(ana, "I cooked.", "Varila som.")
     assert "I cooked." in ida.get(f"/review/rate?{P}").text
+
+
+def test_repeated_posts_are_stored_once(clients: tuple[TestClient, TestClient], tmp_path: Path) -> None:
+    ana, ida = clients
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: write(ana, "I swept.", "Pozametala som."), range(8)))
+        ida.get(f"/review/rate?{P}")
+        steps = [str(step) for step in (2, 3, 4)] * 3
+        blind = list(threads.map(lambda step: rate(ida, "gender", step), steps))
+        # The answer to the first shows the label, so the others would not be blind.
+        assert [one.status_code for one in blind].count(200) == 1
+        assert all("so it stands" in one.text for one in blind if one.status_code != 200)
+        fit = list(threads.map(lambda step: rate(ida, "fit", step), steps))
+        assert all(one.status_code == 200 for one in fit)
+    assert rate(ida, "fit", "5").status_code == 200
+    with open_project(tmp_path / "my-sk") as project:
+        assert len(project.store.items(dropped=None)) == 1
+        assert [(one.task, one.step) for one in project.store.ratings()][1:] == [("fit", 5)]
+        ((kept,),) = project.store._db.execute("SELECT count(*) FROM ratings").fetchall()
+        assert kept == 2
+
+
+def rate(client: TestClient, task: str, step: str) -> Any:
+    return htmx(client, f"/review/rated?{P}", {"unit": "w-1", "task": task, "step": step})

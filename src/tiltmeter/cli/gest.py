@@ -126,11 +126,12 @@ def theme(
     """
     from tiltmeter.datasets.readers.file_text import read_text
     from tiltmeter.measures.themes import NEGATION, has_words, theme_contrasts
+    from tiltmeter.reading import split_lines
     from tiltmeter.runs.result import Result
 
     if (words is None) == (not negation):
         raise UsageError("Give either --theme with a file of words, or --negation.")
-    looked_for = NEGATION if words is None else tuple(filter(None, map(str.strip, read_text(words).splitlines())))
+    looked_for = NEGATION if words is None else tuple(filter(None, map(str.strip, split_lines(read_text(words)))))
     if not looked_for:
         raise UsageError(f"{words} has no words; write one on each line.")
     result = Result.load(run)

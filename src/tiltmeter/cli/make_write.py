@@ -78,11 +78,11 @@ def _rows(path: Path) -> "list[WrittenText]":
     from tiltmeter.datasets.readers.file_text import read_text
     from tiltmeter.making.exchange.csv_table import read_table
     from tiltmeter.making.writing.writing import WrittenText
-    from tiltmeter.reading import parse_json
+    from tiltmeter.reading import parse_json, split_lines
 
     if path.suffix == ".jsonl":
         try:
-            lines = read_text(path).splitlines()
+            lines = split_lines(read_text(path))
         except BrokenFileError as error:
             raise DataError(f"{path} {error}.") from error
         rows = []

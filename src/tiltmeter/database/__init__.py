@@ -48,7 +48,7 @@ class Database:
 
         What a cache holds can be had again: of a damaged one, what can be read is kept, and the file is set aside.
         """
-        self.is_read_only = False
+        self.is_read_only = self._is_new = False
         self._file, self._schema, self._synchronous, self._is_cache = path, schema, synchronous, is_cache
         self.journal: Journal = journal
         self._words = (path, contents, remedy)
@@ -67,9 +67,9 @@ class Database:
     def _open(self) -> None:
         if self._is_cache and self._file != ":memory:":
             finish_rescue(Path(self._file))
-        is_new = self._file != ":memory:" and not Path(self._file).exists()
+        self._is_new = self._file != ":memory:" and not Path(self._file).exists()
         self._db = self._connected(self._file)
-        if is_new:
+        if self._is_new:
             share_like_folder(Path(self._file))
         self._choose_journal()
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")

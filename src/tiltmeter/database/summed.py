@@ -6,12 +6,12 @@ not have these sums is refused, with the names of the items. Damaged indexes are
 """
 
 import logging
-import sqlite3
 import zlib
 from collections.abc import Iterator
 
-from tiltmeter.database import Database, table_columns
+from tiltmeter.database import table_columns
 from tiltmeter.database.connection import Connection, StoreError
+from tiltmeter.database.counted import CountedDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _REMEDY = "restore it from a copy; docs/failures.md says how to go on without on
 _NAMED = 3
 
 
-class SummedDatabase(Database):
+class SummedDatabase(CountedDatabase):
     """A database whose rows are checked when it is opened; a StoreError if they are not as they were written."""
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
@@ -47,6 +47,7 @@ class SummedDatabase(Database):
                 self._sum_up()
 
     def _check_rows(self) -> None:
+        super()._check_rows()
         if not self._is_summed():
             return
         self._db.execute("BEGIN")  # one view of the file
@@ -103,8 +104,7 @@ class SummedDatabase(Database):
         return "" if found == "ok" else str(found)
 
     def _damage(self, reason: str) -> StoreError:
-        path, contents, _ = self._words
-        return StoreError(reason, (path, contents, _REMEDY), sqlite3.SQLITE_CORRUPT)
+        return self._broken(reason, _REMEDY)
 
     def _facts(self, table: str) -> list[tuple[str, str]]:
         """The columns of a table, with their types; not fractions, whose digits depend on the version of SQLite."""

@@ -200,6 +200,9 @@ def open_project(folder: Path | str) -> Project:
     if not (folder / DATABASE).is_file():
         raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; restore it from a backup.")
     store = ProjectStore(folder / DATABASE)
+    if store.is_blank:
+        store.close()
+        raise UsageError(f"{folder / DATABASE} is empty: it has no items and no settings; restore it from a backup.")
     check_unchanged(folder / SETTINGS, settings, store.remembered())
     return Project(folder, settings, store)
 

@@ -191,6 +191,11 @@ class ProjectStore(ReviewTables, RatingTables):
         """The settings that what is stored depends on."""
         return dict(self._db.execute("SELECT name, value FROM remembered"))
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was ever stored: a project remembers its settings from the start."""
+        return not self.remembered() and not self.items(dropped=None) and not self.step_count()
+
     # Items
 
     def add_items(self, items: Iterable[ProjectItem]) -> None:

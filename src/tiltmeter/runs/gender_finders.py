@@ -9,7 +9,7 @@ from pathlib import Path
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
 from tiltmeter.gender.english_pronouns import english_pronoun_gender
-from tiltmeter.reading import read_text
+from tiltmeter.reading import read_text, split_lines
 from tiltmeter.translators.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
@@ -49,7 +49,7 @@ def _from_parse(path: Path) -> GenderFinder:
     from tiltmeter.gender.conllu import read_conllu, speaker_gender_conllu
 
     try:
-        lines = read_text(path).splitlines()
+        lines = split_lines(read_text(path))
     except DataError as error:
         raise UsageError(
             f"--gender-from {path} is neither {RULES}, nor {STANZA}, nor a CoNLL-U file that can be read ({error})"

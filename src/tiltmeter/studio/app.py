@@ -1,5 +1,6 @@
 """The studio as an application of Starlette."""
 
+import errno
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -77,7 +78,13 @@ def make_app(studio: Studio) -> ASGIApp:
             *(login.ROUTES if studio.config.share else ()),
             *(route for room in studio.rooms for route in room.routes),
         ],
-        exception_handlers={TiltmeterError: _said, HTTPException: _missing, Exception: _failed},
+        exception_handlers={
+            TiltmeterError: _said,
+            OSError: _long_name,
+            ClientDisconnect: _gone,
+            HTTPException: _missing,
+            Exception: _failed,
+        },
         lifespan=lifespan,
         max_body_size=_LARGEST,
     )
@@ -122,6 +129,18 @@ def _static(request: Request) -> Response:
 def _said(request: Request, error: Exception) -> Response:
     # Where the sentence is about a command, there is another one for pages.
     return responses.error(request, str(getattr(error, "on_page", error)))
+
+
+def _long_name(request: Request, error: Exception) -> Response:
+    """For a name in a request that no file can have; other errors of files are faults of ours."""
+    if not isinstance(error, OSError) or error.errno != errno.ENAMETOOLONG:
+        raise error
+    return responses.error(request, "A name in this request is too long for a file or folder; give a shorter one.")
+
+
+def _gone(_request: Request, _error: Exception) -> Response:
+    """For a client that went away, or was too slow, before the request was complete; nobody reads the answer."""
+    return Response(status_code=400)
 
 
 def _missing(request: Request, error: Exception) -> Response:

@@ -10,6 +10,7 @@ from tiltmeter.datasets.findings import Finding, errors, warnings
 from tiltmeter.datasets.spec import Spec
 from tiltmeter.datasets.validate import Examination
 from tiltmeter.files import temporary_folder
+from tiltmeter.reading import split_lines
 
 # Rows with findings that a page shows, and characters of a row.
 SHOWN = 200
@@ -43,7 +44,7 @@ class CheckedFile:
 def check_file(path: Path, name: str) -> CheckedFile:
     """Check a JSONL file, which is called `name` on the page."""
     (examination,) = examine_spec(Spec(str(path), None, (), path))
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = split_lines(path.read_text(encoding="utf-8", errors="replace"))
     return _checked(name, examination, lines)
 
 

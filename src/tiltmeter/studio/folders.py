@@ -18,6 +18,8 @@ _IGNORED = ".gitignore"
 # Runs and projects are looked for so many folders down.
 DEPTH = 3
 _NAME = re.compile(r"[\w][\w .+-]{0,99}")
+# The longest name of a new run in bytes: file systems allow 255, and temporary folders have longer names.
+_LONGEST_NAME = 200
 
 
 class StudioWorkspace:
@@ -60,6 +62,8 @@ class StudioWorkspace:
         """The folder of a run that is to be made; it must not exist."""
         if not _NAME.fullmatch(name) or name.endswith((".", " ")):
             raise UsageError(f"{name!r} cannot name a run; use letters, digits, spaces, dots and hyphens.")
+        if len(name.encode()) > _LONGEST_NAME:
+            raise UsageError(f"The name of a run is at most {_LONGEST_NAME} bytes long; choose a shorter one.")
         path = self.path(f"{_RUNS}/{name}")
         if path.exists():
             raise UsageError(f"There is a run {name!r} already; choose another name.")

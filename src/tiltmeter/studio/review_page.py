@@ -51,12 +51,13 @@ class NeededReason:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """An item, and how far the reviewer has come."""
+    """An item, and how far the reviewer has come; `known` counts their decisions on it, withdrawn ones included."""
 
     item: str
     part: str
     subject: str
     shown: str
+    known: int
     texts: list[ReviewText]
     reasons: list[ReviewReason]
     needed: list[NeededReason]
@@ -99,7 +100,18 @@ def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
     ]
     done, left = review.progress_of(reviewer)
     return ReviewPage(
-        view.item, view.part, view.subject, view.shown, rows, reasons, needed, view.questions, own, done, left
+        item=view.item,
+        part=view.part,
+        subject=view.subject,
+        shown=view.shown,
+        known=len(review.own_decisions(reviewer, view.item)),
+        texts=rows,
+        reasons=reasons,
+        needed=needed,
+        questions=view.questions,
+        decided=own,
+        done=done,
+        left=left,
     )
 
 

@@ -14,6 +14,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import atomic_write
 from tiltmeter.studio.app import Studio, make_app
 from tiltmeter.studio.reviewers import studio_reviewers
+from tiltmeter.studio.slow_requests import TimedProtocol
 from tiltmeter.studio.studio_config import StudioConfig
 
 PORT = 8765
@@ -55,6 +56,7 @@ def serve(
     address = f"{config.scheme}://{min(config.hosts, key=len) if config.share else f'127.0.0.1:{port}'}/"
     settings = uvicorn.Config(
         make_app(studio),
+        http=TimedProtocol,
         log_level="warning",
         server_header=False,
         proxy_headers=behind_proxy,

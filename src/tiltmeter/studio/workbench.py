@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 # Seconds after which a project that nobody works on is closed.
 IDLE = 900.0
+# Seconds after the last request until changes that are only in the log of a project are copied into its file.
+_REST = 0.1
 
 
 class OpenWork:
@@ -117,9 +119,14 @@ class _Worker(threading.Thread):
         """Carry out what is asked for, until there is nothing to do for a while."""
         try:
             while True:
+                store = self._open.project.store if self._open is not None else None
+                rests = store is not None and store.is_log_ahead
                 try:
-                    job = self.jobs.get(timeout=self._workbench._idle)
+                    job = self.jobs.get(timeout=_REST if rests else self._workbench._idle)
                 except Empty:
+                    if store is not None and rests:
+                        store.copy_log()
+                        continue
                     if self._workbench._leave(self):
                         return
                     continue

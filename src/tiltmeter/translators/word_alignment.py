@@ -16,6 +16,7 @@ from tiltmeter.files import temporary_folder
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import word_spans
+from tiltmeter.reading import split_lines
 
 PROGRAM = "eflomal-align"
 # From this many sentence pairs on, an alignment can make a change sure; with fewer it only adds proposals.
@@ -105,7 +106,7 @@ def _line(side: Sequence[Token]) -> str:
 
 
 def _read_links(path: Path, count: int) -> list[Links]:
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    lines = split_lines(path.read_text(encoding="utf-8")) if path.is_file() else []
     if len(lines) != count:
         raise ModelError(f"The word aligner wrote {len(lines)} lines for {count} sentence pairs.")
     return [frozenset(_link(link) for link in line.split()) for line in lines]

@@ -148,11 +148,33 @@ class Rating:
         comment: str = "",
         *,
         proposed: Mapping[str, str] | None = None,
+        replaces: bool = False,
     ) -> None:
-        """Rate a unit in the task that comes next; one transaction. `proposed` are texts that would be better."""
+        """Rate a unit in the task that comes next; one transaction. `proposed` are texts that would be better.
+
+        With `replaces`, a repeated rating in the same task takes the place of the first, as long as that was blind if
+        it had to be.
+        """
         given = GivenRating("", unit, task, step, comment, proposed or {})
         with self.store.transaction():
-            self._rate(self._rater(rater), given, self._units(), self._rated())
+            name = self._rater(rater)
+            if replaces:
+                self._delete_repeated(name, unit, task)
+            self._rate(name, given, self._units(), self._rated())
+
+    def _delete_repeated(self, name: str, unit: str, task: str) -> None:
+        """Delete the rating of a unit in a task by this rater, unless the label was shown to them since."""
+        known = self._units().get(unit)
+        own = self._rated().get(unit, {}).get(name)
+        if known is None or own is None or task not in own.steps:
+            return
+        asked = self._next_task(known, own.steps)
+        seen = [one for one in self.plan.tasks if one.label_shown and (one == asked or one.name in own.steps)]
+        if seen and not self._task(task).label_shown:
+            raise UsageError(f"The label of {unit} was shown to {name} after this rating, so it stands.")
+        for rating in self.store.ratings():
+            if (rating.unit, rating.task, rating.rater) == (unit, task, name):
+                self.store.delete_rating(rating.number)
 
     def rate_all(self, rater: str, ratings: Sequence[GivenRating]) -> int:
         """Store the ratings of a file, all of them or none; how many are new. An error names the place."""

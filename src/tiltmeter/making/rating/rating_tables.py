@@ -127,6 +127,11 @@ class RatingTables(SummedDatabase):
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._db.execute("UPDATE ratings SET undone_at = ? WHERE id = ?", [now, number])
 
+    def delete_rating(self, number: int) -> None:
+        """Delete a rating that is repeated, with what it proposes unless that is settled."""
+        self.undo_rating(number)
+        self._db.execute("DELETE FROM ratings WHERE id = ?", [number])
+
     def ratings(self) -> list[StoredRating]:
         """The ratings that stand, in order."""
         query = "SELECT unit, task, rater, step, comment, shown, id FROM ratings WHERE undone_at IS NULL ORDER BY id"

@@ -123,17 +123,21 @@ class Review:
         accepted: Mapping[str, str] | None = None,
         comment: str = "",
         shown: str | None = None,
+        known: int | None = None,
         via: str = "",
     ) -> ReviewOutcome:
         """Decide on an item: accept it, edit it by new texts or proposals (numbered from 1), or drop it.
 
         A kept item must be valid; warnings about it are accepted by code with a reason, in `accepted`. The decision and
         what follows from it are one transaction. Returns the outcome of all decisions on the item.
+
+        `known` is the number of the reviewer's own decisions on the item when a page was made, withdrawn ones included.
+        One that was stored since then is from the same page, such as by a double click: only the last one is kept.
         """
         name = self._reviewer(reviewer)
         with self._writing():
             decision = self._decision(name, item, verdict, texts or {}, proposals or {}, accepted or {}, shown)
-            return self._record(_with(decision, comment, via, adjudicates=False))
+            return self._record(_with(decision, comment, via, adjudicates=False), known)
 
     def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
         """What validation would find in an item with new texts: errors, and warnings that need a reason."""
@@ -257,6 +261,10 @@ class Review:
         """The reviewer's own last decisions that stand, the last one first."""
         return self._store.decisions_of(self._reviewer(reviewer), limit)
 
+    def own_decisions(self, reviewer: str, item: str) -> list[int]:
+        """The numbers of the reviewer's decisions on an item, in order, withdrawn ones included."""
+        return self._store.own_decisions(item, self._reviewer(reviewer))
+
     # Questions
 
     def ask(self, reviewer: str, item: str, question: str) -> None:
@@ -266,7 +274,12 @@ class Review:
             raise UsageError(f"What do you want to ask about {item}? The question is empty.")
         with self._writing():
             self._entry(item)
-            self._store.add_question(item, name, question)
+            is_repeated = any(
+                (asked.item, asked.reviewer, asked.question) == (item, name, question)
+                for asked in self._store.questions()
+            )
+            if not is_repeated:
+                self._store.add_question(item, name, question)
             self._store.free_slots(item, name)
 
     def questions(self) -> list[ReviewQuestion]:
@@ -300,8 +313,8 @@ class Review:
             self._queue.forget()  # what was brought in is rolled back
             raise
 
-    def _record(self, decision: ReviewDecision) -> ReviewOutcome:
-        outcome = record(self.project, decision)
+    def _record(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
+        outcome = record(self.project, decision, known)
         self._queue.free(decision.item, decision.reviewer)
         self._queue.wrote(decision.item)
         return outcome

@@ -73,9 +73,9 @@ def current_among(
     return [decision for decision in decisions if decision.shown == shown]
 
 
-def record(project: Project, decision: ReviewDecision) -> ReviewOutcome:
-    """Store a decision, and apply the outcome of all decisions on the item."""
-    project.store.add_decision(decision)
+def record(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
+    """Store a decision, and apply the outcome of all decisions on the item; `known` is as in `add_decision`."""
+    project.store.add_decision(decision, known)
     project.store.free_slots(decision.item, decision.reviewer)
     return apply_outcome(project, decision.item)
 

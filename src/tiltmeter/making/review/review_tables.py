@@ -121,10 +121,15 @@ class ReviewTables(SummedDatabase):
 
     # Decisions
 
-    def add_decision(self, decision: ReviewDecision) -> int:
-        """Record a decision in place of an earlier one of the same person on the item, which is kept; its number."""
+    def add_decision(self, decision: ReviewDecision, known: int | None = None) -> int:
+        """Record a decision in place of an earlier one of the same person on the item, which is kept; its number.
+
+        `known` is the number of earlier decisions that the person knew of, withdrawn ones included: another one on the
+        same texts is a repetition, and is deleted unless it counts for agreement.
+        """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
+        repeated = [] if known is None or revealed else self._repeated(decision, known)
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? "
             "WHERE item = ? AND reviewer = ? AND adjudicates = ? AND undone_at IS NULL",
@@ -148,7 +153,20 @@ class ReviewTables(SummedDatabase):
             ],
         )
         assert cursor.lastrowid is not None
+        # After the new one, which would get the same number otherwise.
+        self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
         return cursor.lastrowid
+
+    def _repeated(self, decision: ReviewDecision, known: int) -> list[int]:
+        """The numbers of decisions that stand on the same texts, less those that their maker knew of."""
+        since = self.own_decisions(decision.item, decision.reviewer)[known:]
+        standing = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
+        return [one.number for one in standing if one.number in since]
+
+    def own_decisions(self, item: str, reviewer: str) -> list[int]:
+        """The numbers of a reviewer's decisions on an item, in order, withdrawn ones included; no adjudications."""
+        query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND NOT adjudicates ORDER BY id"
+        return [number for (number,) in self._db.execute(query, [item, reviewer])]
 
     def undo_decision(self, decision: ReviewDecision) -> None:
         """Withdraw a decision. It counts for agreement only if its maker has seen what others decided."""

@@ -68,7 +68,9 @@ async def _store(request: Request) -> Response:
         at_work(
             request,
             lambda work: work.rate(
-                lambda rating: rating.rate(name, unit, task, number, values.get("comment", ""), proposed=proposed)
+                lambda rating: rating.rate(
+                    name, unit, task, number, values.get("comment", ""), proposed=proposed, replaces=True
+                )
             ),
         )
         return _answer(request, f"{unit} is rated {step} in {task}.")

@@ -200,6 +200,7 @@ def _decided(review: Review, name: str, values: Mapping[str, str]) -> Found:
         accepted={} if is_dropped else accepted,
         comment=values.get("comment", ""),
         shown=values.get("shown", ""),
+        known=responses.whole_number(values.get("known") or "0", "The number of decisions"),
         via=VIA,
     )
     # What was decided, not what comes of it with others' decisions, which this person may not know.

@@ -1,0 +1,72 @@
+"""Connections whose requests come too slowly, or never completely, are closed.
+
+Uvicorn has no limit for the time in which a request has to arrive, so that clients that send half a request, by fault
+or on purpose, would use up the connections of the server.
+"""
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP/1.1 with limits in seconds: for the headers, for pauses within a body, and for a whole body."""
+
+    headers_within = 15.0
+    longest_pause = 15.0
+    body_within = 120.0
+    # Of more connections than this, the one that has been waited for longest is closed.
+    most_connections = 500
+
+    _timer: asyncio.TimerHandle | None = None
+    _stage: object = None
+    _begun = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+        if len(self.connections) > self.most_connections:
+            waiting = [one for one in self.connections if isinstance(one, TimedProtocol) and one._timer is not None]
+            if waiting:
+                min(waiting, key=lambda one: one._begun)._give_up()
+
+    def handle_events(self) -> None:
+        """Go on to wait for the rest of a request, or for the next one."""
+        super().handle_events()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        stage, now = self.conn.their_state, self.loop.time()
+        if stage not in _INCOMPLETE or self.transport.is_closing():
+            self._stop()
+            return
+        if stage is not self._stage:
+            self._stage, self._begun = stage, now
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._begun + self.headers_within
+        if stage is h11.SEND_BODY:
+            due = min(self._begun + self.body_within, now + self.longest_pause)
+        self._timer = self.loop.call_at(due, self._give_up)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._stage = None
+
+    def _give_up(self) -> None:
+        is_answering = self._stage is h11.SEND_BODY and self.cycle.response_started
+        self._stop()
+        if not is_answering:
+            self.transport.write(TIMEOUT)
+        self.transport.close()
