@@ -4,6 +4,8 @@
 
 Prints the share of the matrix rate (the floor of `floor.py` over the time, from the first text to the last score), the
 share without the text side, and the most memory beyond the weights. `--trace FILE` writes where the GPU's time goes.
+With `--window N` the model is a Mistral whose layers all have a sliding window of N tokens, and the time without packed
+rows and shared prefixes is measured in alternating turns.
 """
 
 import argparse
@@ -33,29 +35,34 @@ from tiltmeter.runs.portions import Portion, portions
 SHAPES = {"7b": (4096, 11_008, 32, 32), "tiny": (64, 128, 2, 4)}
 _VOCABULARY = 32_000
 _SPECS = ("stereoset:en", "crows-pairs:en", "gest:en")
+# The speed-ups that put several inputs into one row.
+_OF_ROWS = ("packing", "prefixes")
 _STARTER = ("starter:en", "starter-pairs:en", "starter-gest:en")
 
 
-def made(shape: str, device: torch.device, dtype: torch.dtype) -> nn.Module:
-    """A LLaMA of that shape, its weights drawn where they stay."""
-    from transformers import LlamaConfig, LlamaForCausalLM
+def made(shape: str, device: torch.device, dtype: torch.dtype, window: int | None = None) -> nn.Module:
+    """A LLaMA of that shape, or a Mistral with that window, its weights drawn where they stay."""
+    from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
     hidden, wide, layers, heads = SHAPES[shape]
-    config = LlamaConfig(
-        vocab_size=_VOCABULARY,
-        hidden_size=hidden,
-        intermediate_size=wide,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        max_position_embeddings=2048,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
+    sizes: dict[str, Any] = {
+        "vocab_size": _VOCABULARY,
+        "hidden_size": hidden,
+        "intermediate_size": wide,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": heads,
+        "max_position_embeddings": 2048,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+    }
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
         with device:
-            return LlamaForCausalLM(config).eval()  # type: ignore[no-untyped-call]
+            if window is not None:
+                return MistralForCausalLM(MistralConfig(**sizes, sliding_window=window)).eval()  # type: ignore[no-untyped-call]
+            return LlamaForCausalLM(LlamaConfig(**sizes)).eval()  # type: ignore[no-untyped-call]
     finally:
         torch.set_default_dtype(before)
 
@@ -96,15 +103,22 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     device, dtype = torch.device(options.device), getattr(torch, options.dtype)
     specs = _STARTER if options.items_from == "starter" else _SPECS
     chosen = [portion for spec in specs for portion in portions(spec)]
-    module = made(options.shape, device, dtype)
+    module = made(options.shape, device, dtype, options.window)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
-    model = in_memory(module, byte_level(texts(chosen), _VOCABULARY), name="made", batch_tokens=options.batch_tokens)
-    model.__dict__["weights"] = "random"  # its hash would take longer than the answers
+    tokenizer = byte_level(texts(chosen), _VOCABULARY)
+    model = _opened(module, tokenizer, options.batch_tokens)
     once(model, [portion.with_items(portion.items[:64]) for portion in chosen])
+    apart = None if options.window is None else _opened(module, tokenizer, options.batch_tokens, _OF_ROWS)
+    if apart is not None:
+        once(apart, [portion.with_items(portion.items[:64]) for portion in chosen])
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     rates = [matrix_rate(device, dtype)]
-    times = [once(model, chosen) for _ in range(options.repeats)]
+    times, apart_seconds = [], []
+    for _ in range(options.repeats):
+        times.append(once(model, chosen))
+        if apart is not None:
+            apart_seconds.append(once(apart, chosen)[0])
     rates.append(matrix_rate(device, dtype))
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     flops = floor_flops(times[0][2], "causal", module)
@@ -124,7 +138,15 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "shares_answering": [flops / max(rates) / seconds for _, seconds, _ in times],
         "speedups": list(model.answerer("causal").speedups),
         "batch_tokens": model.answerer("causal").batch_tokens,
+        "disabled": dict(model.answerer("causal").disabled),
+        "seconds_without_shared_rows": apart_seconds,
     }
+
+
+def _opened(module: nn.Module, tokenizer: Any, batch_tokens: int | None, without: Sequence[str] = ()) -> InMemoryModel:
+    model = in_memory(module, tokenizer, name="made", batch_tokens=batch_tokens, without=without)
+    model.__dict__["weights"] = "random"  # its hash would take longer than the answers
+    return model
 
 
 def _trace(model: InMemoryModel, chosen: Sequence[Portion], path: Path) -> None:
@@ -147,6 +169,7 @@ def main() -> None:
     command.add_argument("--batch-tokens", type=int, default=None)
     command.add_argument("--items-from", default=None, choices=("starter",))
     command.add_argument("--repeats", type=int, default=3)
+    command.add_argument("--window", type=int, default=None)
     command.add_argument("--trace", type=Path, default=None)
     command.add_argument("--json", type=Path, default=None)
     options = command.parse_args()
@@ -159,7 +182,10 @@ def main() -> None:
     print(f"matrix rate {record['matrix_rate'] / 1e12:,.0f} TFLOP/s, batches of {record['batch_tokens']:,} tokens")
     if record["beyond_weights"] is not None:
         print(f"weights {record['weights'] / 1e9:.1f} GB, {record['beyond_weights'] / 1e9:.1f} GB beyond them")
-    print("speed-ups:", ", ".join(record["speedups"]))
+    print("speed-ups:", ", ".join(record["speedups"]), record["disabled"] or "")
+    if apart := record["seconds_without_shared_rows"]:
+        ratio = median(apart) / median(record["seconds"])
+        print(f"without packed rows and shared prefixes: seconds {median(apart):.2f}, {ratio:.2f} times as long")
     show.write_json(record, options.json)
 
 
