@@ -35,7 +35,8 @@ UPDATE answers SET checksum = checksum_of(
 _INSERT = """
 WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHERE i + 1 < :count),
 new (question, answer) AS (
-    SELECT substr(:digests, 16 * i + 1, 16), substr(:numbers, :size * i + 1, :size) FROM indices
+    -- A part of an empty BLOB is NULL.
+    SELECT substr(:digests, 16 * i + 1, 16), coalesce(substr(:numbers, :size * i + 1, :size), x'') FROM indices
 )
 INSERT INTO answers (model, question, answer, checksum)
 SELECT :model, question, answer, checksum_of(:fingerprint, question, answer) FROM new WHERE true
@@ -126,6 +127,9 @@ class AnswerStore(CheckedDatabase):
 
     def put_unused(self, fingerprint: str, modules: Sequence[str]) -> None:
         """Keep which modules of the model's checkpoint were not loaded, for runs that do not load it again."""
+        self.undamaged(lambda: self._put_unused(fingerprint, modules))
+
+    def _put_unused(self, fingerprint: str, modules: Sequence[str]) -> None:
         with self.transaction():
             values = [json.dumps(list(modules)), self._model(fingerprint)]
             self._db.execute("UPDATE models SET unused = ? WHERE id = ?", values)
@@ -133,7 +137,7 @@ class AnswerStore(CheckedDatabase):
     def get_unused(self, fingerprint: str) -> list[str]:
         """The modules of the model's checkpoint that were not loaded; none if that is not known, or damaged."""
         query = "SELECT CAST(unused AS BLOB) FROM models WHERE fingerprint = ? AND unused IS NOT NULL"
-        for (found,) in self._db.execute(query, [fingerprint]):
+        for (found,) in self.undamaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError):
                 return [str(name) for name in json.loads(found)]
         return []

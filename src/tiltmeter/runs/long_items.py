@@ -13,13 +13,19 @@ LARGEST_SHARE = 0.01
 
 def leave_out_long_items(asked: Asked, portion: Portion, model: Model, *, every_item: bool) -> None:
     """Move the items that are too long for a model from the trials to the skipped ones; see `long_items`."""
-    if model.max_length is None:
+    longest = model.max_length
+    asked.skipped += [
+        Skipped(item, f"it has {length:,} tokens, and questions about so many would fill the memory")
+        for item, length in asked.too_long.items()
+        if longest is None or length <= longest
+    ]
+    if longest is None:
         return
-    lengths: dict[str, int] = {}
+    lengths = dict(asked.too_long)
     for trial in asked.trials:
-        longest = max(max(len(question.ids), len(question.source)) for question in trial.questions)
-        lengths[trial.item.id] = max(longest, lengths.get(trial.item.id, 0))
-    skipped = long_items(lengths, model.max_length, portion, model.name, every_item=every_item)
+        length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
+        lengths[trial.item.id] = max(length, lengths.get(trial.item.id, 0))
+    skipped = long_items(lengths, longest, portion, model.name, every_item=every_item)
     left_out = {skip.item for skip in skipped}
     asked.trials = [trial for trial in asked.trials if trial.item.id not in left_out]
     asked.skipped += skipped
