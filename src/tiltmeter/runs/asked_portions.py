@@ -16,7 +16,7 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.protocol import Model
 from tiltmeter.questions import Kind, Question
 from tiltmeter.runs.doubts import Doubt, doubts_of, refuse_unreadable, without_doubtful
-from tiltmeter.runs.long_items import lengths_beyond, long_items
+from tiltmeter.runs.long_items import items_without_questions, lengths_beyond, long_items
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion
 from tiltmeter.runs.preparing import PreparedRun
@@ -140,7 +140,7 @@ def _checked(model: Model, portion: Portion, benchmark: Benchmark, prepared: Pre
         asked.trials = [trial for trial in asked.trials if trial.item.id not in too_long]
         entry.left_out |= before - {trial.item.id for trial in asked.trials}
         entry.doubts |= doubts
-        entry.skipped += asked.skipped
+        entry.skipped += asked.skipped + items_without_questions(asked, model.max_length)
         lengths |= too_long
         block = _block(start, stop, asked.trials)
         kept += block.size

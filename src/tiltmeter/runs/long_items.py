@@ -12,14 +12,23 @@ LARGEST_SHARE = 0.01
 
 def lengths_beyond(asked: Asked, longest: int | None) -> dict[str, int]:
     """The items with a question of more tokens than the longest input, by id, with the number of tokens."""
-    lengths: dict[str, int] = {}
     if longest is None:
-        return lengths
+        return {}
+    lengths = {item: length for item, length in asked.too_long.items() if length > longest}
     for trial in asked.trials:
         length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
         if length > longest:
             lengths[trial.item.id] = max(length, lengths.get(trial.item.id, 0))
     return lengths
+
+
+def items_without_questions(asked: Asked, longest: int | None) -> list[Skipped]:
+    """The items that the model could read, but whose questions would fill the memory."""
+    return [
+        Skipped(item, f"it has {length:,} tokens, and the questions about them would fill the memory")
+        for item, length in asked.too_long.items()
+        if longest is None or length <= longest
+    ]
 
 
 def long_items(
