@@ -15,12 +15,14 @@ import pytest
 
 import tiltmeter
 from tests.models.served import Served, serving, train
+from tests.support.patience import PATIENCE
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import EndpointModel, _Plan
+from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.opening import open_given
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.text_plan import TextPlan
 from tiltmeter.questions import Question, Want
 
 
@@ -184,7 +186,7 @@ def test_a_killed_run_asks_nothing_again_but_what_was_in_flight(folder: Path, ca
             stderr=subprocess.DEVNULL,
         )
         try:
-            assert all(served.waiting.acquire(timeout=60) for _ in range(4))
+            assert all(served.waiting.acquire(timeout=PATIENCE) for _ in range(4))
             _wait_for_answers(cache / "answers.sqlite", 12)
         finally:
             run.kill()
@@ -266,7 +268,7 @@ def test_a_plan_sends_the_longest_texts_alone() -> None:
         Question((0, 1), ((1, 2), (1, 7))),
         Question((0, 1, 2), ((2, 9),), want=Want.LOG_PROB_AND_TOP),
     ]
-    plan = _Plan(questions)
+    plan = TextPlan(questions)
     assert sorted(plan.texts) == [(0, 1, 2, 3), (0, 1, 2, 9), (0, 1, 7)]
 
 
