@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import command
+from tests.support.patience import PATIENCE
 from tiltmeter.runs import evaluate as evaluating
 
 
@@ -115,7 +116,7 @@ def test_a_stop_that_python_could_not_pass_on_is_not_lost(
     def slow(*_args: Any, **_options: Any) -> Any:
         late = Late()
         del late
-        threading.Event().wait(20)
+        threading.Event().wait(PATIENCE)
         raise AssertionError("it went on")
 
     monkeypatch.setattr(evaluating, "evaluate", slow)

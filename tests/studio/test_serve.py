@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 # Stands for a browser: it writes down its arguments and what the page that they name leads to, and ends the studio.
 BROWSER = """
 import json, os, re, signal, stat, sys, urllib.request
@@ -34,7 +36,9 @@ def test_the_token_is_not_among_the_arguments_of_the_browser(tmp_path: Path) -> 
         "listening = open_socket('127.0.0.1', 0); "
         f"serve(local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
     )
-    done = subprocess.run([sys.executable, "-c", started], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", started], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     opened, address, mode, status, reached = json.loads(seen.read_text(encoding="utf-8"))
     token = address.partition("token=")[2]
     assert token
