@@ -1,6 +1,7 @@
 """A studio that opens a browser."""
 
 import json
+import shlex
 import stat
 import subprocess
 import sys
@@ -29,10 +30,11 @@ def test_the_token_is_not_among_the_arguments_of_the_browser(tmp_path: Path) -> 
     work, script, seen = tmp_path / "work", tmp_path / "browser.py", tmp_path / "seen.json"
     work.mkdir()
     script.write_text(BROWSER, encoding="utf-8")
+    browser = f"{shlex.join([sys.executable, str(script)])} %s {shlex.quote(str(seen))} "
     started = (
         "import os; from pathlib import Path; from tiltmeter.studio.serve import open_socket, serve; "
         "from tiltmeter.studio.studio_config import local_config; "
-        f"os.environ['BROWSER'] = f'{sys.executable} {script} %s {seen} {{os.getpid()}}'; "
+        f"os.environ['BROWSER'] = {browser!r} + str(os.getpid()); "
         "listening = open_socket('127.0.0.1', 0); "
         f"serve(local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
     )
