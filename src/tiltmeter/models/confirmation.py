@@ -37,7 +37,7 @@ class Known(NamedTuple):
     answer: Answer
 
 
-class Comparison(NamedTuple):
+class AnswerChanges(NamedTuple):
     """Answers of a server compared with its earlier ones: how many, how many changed, and the largest change."""
 
     asked: int
@@ -54,7 +54,7 @@ def detection_probability(share: float, asked: int) -> float:
     return 1 - (1 - share) ** asked
 
 
-def compare(ask: Ask, known: Sequence[Known]) -> Comparison:
+def compare(ask: Ask, known: Sequence[Known]) -> AnswerChanges:
     """Ask questions again and compare the log-probabilities.
 
     A question whose answer changed is asked once more: of thousands of values, some exceed the noise of the self-test.
@@ -64,7 +64,7 @@ def compare(ask: Ask, known: Sequence[Known]) -> Comparison:
     for digest, change in _changes(ask, doubtful).items():
         changes[digest] = min(change, changes[digest])
     changed = sum(change > MOST_NOISE for change in changes.values())
-    return Comparison(len(changes), changed, max(changes.values(), default=0.0))
+    return AnswerChanges(len(changes), changed, max(changes.values(), default=0.0))
 
 
 def _changes(ask: Ask, known: Sequence[Known]) -> dict[bytes, float]:
