@@ -127,5 +127,5 @@ def test_changes_leave_the_log_when_nobody_asks_for_anything(
         monkeypatch.setattr(ProjectStore, "copy_log", lambda store: (copy_log(store), copied.set()))
 
     workbench.review(folder, work)
-    assert copied.wait(30)
+    assert copied.wait(PATIENCE)
     assert read_count(folder / DATABASE).in_file == changes_in_file(folder / DATABASE)
