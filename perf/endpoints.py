@@ -9,6 +9,7 @@ the bodies and parse the replies; Tiltmeter also plans, checks every token and s
 import argparse
 import asyncio
 import json
+import math
 import multiprocessing
 import statistics
 import tempfile
@@ -23,8 +24,11 @@ import httpx2
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.models.client import Client
+from tiltmeter.models.confirmation import AGAIN, WINDOW
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.openai import OpenAiDialect
+from tiltmeter.models.self_test import Tested
+from tiltmeter.models.served_identity import ServedIdentity
 from tiltmeter.questions import Question
 
 _TOKENS = 20
@@ -119,10 +123,13 @@ def by_tiltmeter(address: str, asked: list[Question], concurrency: int) -> None:
         tokenizer=None,
         tokenizer_name="none",
     )
-    model.__dict__["_tested"] = "stub"
+    model.__dict__["_tested"] = Tested([], 0.0)
+    model.__dict__["_identity"] = ServedIdentity(["stub"], [], None)
     with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
         answers = model.answer(asked, kind="causal", store=store, names={}, report=lambda _progress: None)
-    if len(answers) != len(asked) or model.requests_sent != len(asked):
+    # A confirmation asks some questions again after each window.
+    again = AGAIN * math.ceil(len(asked) / WINDOW)
+    if len(answers) != len(asked) or model.requests_sent != len(asked) + again:
         raise SystemExit(f"{len(answers)} answers by {model.requests_sent} requests for {len(asked)} questions")
 
 

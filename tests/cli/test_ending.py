@@ -15,6 +15,7 @@ import pytest
 from tests.runs.made import association_scores
 from tests.runs.made import run as made_run
 from tests.support.command import command
+from tests.support.patience import PATIENCE
 from tiltmeter.runs import evaluate as evaluating
 
 
@@ -149,7 +150,7 @@ def test_a_stop_that_python_could_not_pass_on_is_not_lost(
     def slow(*_args: Any, **_options: Any) -> Any:
         late = Late()
         del late
-        threading.Event().wait(20)
+        threading.Event().wait(PATIENCE)
         raise AssertionError("it went on")
 
     monkeypatch.setattr(evaluating, "evaluate", slow)

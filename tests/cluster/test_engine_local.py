@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.planned import matrix_of, only, write_plan
+from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
 from tiltmeter.cluster.engine_local import LocalEngine, visible_gpus
 from tiltmeter.cluster.model_job import Outcome
@@ -70,7 +71,7 @@ def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypa
     only(matrix).folder.mkdir(parents=True)
     engine.start(matrix.models)
     found: list[Outcome] = []
-    wait_until(lambda: bool(found.extend(outcome for _, outcome in engine.ended()) or found), "it did not end", 20)
+    wait_until(lambda: bool(found.extend(outcome for _, outcome in engine.ended()) or found), "it did not end")
     assert len(found[0]["failed"]) == 200
 
 
@@ -111,7 +112,7 @@ def test_ctrl_c_ends_the_jobs_and_says_so(causal: str, tmp_path: Path) -> None:
     folder = only(make_matrix(read_plan(plan), tmp_path / "out")).folder
     wait_until((folder / "log.txt").exists, "the job did not start")
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "the same command goes on from what is stored" in told
     assert not (folder / "lock").exists()
@@ -124,5 +125,5 @@ def test_what_a_job_prints_is_not_taken_for_its_outcome(causal: str, tmp_path: P
         "model_job.run_job = lambda folder: print('x' * 100000) or {'state': 'finished', 'failed': {}}\n"
         "from pathlib import Path; sys.exit(model_job.main(Path('.')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert json.loads(done.stdout) == {"state": "finished", "failed": {}}

@@ -7,14 +7,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from tests.support.patience import PATIENCE
 from tiltmeter.cluster import job_lock
 from tiltmeter.cluster.job_lock import LOCK, JobLock, JobTakenError, held_elsewhere, holder_of, is_held, this_machine
 from tiltmeter.errors import UsageError
@@ -28,30 +28,31 @@ def other_lock(folder: Path, *, machine: str = "elsewhere", pid: int = 1, age: f
     os.utime(folder / LOCK, (touched, touched))
 
 
-@contextmanager
-def beating(folder: Path, *, ahead: float) -> Iterator[None]:
-    """The lock of a job that lives on another machine, whose clock is so many seconds ahead."""
-    ended = threading.Event()
+class Clock:
+    """The clock of a waiting process, in place of the module `time`: it advances only while the process sleeps."""
 
-    def beat() -> None:
-        while not ended.wait(job_lock.BEAT):
-            touched = time.time() + ahead
-            os.utime(folder / LOCK, (touched, touched))
+    def __init__(self) -> None:
+        self.slept = 0.0
+        self.meanwhile: Callable[[], None] = lambda: None
+        self._start = time.time()
 
-    other_lock(folder, age=-ahead)
-    thread = threading.Thread(target=beat)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    def time(self) -> float:
+        return self._start + self.slept
+
+    def monotonic(self) -> float:
+        return self.slept
+
+    def sleep(self, seconds: float) -> None:
+        """Other processes act while this one sleeps."""
+        self.slept += seconds
+        self.meanwhile()
 
 
 @pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signs of life every 20 ms."""
-    monkeypatch.setattr(job_lock, "BEAT", 0.02)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(job_lock, "time", made)
+    return made
 
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_clock_that_is_set_ends_no_job(tmp_path: Path, monkeypatch: pytest.Mon
         assert is_held(tmp_path)
 
 
-def test_a_machine_with_the_same_name_is_another_machine(tmp_path: Path, fast: None) -> None:
+def test_a_machine_with_the_same_name_is_another_machine(tmp_path: Path) -> None:
     """Of containers with one name each, a process of the other does not exist here, and yet lives."""
     other_lock(tmp_path, pid=2**22 + 1)
     assert is_held(tmp_path)
@@ -106,33 +107,37 @@ def test_a_machine_with_the_same_name_is_another_machine(tmp_path: Path, fast: N
 
 
 @pytest.mark.parametrize("ahead", [-7200.0, 7200.0])
-def test_clocks_that_differ_do_not_make_a_job_lost(tmp_path: Path, fast: None, ahead: float) -> None:
-    with beating(tmp_path, ahead=ahead):
-        assert held_elsewhere([tmp_path]) == {tmp_path}
-        with pytest.raises(JobTakenError):
-            JobLock(tmp_path).__enter__()
+def test_clocks_that_differ_do_not_make_a_job_lost(tmp_path: Path, clock: Clock, ahead: float) -> None:
+    def beat() -> None:
+        touched = clock.time() + ahead
+        os.utime(tmp_path / LOCK, (touched, touched))
+
+    other_lock(tmp_path, age=-ahead)
+    clock.meanwhile = beat
+    assert held_elsewhere([tmp_path]) == {tmp_path}
+    with pytest.raises(JobTakenError):
+        JobLock(tmp_path).__enter__()
+    clock.meanwhile = lambda: None
     assert held_elsewhere([tmp_path]) == set()
 
 
 @pytest.mark.parametrize("age", [1.0, 7200.0, -7200.0])
-def test_a_job_of_another_machine_is_lost_after_a_while(
-    tmp_path: Path, fast: None, monkeypatch: pytest.MonkeyPatch, age: float
-) -> None:
-    monkeypatch.setattr(job_lock, "LOST_AFTER", 1.3)
+def test_a_job_of_another_machine_is_lost_after_a_while(tmp_path: Path, clock: Clock, age: float) -> None:
     other_lock(tmp_path, age=age)
-    began = time.monotonic()
     with JobLock(tmp_path) as lock:
         assert not lock.is_taken_over
-    waited = time.monotonic() - began
-    assert (waited >= 1.3) == (age < 0), waited  # what seems old is watched for a short while only
+    # A lock that seems old is watched for a short while only.
+    wanted = {1.0: (job_lock.LOST_AFTER - 1) / 2, 7200.0: 3 * job_lock.BEAT, -7200.0: job_lock.LOST_AFTER}[age]
+    assert wanted <= clock.slept + 0.1 <= wanted + job_lock.BEAT
 
 
-def test_an_earlier_attempt_of_the_same_call_is_waited_for(tmp_path: Path, fast: None) -> None:
+def test_an_earlier_attempt_of_the_same_call_is_waited_for(tmp_path: Path, clock: Clock) -> None:
     """As after the loss of a Ray node, whose workers live on for a moment."""
     old = JobLock(tmp_path, "call").__enter__()
-    threading.Timer(0.2, old.__exit__, (None, None, None)).start()
     with pytest.raises(JobTakenError):
         JobLock(tmp_path, "another call").__enter__()
+    assert clock.slept == 0
+    clock.meanwhile = lambda: old.__exit__(None, None, None)
     with JobLock(tmp_path, "call") as new:
         assert (holder := holder_of(tmp_path)) is not None
         assert holder.values["job"] == new.job
@@ -151,13 +156,14 @@ def test_a_full_disk_leaves_no_empty_lock(tmp_path: Path, monkeypatch: pytest.Mo
     assert not (tmp_path / LOCK).exists()
 
 
-def test_a_job_that_was_taken_over_notices(tmp_path: Path, fast: None) -> None:
+def test_a_job_that_was_taken_over_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_lock, "BEAT", 0.02)
     lost = threading.Event()
     with JobLock(tmp_path, on_lost=lost.set) as lock:
         (tmp_path / LOCK).unlink()  # as for a moment, while another takes it
         assert not lock.is_taken_over
         other_lock(tmp_path)
-        assert lost.wait(20)
+        assert lost.wait(PATIENCE)
     assert json.loads((tmp_path / LOCK).read_text())["job"] == "other"  # not ours to remove
 
 

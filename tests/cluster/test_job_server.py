@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.cluster.planned import matrix_of, only
+from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_server import CAN_FORK, ForkedJob, JobServer
@@ -34,7 +35,7 @@ def run_job(folder):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if does in ("waits", "deaf"):
         print("waiting", file=sys.stderr, flush=True)
-        time.sleep(60)
+        time.sleep(600)
     if does == "dies":
         os.kill(os.getpid(), signal.SIGKILL)
     if does == "fails":
@@ -62,7 +63,7 @@ class _Started:
         return found
 
     def wait_for(self, text: str) -> None:
-        wait_until(lambda: text in self.log.read_text(encoding="utf-8"), f"the job did not say {text!r}", 30)
+        wait_until(lambda: text in self.log.read_text(encoding="utf-8"), f"the job did not say {text!r}")
 
 
 def _waiting(server: JobServer, folder: Path) -> tuple[_Started, psutil.Process]:
@@ -76,7 +77,7 @@ def _waiting(server: JobServer, folder: Path) -> tuple[_Started, psutil.Process]
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., JobServer]]:
     (tmp_path / "stand_in.py").write_text(_STAND_IN, encoding="utf-8")
-    (tmp_path / "endless.py").write_text("import time; time.sleep(60)", encoding="utf-8")
+    (tmp_path / "endless.py").write_text("import time; time.sleep(600)", encoding="utf-8")
     paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     servers: list[JobServer] = []
 
@@ -92,7 +93,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., JobServer]]:
 def test_jobs_share_what_the_server_has_loaded(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve("no.such.module", "stand_in")
     jobs = [_Started(server, tmp_path / name, OWN=name) for name in ("one", "two")]
-    assert [started.job.wait(60) for started in jobs] == [0, 0]
+    assert [started.job.wait(PATIENCE) for started in jobs] == [0, 0]
     told = [list(started.outcome["failed"].values()) for started in jobs]
     assert [texts[2] for texts in told] == ["one", "two"]
     assert [texts[3] for texts in told] == ["True", "True"]  # Ctrl-C in a terminal does not reach them
@@ -104,8 +105,8 @@ def test_jobs_share_what_the_server_has_loaded(serve: Callable[..., JobServer], 
 def test_how_a_job_ended_is_told(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve()
     dies, fails = _Started(server, tmp_path / "dies"), _Started(server, tmp_path / "fails")
-    assert dies.job.wait(60) == -signal.SIGKILL
-    assert fails.job.wait(60) == 1
+    assert dies.job.wait(PATIENCE) == -signal.SIGKILL
+    assert fails.job.wait(PATIENCE) == 1
     assert "this job fails" in fails.log.read_text(encoding="utf-8")
     assert server.is_alive
 
@@ -117,18 +118,18 @@ def test_a_job_is_asked_to_end_and_is_killed(serve: Callable[..., JobServer], tm
         started.wait_for("waiting")
         assert started.job.poll() is None
         started.job.terminate()
-    assert waits.job.wait(20) == 130
+    assert waits.job.wait(PATIENCE) == 130
     with pytest.raises(subprocess.TimeoutExpired):
         deaf.job.wait(0.2)
     deaf.job.kill()
-    assert deaf.job.wait(20) == -signal.SIGKILL
+    assert deaf.job.wait(PATIENCE) == -signal.SIGKILL
 
 
 def test_a_job_can_be_ended_before_the_libraries_are_loaded(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve("endless")
     started = _Started(server, tmp_path / "one")
     started.job.terminate()
-    assert started.job.wait(20) == -signal.SIGKILL
+    assert started.job.wait(PATIENCE) == -signal.SIGKILL
     assert not server.is_alive
 
 
@@ -137,8 +138,8 @@ def test_jobs_end_with_their_server(serve: Callable[..., JobServer], tmp_path: P
     server = serve()
     started, job = _waiting(server, tmp_path / "waits")
     server._process.kill()
-    assert started.job.wait(20) == -signal.SIGKILL
-    psutil.wait_procs([job], timeout=20)
+    assert started.job.wait(PATIENCE) == -signal.SIGKILL
+    psutil.wait_procs([job], timeout=PATIENCE)
     assert not job.is_running() or job.status() == psutil.STATUS_ZOMBIE
     late = _Started(server, tmp_path / "late")
     assert late.job.poll() == -signal.SIGKILL
@@ -149,7 +150,7 @@ def test_a_server_ends_when_nobody_asks_it(serve: Callable[..., JobServer], tmp_
     server = serve()
     _, job = _waiting(server, tmp_path / "waits")
     server._connection.shutdown(socket.SHUT_RDWR)
-    assert server._process.wait(20) == 0
+    assert server._process.wait(PATIENCE) == 0
     assert job.is_running()
     job.kill()
 
@@ -172,10 +173,10 @@ def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch
     try:
         engine.start([entry])
         next(iter(engine._servers.values()))._process.kill()
-        wait_until(ended, "the job did not end", 30)
+        wait_until(ended, "the job did not end")
         assert "ended by SIGKILL" in found.pop()["failed"][""]
         engine.start([entry])
-        wait_until(ended, "the job did not end", 60)
+        wait_until(ended, "the job did not end")
         assert "KeyError" in found[0]["failed"][""]  # of its file: it has run
     finally:
         engine.stop()

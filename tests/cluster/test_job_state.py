@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tiltmeter.cluster import job_lock
 from tiltmeter.cluster.engine_local import _log
 from tiltmeter.cluster.job_lock import LOCK, JobLock, is_held
@@ -24,7 +25,7 @@ def test_a_state_is_written_again_and_again(tmp_path: Path, monkeypatch: pytest.
             state.update(cell="c", answered=3)
             written = threading.Event()
             lock.each_beat = lambda: (state.write(), written.set())  # type: ignore[func-returns-value]
-            assert written.wait(20)
+            assert written.wait(PATIENCE)
             assert read_state(tmp_path)["answered"] == 3
             assert read_state(tmp_path)["time"] > first["time"]
             state.update(state="finished")

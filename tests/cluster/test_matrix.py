@@ -11,6 +11,7 @@ import pytest
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
 from tests.models.chat_served import ChatServer, chat_serving, first
 from tests.support.command import command
+from tests.support.patience import PATIENCE
 from tiltmeter.cluster.engine import job_environment
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_lock import JobLock
@@ -255,7 +256,7 @@ def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Pa
         patch.chdir(tmp_path)
         engine = LocalEngine(1)
         engine.start([entry])
-        engine._running[0].process.wait(60)
+        engine._running[0].process.wait(PATIENCE)
         ((_, outcome),) = engine.ended()
     assert "list indices" in outcome["failed"][""]
     assert "This should not run" not in (entry.folder / "log.txt").read_text()

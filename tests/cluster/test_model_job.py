@@ -16,6 +16,7 @@ import transformers as t
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
 from tests.models.tiny import MASKED, made, saved
 from tests.models.tiny_tokenizers import word_piece
+from tests.support.patience import PATIENCE
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
@@ -223,7 +224,7 @@ def test_a_killed_job_goes_on_and_asks_nothing_twice(
     matrix = matrix_of(tmp_path, [masked])
     entry = only(matrix)
     write_job(entry)
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(entry.folder), "2"], check=False, timeout=120)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(entry.folder), "2"], check=False, timeout=PATIENCE)
     assert killed.returncode == -signal.SIGKILL
     assert read_state(entry.folder)["state"] == "lost"
     with sqlite3.connect(entry.folder / ANSWERS) as store:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tiltmeter.datasets import fetch as fetching
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.download import Progress
@@ -177,7 +178,7 @@ def start_together(barrier):
 
 
 def fetch_together(file):
-    globals()["TOGETHER"].wait(60)
+    globals()["TOGETHER"].wait(PATIENCE)
     return fetch(file)
 
 

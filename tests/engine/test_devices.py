@@ -17,6 +17,7 @@ from tests.engine.stopped_run import QUESTIONS
 from tests.engine.workers import Telling, Worker
 from tests.models.tiny import CAUSAL, MASKED, made
 from tests.models.tiny_tokenizers import word_level, word_piece
+from tests.support.patience import PATIENCE
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.devices import _Share, answer_on_devices
 from tiltmeter.engine.execute import Progress, answer_all
@@ -157,7 +158,7 @@ def test_a_stop_says_what_is_kept_and_leaves_no_process(number: int, to_all: boo
         assert [run.stdout.readline() for _ in range(2)] == ["SIGINT SIGTERM\n"] * 2
         (os.killpg if to_all else os.kill)(run.pid, number)
         # Workers have the same output: it ends when all of them have ended.
-        _, told = run.communicate(timeout=30)
+        _, told = run.communicate(timeout=PATIENCE)
     assert run.returncode == 128 + number
     assert "Stopped. What is stored so far is kept" in told
     assert "the same command goes on from what is stored" in told

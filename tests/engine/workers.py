@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.support.patience import PATIENCE
 from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.errors import UsageError
@@ -68,5 +69,5 @@ class Waiting(Worker):
             names = sorted(signal.Signals(number).name for number in blocked)
             sys.stdout.write(" ".join(names) + "\n")  # at once: the other worker writes, too
             sys.stdout.flush()
-            threading.Event().wait(20)
+            threading.Event().wait(PATIENCE)  # it is ended before
         return super().start(batch)

@@ -88,6 +88,10 @@ class ChatServer:
         self.answered: list[str] = []
         self.paths: list[str] = []
         self.reply: dict[str, Any] | None = None
+        # After so many replies, the server answers by another policy and calls its model by another name.
+        self.changes_after: int | None = None
+        self.later: Policy = policy
+        self.later_name = "made-1"
 
     def completion(self, body: dict[str, Any]) -> dict[str, Any]:
         prompt = body["messages"][0]["content"]
@@ -95,11 +99,13 @@ class ChatServer:
         if self.reply is not None:
             return self.reply
         choice: dict[str, Any] = {"finish_reason": "stop", "message": {"role": "assistant"}}
-        choice["message"]["content"] = self.policy(prompt, body.get("seed", 0))
+        is_later = self.changes_after is not None and len(self.answered) > self.changes_after
+        choice["message"]["content"] = (self.later if is_later else self.policy)(prompt, body.get("seed", 0))
         if self.probabilities is not None and body.get("logprobs"):
             tops = [{"token": token, "logprob": value} for token, value in self.probabilities.items()]
             choice["logprobs"] = {"content": [{**tops[0], "top_logprobs": tops}]}
-        return {"model": "made-1", "choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 1}}
+        name = self.later_name if is_later else "made-1"
+        return {"model": name, "choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 1}}
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A small server of a tiny trained model, for tests: /v1/completions with echo, right or broken in a known way."""
 
+import copy
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -76,6 +77,11 @@ class Served:
         self.silent_after: int | None = None
         self.waiting = threading.Semaphore(0)
         self.ended = threading.Event()
+        # After so many requests, another model answers the texts that `changed` selects.
+        self.changes_after: int | None = None
+        self.changed: Callable[[list[int]], bool] = lambda _ids: True
+        self.other = copy.deepcopy(self.model)
+        self.other.transformer.h[1].mlp.c_proj.weight.data *= 2
         self._lock = threading.Lock()
 
     def completion(self, body: dict[str, Any]) -> Reply:
@@ -133,7 +139,9 @@ class Served:
     @torch.inference_mode()
     def _log_probs(self, ids: list[int]) -> tuple[list[Any], list[Any]]:
         with self._lock:
-            logits = self.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+            has_changed = self.changes_after is not None and len(self.bodies) > self.changes_after
+            model = self.other if has_changed and self.changed(ids) else self.model
+            logits = model(torch.tensor([ids])).logits[0].log_softmax(-1)
         after = [float(logits[i, token]) for i, token in enumerate(ids[1:])]
         best = [float(logits[i].max()) for i in range(len(ids) - 1)]
         return [None, *after], [None, *best]

@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import tiltmeter
+
 ABSENT = ("pandas", "pyarrow", "scipy", "rich", "typer", "platformdirs", "altair", "jinja2", "vl_convert")
+PACKAGE = str(Path(tiltmeter.__file__).parent)
 SCRIPT = f"""
-import importlib.abc, sys
+import importlib.abc, os, sys
 
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
@@ -15,7 +19,7 @@ class Absent(importlib.abc.MetaPathFinder):
         caller = sys._getframe(1)
         while caller and "importlib" in caller.f_code.co_filename:
             caller = caller.f_back
-        if name.partition(".")[0] in {ABSENT!r} and "tiltmeter" in caller.f_code.co_filename:
+        if name.partition(".")[0] in {ABSENT!r} and caller.f_code.co_filename.startswith({PACKAGE!r} + os.sep):
             raise ModuleNotFoundError(f"no {{name}} on this node", name=name)
         return None
 

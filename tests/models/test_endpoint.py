@@ -1,13 +1,10 @@
 """Models behind a server: the same numbers as on this machine, and no number from a server that is wrong."""
 
 import json
-import sqlite3
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +12,16 @@ import pytest
 
 import tiltmeter
 from tests.models.served import Served, serving, train
-from tiltmeter.engine.answer_store import AnswerStore
+from tests.support.patience import PATIENCE
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models import confirmation
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import EndpointModel, _Plan
+from tiltmeter.models.confirmation import AGAIN
+from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.opening import open_given
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.self_test import PROBES
+from tiltmeter.models.text_plan import TextPlan
 from tiltmeter.questions import Question, Want
 
 
@@ -111,18 +112,22 @@ def test_a_server_that_must_generate_a_token_is_let(folder: Path) -> None:
     assert {body["max_tokens"] for body in served.bodies[1:]} == {1}
 
 
-def test_nothing_is_asked_twice(folder: Path, cache: Path) -> None:
+def test_only_confirmations_ask_again(folder: Path, cache: Path) -> None:
     served = Served(folder)
     with serving(served) as address:
+        opened(address, folder, cache).fingerprint("causal")
+        self_test = len(served.bodies)
         arguments = {"tokenizer": str(folder), "limit": 6}
         first = tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", **arguments)
         asked = len(served.bodies)
         again = tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", **arguments)
-        probes = len(served.bodies) - asked
-        assert probes < 50  # the self-test alone
-        np.testing.assert_array_equal(first.scores["score"], again.scores["score"])
-        prompts = [tuple(body["prompt"]) for body in served.bodies[probes:asked]]
-        assert len(prompts) == len(set(prompts))
+    np.testing.assert_array_equal(first.scores["score"], again.scores["score"])
+    prompts = [tuple(body["prompt"]) for body in served.bodies]
+    of_first, of_again = Counter(prompts[2 * self_test : asked]), Counter(prompts[asked + self_test :])
+    assert max(of_first.values()) == 2
+    assert max(of_again.values()) == 1
+    assert of_again.total() <= AGAIN
+    assert set(of_again) < set(of_first)
 
 
 def test_stored_answers_of_another_model_are_not_used(folder: Path, tmp_path: Path, cache: Path) -> None:
@@ -151,63 +156,43 @@ def test_failures_that_pass_are_tried_again(folder: Path, cache: Path) -> None:
     assert not served.failures
 
 
-def test_a_server_that_dies_loses_nothing(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltmeter.models.client.ATTEMPTS", 2)
-    served = Served(folder)
-    with serving(served) as address:
-        model = opened(address, folder, cache, concurrency=2)
-        questions = [Question((0, *range(5, 5 + n)), ((n - 1, 3),)) for n in range(3, 40)]
-        with AnswerStore(":memory:") as store:
-            fingerprint = model.fingerprint("causal")
-            served.dies_after = len(served.bodies) + 20
-            with pytest.raises(ModelError, match=r"failed 2 times in a row.*are kept"):
-                model.answer(questions, kind="causal", store=store, names={}, report=lambda _progress: None)
-            kept = store.get(fingerprint, [question.digest for question in questions])
-            assert len(kept) in (19, 20)  # the other request in flight may be lost
-            served.dies_after = None
-            before = len(served.bodies)
-            answers = model.answer(questions, kind="causal", store=store, names={}, report=lambda _progress: None)
-            assert len(answers) == len(questions)
-            assert len(served.bodies) - before == len(questions) - len(kept)
+# A run with windows of eight requests, confirmed by the probes and four questions.
+SHORT_WINDOWS = """
+import runpy, sys
+from tiltmeter.models import confirmation
+confirmation.WINDOW, confirmation.AGAIN = 8, 4
+sys.argv[0] = "tiltmeter"
+runpy.run_module("tiltmeter", run_name="__main__")
+"""
 
 
-def test_a_killed_run_asks_nothing_again_but_what_was_in_flight(folder: Path, cache: Path) -> None:
+def test_a_killed_run_loses_only_what_was_not_confirmed(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served = Served(folder)
     with serving(served) as address:
         opened(address, folder, cache).fingerprint("causal")
         probes = len(served.bodies)
-        served.silent_after = 2 * probes + 12  # those of this process, those of the run, and twelve of its own
+        # The self-tests of this process and of the run, a window with its confirmation, and two requests of the next.
+        served.silent_after = 2 * probes + 8 + len(PROBES) + 4 + 2
         command = ["run", f"openai:tiny@{address}", "--tokenizer", str(folder), "--on", "starter/intrasentence:en"]
         run = subprocess.Popen(
-            [sys.executable, "-m", "tiltmeter", *command, "--concurrency", "4"],
+            [sys.executable, "-c", SHORT_WINDOWS, *command, "--concurrency", "4"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
-            assert all(served.waiting.acquire(timeout=60) for _ in range(4))
-            _wait_for_answers(cache / "answers.sqlite", 12)
+            assert all(served.waiting.acquire(timeout=PATIENCE) for _ in range(4))
         finally:
             run.kill()
             run.wait()
         served.silent_after = None
-        before = Counter(tuple(body["prompt"]) for body in served.bodies[2 * probes :])
-        known = len(served.bodies)
+        confirmed = {tuple(body["prompt"]) for body in served.bodies[2 * probes : 2 * probes + 8]}
+        monkeypatch.setattr(confirmation, "AGAIN", 2)
+        before = len(served.bodies)
         tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder))
-        after = Counter(tuple(body["prompt"]) for body in served.bodies[known + probes :])
-    in_flight = served.bodies[known - 4 : known]
-    assert set(before) & set(after) == {tuple(body["prompt"]) for body in in_flight}
-    assert max(after.values()) == 1
-
-
-def _wait_for_answers(path: Path, number: int) -> None:
-    """Until the store holds so many; the last ones are written while the next requests are on their way."""
-    pause = threading.Event()
-    for _ in range(600):
-        with closing(sqlite3.connect(path)) as database:
-            if database.execute("SELECT count(*) FROM answers").fetchone()[0] >= number:
-                return
-        pause.wait(0.05)
-    raise AssertionError(f"fewer than {number} answers were stored")
+    again = [ids for body in served.bodies[before + probes :] if (ids := tuple(body["prompt"])) in confirmed]
+    assert len(again) <= 2
 
 
 def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -266,7 +251,7 @@ def test_a_plan_sends_the_longest_texts_alone() -> None:
         Question((0, 1), ((1, 2), (1, 7))),
         Question((0, 1, 2), ((2, 9),), want=Want.LOG_PROB_AND_TOP),
     ]
-    plan = _Plan(questions)
+    plan = TextPlan(questions)
     assert sorted(plan.texts) == [(0, 1, 2, 3), (0, 1, 2, 9), (0, 1, 7)]
 
 

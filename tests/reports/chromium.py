@@ -7,8 +7,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
+
+from tests.support.patience import PATIENCE
 
 FLAGS = (
     "--no-sandbox",
@@ -44,8 +47,21 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+        flags = list(FLAGS)
+        browser = playwright.chromium.launch(executable_path=executable(), args=flags, timeout=1000 * PATIENCE)
+        _wait_patiently(browser)
         try:
             yield browser
         finally:
             browser.close()
+
+
+def _wait_patiently(browser: Any) -> None:
+    """Let the pages of a browser wait for as long as a busy machine may take, instead of 30 seconds."""
+
+    def patient(make: Any, *given: Any, **named: Any) -> Any:
+        made = make(*given, **named)
+        made.set_default_timeout(1000 * PATIENCE)
+        return made
+
+    browser.new_context, browser.new_page = partial(patient, browser.new_context), partial(patient, browser.new_page)

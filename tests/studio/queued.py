@@ -11,6 +11,7 @@ import pytest
 
 from tests.models.chat_served import ChatServer, chat_serving
 from tests.runs.chosen import association_file
+from tests.support.patience import PATIENCE
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.run_request import RunRequest
@@ -54,10 +55,6 @@ def workspace_with_items(folder: Path) -> StudioWorkspace:
 
 def wanted(name: str, model: str, **more: Any) -> RunRequest:
     return RunRequest(name=name, models=(model,), on=("association-5.en.jsonl",), **more)
-
-
-# Seconds after which what is waited for will not happen any more, however busy the machine is.
-PATIENCE = 300.0
 
 
 def until(happened: Callable[[], bool], what: str = "What the test waits for", patience: float = PATIENCE) -> None:

@@ -25,6 +25,7 @@ from tests.studio.reviewing import (
     settle,
     small_project,
 )
+from tests.support.patience import PATIENCE
 from tiltmeter.making.project import open_project
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import review, settling
@@ -136,7 +137,7 @@ def test_reviewers_do_not_wait_for_what_takes_long(
 
     def held(*given: Any, **named: Any) -> Any:
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return work(*given, **named)
 
     monkeypatch.setattr(settling, slow, held)
@@ -145,8 +146,8 @@ def test_reviewers_do_not_wait_for_what_takes_long(
             ida.request, method, f"/review/{path}?{P}", **({"data": {"open": "keep"}} if method == "POST" else {})
         )
         try:
-            assert begun.wait(30)
-            answer = threads.submit(lambda: decide(ana, following(ana)).text).result(timeout=20)
+            assert begun.wait(PATIENCE)
+            answer = threads.submit(lambda: decide(ana, following(ana)).text).result(timeout=PATIENCE)
         finally:
             go_on.set()
         assert "i0 is accepted." in answer

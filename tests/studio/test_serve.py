@@ -1,12 +1,15 @@
 """A studio that opens a browser."""
 
 import json
+import shlex
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.patience import PATIENCE
 
 # Stands for a browser: it writes down its arguments and what the page that they name leads to, and ends the studio.
 BROWSER = """
@@ -27,14 +30,17 @@ def test_the_token_is_not_among_the_arguments_of_the_browser(tmp_path: Path) -> 
     work, script, seen = tmp_path / "work", tmp_path / "browser.py", tmp_path / "seen.json"
     work.mkdir()
     script.write_text(BROWSER, encoding="utf-8")
+    browser = f"{shlex.join([sys.executable, str(script)])} %s {shlex.quote(str(seen))} "
     started = (
         "import os; from pathlib import Path; from tiltmeter.studio.serve import open_socket, serve; "
         "from tiltmeter.studio.studio_config import local_config; "
-        f"os.environ['BROWSER'] = f'{sys.executable} {script} %s {seen} {{os.getpid()}}'; "
+        f"os.environ['BROWSER'] = {browser!r} + str(os.getpid()); "
         "listening = open_socket('127.0.0.1', 0); "
         f"serve(local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
     )
-    done = subprocess.run([sys.executable, "-c", started], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", started], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     opened, address, mode, status, reached = json.loads(seen.read_text(encoding="utf-8"))
     token = address.partition("token=")[2]
     assert token

@@ -11,6 +11,7 @@ import pytest
 
 from perf.kills_review import REVIEWERS
 from perf.reviewed_project import make_project
+from tests.support.patience import PATIENCE
 from tiltmeter.database.change_count import changes_in_file, read_count
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project import DATABASE, open_project
@@ -73,7 +74,7 @@ def test_an_idle_project_is_closed(folder: Path) -> None:
     workbench = Workbench(idle=0.05)
     workbench.review(folder, lambda review: review.queue())
     (worker,) = (thread for thread in threading.enumerate() if thread.name == "workbench project")
-    worker.join(timeout=30)
+    worker.join(timeout=PATIENCE)
     assert not worker.is_alive()
     assert workbench.open_projects == []
     assert workbench.review(folder, lambda review: len(review.queue())) == 12
@@ -86,12 +87,12 @@ def test_nothing_is_begun_while_it_is_closed(folder: Path) -> None:
 
     def work(review: Review) -> int:
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return len(review.queue())
 
     with ThreadPoolExecutor(2) as threads:
         under_way = threads.submit(workbench.review, folder, work)
-        assert begun.wait(30)
+        assert begun.wait(PATIENCE)
         closing = threads.submit(workbench.close)
         while not workbench._is_closing:
             threading.Event().wait(0.001)
@@ -126,5 +127,5 @@ def test_changes_leave_the_log_when_nobody_asks_for_anything(
         monkeypatch.setattr(ProjectStore, "copy_log", lambda store: (copy_log(store), copied.set()))
 
     workbench.review(folder, work)
-    assert copied.wait(30)
+    assert copied.wait(PATIENCE)
     assert read_count(folder / DATABASE).in_file == changes_in_file(folder / DATABASE)

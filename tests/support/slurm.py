@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
+
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 _CONF = """
 ClusterName=tiltmeter
@@ -83,17 +85,19 @@ class Slurm:
         """End Slurm's own daemons; jobs go on."""
         for daemon in self._daemons[:0:-1]:
             daemon.terminate()
-            daemon.wait(30)
+            daemon.wait(PATIENCE)
         del self._daemons[1:]
 
     def stop(self) -> None:
         """Cancel all jobs and end all daemons."""
         if len(self._daemons) > 2:
-            subprocess.run(["scancel", "-u", "root"], env=self._all(), capture_output=True, timeout=30, check=False)
+            subprocess.run(
+                ["scancel", "-u", "root"], env=self._all(), capture_output=True, timeout=PATIENCE, check=False
+            )
             wait_until(lambda: not self.queue(), "jobs did not end")
         for daemon in reversed(self._daemons):
             daemon.terminate()
-            daemon.wait(30)
+            daemon.wait(PATIENCE)
         self._daemons.clear()
 
     def queue(self) -> dict[str, str]:
@@ -103,7 +107,7 @@ class Slurm:
 
     def run(self, *words: str) -> str:
         """The output of a command of Slurm's; empty if it fails."""
-        done = subprocess.run(words, env=self._all(), capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(words, env=self._all(), capture_output=True, text=True, timeout=PATIENCE, check=False)
         return done.stdout if done.returncode == 0 else ""
 
     def _is_idle(self) -> bool:
@@ -117,7 +121,7 @@ class Slurm:
         return {**os.environ, **self.environment}
 
 
-def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 60.0) -> None:
+def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = PATIENCE) -> None:
     """Wait until something holds, which is looked at ten times a second."""
     never = threading.Event()
     for _ in range(int(10 * seconds)):

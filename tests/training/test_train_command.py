@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.support.command import command
+from tests.support.patience import PATIENCE
 from tests.training.made_task import TOPICS, make_model, make_pairs, sentence
 
 
@@ -127,7 +128,7 @@ def test_two_processes_train_one_head(base: str, tmp_path: Path, monkeypatch: py
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "tiltmeter"]
     together = [*launch, *train, "--accumulate", "1", "--articles", articles, "--out", str(tmp_path / "two")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(together, check=True, env=environment, capture_output=True, timeout=300)
+    subprocess.run(together, check=True, env=environment, capture_output=True, timeout=PATIENCE)
     pairs = tmp_path / "two" / "pairs"  # made by the first process
     alone = [*train, "--accumulate", "2", "--pairs", str(pairs), "--out", str(tmp_path / "one")]
     assert command(monkeypatch, *alone) == 0

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from tests.support.patience import PATIENCE
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators.base import Price
@@ -73,7 +74,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def slowly(text: str) -> str:
         # The first run goes on when the other has come to the lock.
         for _ in range(2):
-            assert both.acquire(timeout=60)
+            assert both.acquire(timeout=PATIENCE)
         both.release(2)
         return text.upper()
 

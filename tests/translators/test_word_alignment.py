@@ -1,4 +1,5 @@
 import itertools
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -19,7 +20,9 @@ for s, t in zip(lines["-s"], lines["-t"]):
 def program(folder: Path, body: str, name: str = PROGRAM) -> Path:
     path = folder / name
     path.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n"
+        # The path of Python may have spaces, which a first line that names it may not.
+        f"#!/bin/sh\n'''exec' {shlex.quote(sys.executable)} \"$0\" \"$@\"\n' '''\n"
+        "import sys\nfrom pathlib import Path\n"
         "options = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
         "lines = {o: Path(options[o]).read_text(encoding='utf-8').splitlines() for o in ('-s', '-t')}\n"
         f"links = []\n{body}\n"

@@ -128,6 +128,13 @@ class AnswerStore(CheckedDatabase):
                 owner = {"model": model, "fingerprint": fingerprint.encode()}
                 self._db.execute(_INSERT, {"count": len(digests), **owner, **values})
 
+    def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
+        """Delete the answers of a model to these questions."""
+        query = "DELETE FROM answers WHERE model = (SELECT id FROM models WHERE fingerprint = ?) AND question = ?"
+        with self.transaction():
+            for question in questions:
+                self._db.execute(query, [fingerprint, question])
+
     def merge(self, path: Path | str) -> None:
         """Add the answers of another store; of a question that is answered in both, the sound answer here is kept."""
         self._db.execute("ATTACH ? AS other", [str(path)])

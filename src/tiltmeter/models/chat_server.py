@@ -43,6 +43,8 @@ class ServedChat:
     name: str
     served: str
     client: Client
+    # A server can exchange its model between two requests.
+    can_change: bool = field(default=True, init=False)
     requests_sent: int = field(default=0, init=False)
     # What the server calls the limit of new tokens, and how many log-probabilities it gives.
     _limit: str = field(default="max_tokens", init=False)

@@ -147,7 +147,7 @@ class Client:
 
         # Redirects are not followed: they would carry the key elsewhere.
         async with (
-            httpx2.AsyncClient(limits=limits, headers=headers, timeout=self.timeout, follow_redirects=False) as http,
+            httpx2.AsyncClient(limits=limits, headers=headers, timeout=None, follow_redirects=False) as http,
             asyncio.TaskGroup() as group,
         ):
             for _ in range(self.concurrency):
@@ -185,7 +185,7 @@ class Client:
         await pace.turn()
         url = self._url(request.path)
         try:
-            # httpx's own timeout is between two bytes; one that sends a byte now and then would never end.
+            # httpx's own timeout, which is turned off, is between two bytes: a server that drips would never end.
             async with asyncio.timeout(self.timeout):
                 response = await self._received(http, url, request)
         except TimeoutError as error:

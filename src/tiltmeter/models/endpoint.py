@@ -5,7 +5,6 @@ texts are sent, checks replies, and computes the fingerprint by which answers ar
 """
 
 import hashlib
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,34 +12,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress, Report
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.files import write_text
 from tiltmeter.models.checkpoint import tokenizer_folder
 from tiltmeter.models.client import Client, Request
+from tiltmeter.models.confirmation import ChangedServer, Confirmation, Known, UnconfirmedAnswers, windows
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.self_test import Tested, self_test
+from tiltmeter.models.served_identity import ServedIdentity
 from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
-from tiltmeter.questions import Answer, Ids, Kind, Question, Want
+from tiltmeter.models.text_plan import Entry, TextPlan
+from tiltmeter.questions import Answer, Ids, Kind, Question
 
 # Servers send -9999 for a probability of zero; values below this mean that there is none.
 MISSING = -9000.0
-# The largest change of the probes' values since the last start with which it is still the same model.
-SAME_PROBES = 0.05
 _FLOAT32_ROUNDING = 1e-3
-
-
-class Entry(NamedTuple):
-    """A token of a text in a reply; `log_prob` is None for the first token, which has no context."""
-
-    token: int
-    log_prob: float | None
-    is_top: bool | None = None
 
 
 class Dialect(Protocol):
@@ -98,21 +90,26 @@ class EndpointModel:
         return int(longest) if longest else None
 
     @cached_property
-    def _tested(self) -> str:
-        """The fingerprint: a hash of address, served model, tokenizer, and answers to the probes.
-
-        Computing it runs the self-test, which refuses a server that would give wrong numbers.
-        """
-        from tiltmeter.models.self_test import self_test
-
+    def _tested(self) -> Tested:
+        """The outcome of the self-test, which refuses a server that would give wrong numbers."""
         outcome = self_test(self)
         self.noise = outcome.noise
-        identity = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
-        return _matching_fingerprint(identity, outcome.probes, self.cache)
+        return outcome
+
+    @cached_property
+    def _identity(self) -> ServedIdentity:
+        """The fingerprint: a hash of address, served model, tokenizer, and answers to the probes."""
+        names = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
+        return ServedIdentity(names, self._tested.values, self.cache)
+
+    @cached_property
+    def _confirmation(self) -> Confirmation:
+        probes = [Known(question, answer) for question, answer in self._tested.probes]
+        return Confirmation(self.client.public_address, self.ask, probes)
 
     def fingerprint(self, kind: Kind) -> str:
         """The key of stored answers: everything that they depend on, as far as a client can see it."""
-        return hashlib.sha256(f"{self._tested}\n{kind}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._identity.fingerprint}\n{kind}".encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it, besides its name and fingerprints."""
@@ -123,8 +120,9 @@ class EndpointModel:
             "served": self.about.get("id", self.served),
             "tokenizer": self.tokenizer_name,
             "chat_template": self.text.has_chat_template,
-            "noise": self.noise,
+            "noise": None if self.noise is None else max(self.noise, self._confirmation.noise),
             "requests": self.requests_sent,
+            "confirmation": None if self.noise is None else self._confirmation.describe(),
         }
 
     def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[Entry]]]]:
@@ -141,6 +139,16 @@ class EndpointModel:
                 raise ModelError(f"The server at {self.client.public_address} cannot be measured: {problem}.") from None
             yield good
 
+    def ask(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
+        """The server's answers to questions, by digest, without the store; NaN for a probability of zero."""
+        plan = TextPlan(questions)
+        return {
+            digest: numbers
+            for together in self.entries(plan.texts)
+            for index, entries in together
+            for digest, numbers in plan.answered(index, entries)
+        }
+
     def answer(
         self,
         questions: Sequence[Question],
@@ -150,88 +158,64 @@ class EndpointModel:
         names: Mapping[bytes, str],
         report: Report,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest; read from the store, and stored as replies arrive."""
-        fingerprint = self.fingerprint(kind)
+        """The answers to all questions, by digest; read from the store, and stored when the model is confirmed."""
         by_digest = {question.digest: question for question in questions}
-        answers = dict(store.get(fingerprint, by_digest))
+        answers = self._stored_answers(by_digest, kind, store)
         report(Progress(len(answers), len(by_digest), 0.0))
-        plan = _Plan([question for digest, question in by_digest.items() if digest not in answers])
-        for together in self.entries(plan.texts):
+        pending = [question for digest, question in by_digest.items() if digest not in answers]
+        if not pending:
+            return answers
+        store.refuse_read_only(len(pending))
+        waiting = UnconfirmedAnswers(store, self.fingerprint(kind))
+        answers |= waiting.settle({question.digest: question for question in pending}, self.ask)
+        pending = [question for question in pending if question.digest not in answers]
+        chosen = self._confirmation.choose(pending)
+        plan = TextPlan(pending)
+        for window in windows(plan.order({question.digest for question in chosen})):
+            new: dict[bytes, Answer] = {}
+            try:
+                for some in self._window_answers(plan, window, names):
+                    new |= some
+                    report(Progress(len(answers) + len(new), len(by_digest), 0.0))
+                self._confirmation.remember(chosen, new)
+                self._confirmation.confirm(len(new))
+            except ChangedServer:
+                raise
+            except BaseException:
+                waiting.keep(new)
+                raise
+            store.put(self.fingerprint(kind), new)
+            self._confirmation.remember([by_digest[digest] for digest in new], new)
+            answers |= new
+        return answers
+
+    def _stored_answers(
+        self, questions: Mapping[bytes, Question], kind: Kind, store: AnswerStore
+    ) -> dict[bytes, Answer]:
+        """The stored answers of the model that is served now, which is the first one that gives them again."""
+        found = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
+        return next(stored for stored in found if self._confirmation.agrees(questions, stored))
+
+    def _window_answers(
+        self, plan: TextPlan, window: Sequence[int], names: Mapping[bytes, str]
+    ) -> Iterator[dict[bytes, Answer]]:
+        """The answers that the texts of a window complete; a ModelError after those before an impossible one."""
+        for together in self.entries(plan.texts[index] for index in window):
             finished = {
-                digest: numbers for index, entries in together for digest, numbers in plan.answered(index, entries)
+                digest: numbers
+                for place, entries in together
+                for digest, numbers in plan.answered(window[place], entries)
             }
             impossible = [digest for digest, numbers in finished.items() if not np.isfinite(numbers).all()]
-            good = {digest: numbers for digest, numbers in finished.items() if digest not in impossible}
-            store.put(fingerprint, good)
-            answers.update(good)
-            report(Progress(len(answers), len(by_digest), 0.0))
+            yield {digest: numbers for digest, numbers in finished.items() if digest not in impossible}
             for digest in impossible:
                 raise ModelError(
                     f"The server at {self.client.public_address} gives no log-probability for a token of item "
                     f"{names.get(digest, digest.hex())} (a probability of zero); it cannot be scored."
                 )
-        return answers
 
     def close(self) -> None:
         """Nothing is kept open between requests."""
-
-
-class _Plan:
-    """The texts to send for some questions, and the answers that their replies complete.
-
-    A wanted token t at position p needs the text of the first p + 1 tokens followed by t. A text that is a prefix of
-    another one is not sent: the reply to the longer one has its log-probabilities, too.
-    """
-
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self._questions = questions
-        needed = [_texts_for(question) for question in questions]
-        self.texts: list[Ids] = []
-        text_of: dict[Ids, int] = {}
-        # In reverse order a prefix comes right after the texts that begin with it.
-        for ids in sorted({ids for texts in needed for ids in texts}, reverse=True):
-            if not self.texts or self.texts[-1][: len(ids)] != ids:
-                self.texts.append(ids)
-            text_of[ids] = len(self.texts) - 1
-        self._places = [
-            [(text_of[ids], position + 1) for ids, (position, _) in zip(texts, question.wanted, strict=True)]
-            for question, texts in zip(questions, needed, strict=True)
-        ]
-        self._waiting: dict[int, list[int]] = {}
-        self._open = [{text for text, _ in places} for places in self._places]
-        for number, texts in enumerate(self._open):
-            for text in texts:
-                self._waiting.setdefault(text, []).append(number)
-        self._replies: dict[int, list[Entry]] = {}
-
-    def answered(self, text: int, entries: list[Entry]) -> Iterator[tuple[bytes, Answer]]:
-        """The questions that are complete with the reply to a text, with their answers."""
-        self._replies[text] = entries
-        for number in self._waiting.pop(text, ()):
-            self._open[number].discard(text)
-            if not self._open[number]:
-                yield self._questions[number].digest, self._numbers(number)
-
-    def _numbers(self, number: int) -> Answer:
-        entries = [self._replies[text][position] for text, position in self._places[number]]
-        values = [math.nan if entry.log_prob is None else entry.log_prob for entry in entries]
-        if self._questions[number].want is Want.LOG_PROB_AND_TOP:
-            values += [math.nan if entry.is_top is None else float(entry.is_top) for entry in entries]
-        return np.array(values, dtype=np.float32)
-
-
-def _texts_for(question: Question) -> list[Ids]:
-    """For each wanted token a text in which it stands at its position, the same one for as many as possible.
-
-    >>> _texts_for(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
-    [(5, 6, 7), (5, 6, 7), (5, 6, 9)]
-    """
-    own = [position for position, token in question.wanted if question.ids[position + 1 : position + 2] == (token,)]
-    longest = question.ids[: max(own) + 2] if own else ()
-    return [
-        longest if question.ids[position + 1 : position + 2] == (token,) else (*question.ids[: position + 1], token)
-        for position, token in question.wanted
-    ]
 
 
 def checked(entries: list[Entry], ids: Ids) -> list[Entry]:
@@ -313,25 +297,3 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
         ) from error
     refuse_empty_vocabulary(tokenizer, name)
     return tokenizer
-
-
-def _matching_fingerprint(identity: Sequence[str], probes: Sequence[float], cache: Path | None) -> str:
-    """The fingerprint of an earlier start whose probes are equal up to noise; otherwise a new one, which is saved."""
-    key = hashlib.sha256("\n".join(identity).encode()).hexdigest()
-    path = cache / "endpoints" / f"{key}.json" if cache is not None else None
-    known: list[list[float]] = []
-    if path is not None and path.exists():
-        try:
-            known = [list(map(float, earlier)) for earlier in json.loads(path.read_text(encoding="utf-8"))]
-        except (ValueError, TypeError):
-            known = []
-    for earlier in known:
-        if len(earlier) == len(probes) and all(
-            abs(one - other) <= SAME_PROBES for one, other in zip(earlier, probes, strict=True)
-        ):
-            probes = earlier
-            break
-    else:
-        if path is not None:
-            write_text(path, json.dumps([*known, list(probes)]))
-    return hashlib.sha256(json.dumps([*identity, list(probes)]).encode()).hexdigest()

@@ -4,8 +4,9 @@ from typing import Any
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import BadReply, EndpointModel, Entry, open_endpoint
+from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.text_plan import Entry
 from tiltmeter.questions import Ids
 
 _ID = "token_id:"

@@ -8,11 +8,14 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from tiltmeter.errors import ModelError
-from tiltmeter.questions import Ids
+from tiltmeter.models.text_plan import Entry
+from tiltmeter.questions import Answer, Ids, Question
 
 if TYPE_CHECKING:
-    from tiltmeter.models.endpoint import EndpointModel, Entry
+    from tiltmeter.models.endpoint import EndpointModel
 
 # Eight English sentences and one each in eight other languages; their values are also the model's fingerprint.
 PROBES = (
@@ -43,10 +46,15 @@ _TWICE = 4
 
 
 class Tested(NamedTuple):
-    """The values of all probes, concatenated, and their largest change when asked again."""
+    """The probes as questions with their answers, and the largest change of a value when asked again."""
 
-    probes: list[float]
+    probes: list[tuple[Question, Answer]]
     noise: float
+
+    @property
+    def values(self) -> list[float]:
+        """The values of all probes, concatenated."""
+        return [value for _, answer in self.probes for value in answer.tolist()]
 
 
 def self_test(model: "EndpointModel") -> Tested:
@@ -59,10 +67,16 @@ def self_test(model: "EndpointModel") -> Tested:
     longer = [(*texts[0], *texts[1][1:]), (*texts[1], *texts[0][1:])]
     followed = _noise(model, longer, values[:2], "when followed by another text")
     _check_sense(model, values)
-    return Tested([value for text in values for value in text], max(again, followed))
+    probes = [(_question(text), np.array(found)) for text, found in zip(texts, values, strict=True)]
+    return Tested(probes, max(again, followed))
 
 
-def _first_reply(model: "EndpointModel", text: Ids) -> list["Entry"]:
+def _question(text: Ids) -> Question:
+    """The question for the log-probability of every token of a text after the first."""
+    return Question(text, tuple(enumerate(text[1:])))
+
+
+def _first_reply(model: "EndpointModel", text: Ids) -> list[Entry]:
     """The reply to one text, after a refusal by the dialect's next-best request."""
     while True:
         try:
@@ -72,7 +86,7 @@ def _first_reply(model: "EndpointModel", text: Ids) -> list["Entry"]:
                 raise
 
 
-def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence["Entry"]) -> None:
+def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[Entry]) -> None:
     """Check that the last token affects only the last value, and the first word the values after it."""
     other = next(token for token in _ids(model, PROBES[1])[1:] if token != text[-1])
     before, changed = _log_probs(entries), _log_probs(_entries(model, [(*text[:-1], other)])[0])
@@ -144,7 +158,7 @@ def _ids(model: "EndpointModel", sentence: str) -> Ids:
     return encoded.ids if model.text.start is None else (model.text.start, *encoded.ids)
 
 
-def _entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list["Entry"]]:
+def _entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[Entry]]:
     replies = dict(entry for together in model.entries(texts) for entry in together)
     return [replies[index] for index in range(len(texts))]
 
@@ -153,7 +167,7 @@ def _values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float]]:
     return [_log_probs(entries) for entries in _entries(model, texts)]
 
 
-def _log_probs(entries: Sequence["Entry"]) -> list[float]:
+def _log_probs(entries: Sequence[Entry]) -> list[float]:
     """The values after the first token; what the server gives for a probability of zero counts as very improbable."""
     return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
 

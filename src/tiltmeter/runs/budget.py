@@ -82,12 +82,19 @@ class Budget:
 
     @classmethod
     def of(
-        cls, model: ChatModel, questions: Sequence[ChatQuestion], sampling: Sampling, options: ChatOptions
+        cls,
+        model: ChatModel,
+        questions: Sequence[ChatQuestion],
+        sampling: Sampling,
+        options: ChatOptions,
+        probes: int = 0,
     ) -> "Budget":
-        """Count the tokens of these questions."""
-        tokens_in = sum(model.tokens(question.prompt) for question in questions)
-        tokens_out = len(questions) * (1 if sampling.probabilities else sampling.max_tokens)
-        return cls(len(questions), tokens_in, tokens_out, options.cost(tokens_in, tokens_out))
+        """Count the tokens of these questions, of which so many are asked again, as `probes`; perhaps the longest."""
+        lengths = [model.tokens(question.prompt) for question in questions]
+        requests = len(questions) + probes
+        tokens_in = sum(lengths) + probes * max(lengths, default=0)
+        tokens_out = requests * (1 if sampling.probabilities else sampling.max_tokens)
+        return cls(requests, tokens_in, tokens_out, options.cost(tokens_in, tokens_out))
 
     def __add__(self, other: "Budget") -> "Budget":
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -24,6 +24,7 @@ from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
+from tiltmeter.runs.chat_confirmation import AGAIN, ChangedChat, ChatConfirmation, probe_requests
 from tiltmeter.runs.long_items import LARGEST_SHARE, long_items
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
@@ -64,13 +65,17 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a model is to be asked: `stored` are replies from before, `budget` is what the others take."""
+    """What a model is to be asked: `stored` are replies from before, `budget` is what the others take.
+
+    `unconfirmed` are those of `stored` that a run left behind before it could confirm the model (digests).
+    """
 
     model: ChatModel
     run: ModelRun
     asked: list[_Asked]
     questions: dict[bytes, ChatQuestion]
     stored: dict[bytes, Reply]
+    unconfirmed: set[bytes]
     budget: Budget
 
     @property
@@ -129,30 +134,74 @@ def _plan(
         for entry in _asked(run, model.name, portions, protocol, perturb, options, sampling)
     ]
     questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
-    stored = store.get(model.chat_fingerprint(sampling), questions)
+    fingerprint = model.chat_fingerprint(sampling)
+    unconfirmed = store.get(_unconfirmed(fingerprint), questions)
+    stored = {**unconfirmed, **store.get(fingerprint, questions)}
     pending = [question for digest, question in questions.items() if digest not in stored]
-    return _Plan(model, run, asked, questions, stored, Budget.of(model, pending, sampling, options))
+    probes = min(AGAIN, len(unconfirmed))
+    if getattr(model, "can_change", False):
+        probes += probe_requests(len(pending), sampling)
+    budget = Budget.of(model, pending, sampling, options, probes=probes)
+    return _Plan(model, run, asked, questions, stored, set(unconfirmed), budget)
+
+
+def _unconfirmed(fingerprint: str) -> str:
+    """The key of replies of a model that is not confirmed yet."""
+    return f"{fingerprint} unconfirmed"
 
 
 def _replies(
     plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: Watching, so_far: SoFar
 ) -> dict[bytes, Reply]:
-    """The replies to all questions of a model; new ones are stored as they come."""
+    """The replies to all questions of a model; new ones are stored as they come, and confirmed window by window."""
     fingerprint = plan.model.chat_fingerprint(sampling)
-    replies, pending = dict(plan.stored), plan.pending
+    confirmation = ChatConfirmation(plan.model, sampling, spending, plan.stored.values())
+    key = _unconfirmed(fingerprint) if confirmation.is_needed else fingerprint
+    replies = dict(plan.stored)
     with watch(f"{plan.model.name} (chat)") as report:
         report(Progress(len(replies), len(plan.questions), 0.0))
-        for index, reply in plan.model.replies(pending, sampling):
-            digest = pending[index].digest
-            if reply.too_long:
-                _leave_out_too_long(plan, digest, reply)
-                continue
-            store.put(fingerprint, digest, reply)
-            replies[digest] = reply
-            spending.add(reply, plan.model, pending[index].prompt)
-            report(Progress(len(replies), len(plan.questions), 0.0))
-            so_far(lambda: _replied_so_far(plan, replies, sampling))
+        _settle(plan, confirmation, fingerprint, store)
+        for window in confirmation.windows(plan.pending):
+            new: list[bytes] = []
+            for index, reply in plan.model.replies(window, sampling):
+                digest = window[index].digest
+                if reply.too_long:
+                    _leave_out_too_long(plan, digest, reply)
+                    continue
+                confirmation.check_name(reply)
+                store.put(key, digest, reply)
+                new.append(digest)
+                replies[digest] = reply
+                spending.add(reply, plan.model, window[index].prompt)
+                report(Progress(len(replies), len(plan.questions), 0.0))
+                so_far(lambda: _replied_so_far(plan, replies, sampling))
+            if confirmation.is_needed and new:
+                with _discarding(store, key, new):
+                    confirmation.confirm(replies, len(new))
+                store.confirm(key, fingerprint, new)
+    if confirmation.is_needed:
+        plan.run.model["confirmation"] = confirmation.describe()
     return replies
+
+
+def _settle(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
+    """Confirm replies that an earlier run left behind; if they are another model's, they are deleted."""
+    if not plan.unconfirmed:
+        return
+    known = {plan.questions[digest]: plan.stored[digest] for digest in plan.unconfirmed}
+    with _discarding(store, _unconfirmed(fingerprint), plan.unconfirmed):
+        confirmation.compare(confirmation.sample(known), len(known))
+    store.confirm(_unconfirmed(fingerprint), fingerprint, plan.unconfirmed)
+
+
+@contextmanager
+def _discarding(store: ReplyStore, key: str, questions: Collection[bytes]) -> Iterator[None]:
+    """Delete these replies if the server turns out to have changed its model."""
+    try:
+        yield
+    except ChangedChat:
+        store.delete(key, questions)
+        raise
 
 
 def _leave_out_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
@@ -220,7 +269,12 @@ def _enter(
         )
     # What servers call the model: in replies that were stored before as well.
     called = sorted({reply.model for reply in replies.values()} - {""})
-    run.model = {
+    if len(called) > 1:
+        run.notes.append(
+            f"The replies of {model.name} are by several models: {', '.join(called)}. To ask one of them everything, "
+            "set TILTMETER_CACHE to another folder."
+        )
+    run.model |= {
         "name": model.name,
         **model.describe(),
         **({"called": called} if called else {}),

@@ -79,4 +79,4 @@ def test_a_run_is_started_while_its_estimate_is_not_there(studio: Served, browse
         page.locator("li[data-state]").wait_for()
         assert held.routes
         held.let_go()
-        page.locator("li[data-state=finished]").wait_for(timeout=300_000)
+        page.locator("li[data-state=finished]").wait_for()

@@ -12,9 +12,6 @@ from tiltmeter.runs.result import Result
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.jobs import JobQueue
 
-# A process imports torch, and the machine may be busy.
-PATIENCE = 600_000
-
 
 @pytest.mark.slow
 def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: Path) -> None:
@@ -31,7 +28,7 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         page.get_by_role("heading", name="embedded-starter-en queued").or_(
             page.get_by_role("heading", name="embedded-starter-en running")
         ).wait_for()
-        page.get_by_role("heading", name="embedded-starter-en finished").wait_for(timeout=PATIENCE)
+        page.get_by_role("heading", name="embedded-starter-en finished").wait_for()
         page.get_by_text("too few items").first.wait_for()
         page.get_by_label("At most so many items").fill("2")
         page.get_by_label("Name of the run").focus()

@@ -12,9 +12,6 @@ from tests.studio.queued import pausing, until, workspace_with_items
 from tiltmeter.runs.result import Result
 from tiltmeter.studio.jobs import JobQueue
 
-# A process imports torch, and the machine may be busy.
-PATIENCE = 600_000
-
 
 @pytest.mark.slow
 def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -> None:
@@ -55,7 +52,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             heading = page.get_by_role("heading", name="mine")
             heading.wait_for()
             assert heading.evaluate("element => element === document.activeElement")
-            page.get_by_text("10 of 30 questions").wait_for(timeout=PATIENCE)
+            page.get_by_text("10 of 30 questions").wait_for()
             assert violations(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
             # The button that has the focus is not replaced by what comes in.
@@ -69,7 +66,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             page.get_by_text("10 of 30 questions").wait_for()
             page.get_by_role("button", name="Stop mine").focus()
             server.go_on.set()
-            page.get_by_text("mine finished").wait_for(timeout=PATIENCE)
+            page.get_by_text("mine finished").wait_for()
             # The focus stays with the job.
             assert page.evaluate("document.activeElement.closest('li')?.dataset.name") == "mine"
             page.get_by_text("not interpretable").wait_for()

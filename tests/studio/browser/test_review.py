@@ -115,7 +115,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.type("as spoken")
         page.keyboard.press("Control+Enter")
         said(page, "i3 is edited.")
-        page.get_by_role("heading", name="Nothing is left").wait_for(timeout=5000)
+        page.get_by_role("heading", name="Nothing is left").wait_for()
 
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
         open_as(page, studio, "Eva")

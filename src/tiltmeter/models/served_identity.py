@@ -1,0 +1,66 @@
+"""The identity of a served model: the fingerprint by which its answers are stored, and the models known so far."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tiltmeter.files import write_text
+
+# The largest change of a probe's values since an earlier start with which the server still holds the same model.
+SAME_PROBES = 0.05
+
+
+class ServedIdentity:
+    """The fingerprint of a served model, from its names and the values of the probes.
+
+    The cache has the values of earlier starts. Several models can have these values: the second and later ones are
+    kept with a number after the values, which makes their fingerprints different.
+    """
+
+    def __init__(self, names: Sequence[str], probes: Sequence[float], cache: Path | None) -> None:
+        self._names, self._probes = list(names), list(probes)
+        key = hashlib.sha256("\n".join(names).encode()).hexdigest()
+        self._path = cache / "endpoints" / f"{key}.json" if cache is not None else None
+        self._known = _read(self._path)
+        self._same = [earlier for earlier in reversed(self._known) if self._is_same(earlier)]
+        if not self._same:
+            self._add(self._probes)
+        self._chosen = self._same[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the model that is chosen at the moment."""
+        return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
+
+    def candidates(self) -> Iterator[str]:
+        """The fingerprints of the models with these probes, then that of a new one; the last one yielded is chosen."""
+        others = [earlier for earlier in self._same if earlier != self._chosen]
+        for candidate in (self._chosen, *others):
+            self._chosen = candidate
+            yield self.fingerprint
+        self._add([*self._same[-1][: len(self._probes)], float(len(self._same))])
+        self._chosen = self._same[0]
+        yield self.fingerprint
+
+    def _is_same(self, earlier: Sequence[float]) -> bool:
+        count = len(self._probes)
+        return count <= len(earlier) <= count + 1 and all(
+            abs(one - other) <= SAME_PROBES for one, other in zip(earlier, self._probes, strict=False)
+        )
+
+    def _add(self, entry: list[float]) -> None:
+        self._same.insert(0, entry)
+        self._known.append(entry)
+        if self._path is not None:
+            write_text(self._path, json.dumps(self._known))
+
+
+def _read(path: Path | None) -> list[list[float]]:
+    """The values of earlier starts; none if the file is missing or damaged."""
+    if path is None or not path.exists():
+        return []
+    try:
+        return [list(map(float, earlier)) for earlier in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError):
+        return []
