@@ -1,5 +1,6 @@
 """Chat templates are programs that come with a model: they are rendered as transformers does, within limits."""
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,15 @@ CHATML = (
 def template(text: Any) -> ChatTemplate:
     tokenizer = SimpleNamespace(special_tokens_map={"bos_token": "<s>"}, get_chat_template=lambda: text)
     return ChatTemplate("tiny", tokenizer)
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[None]:
+    """Give templates half a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(template_rendering, "SECONDS", 0.5)
+        patch.setattr(template_rendering, "_WORKER", template_rendering._Worker())
+        yield
 
 
 @pytest.mark.parametrize("text", [CHATML, "{{ messages | tojson }}", "{% for m in messages %}{{ m }}{% endfor %}"])
@@ -43,11 +53,9 @@ def test_a_message_is_rendered_as_by_transformers(text: str) -> None:
         "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
     ],
 )
-def test_limits(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_limits(text: str) -> None:
     """Of memory, of the length of the text, and of time."""
-    monkeypatch.setattr(template_rendering, "SECONDS", 0.5)
-    # A worker with this limit.
-    monkeypatch.setattr(template_rendering, "_WORKER", template_rendering._Worker())
     with pytest.raises(ModelError, match="The chat template of tiny cannot be used"):
         template(text).render(MESSAGES)
     assert template("{{ messages[0].role }}").render(MESSAGES) == "user"

@@ -16,7 +16,7 @@ from tiltmeter.models.local import LocalModel
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.template_rendering import ChatTemplate, start_rendering
 from tiltmeter.models.text import tokenizer_settings
-from tiltmeter.models.text_generation import Prompt, TextGenerator
+from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
 from tiltmeter.models.text_growth import refuse_growth
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 
@@ -119,7 +119,7 @@ class LocalChat:
         for question in questions:
             ids = self._ids(question.prompt)
             self._refuse_long(len(ids) + sampling.max_tokens)
-            prompts.append(Prompt(ids, _seed(ids, question.sample)))
+            prompts.append(SeededPrompt(ids, _seed(ids, question.sample)))
         if not prompts:
             return
         self._takes_batches = self._generator.takes_batches

@@ -24,6 +24,8 @@ FIXED_DAY = datetime(2024, 7, 26)
 # Bytes that a template may use besides those of the interpreter, and characters of a rendered message.
 MEMORY = 1 << 30
 LONGEST_TEXT = 4_000_000
+# The error that a template raises itself.
+_RAISED = "TemplateError"
 
 
 class _FixedDay(datetime):
@@ -38,7 +40,7 @@ def main(seconds: float) -> None:
     """Answer requests until there are no more; `seconds` of processor time end the process."""
     from transformers.utils import chat_template_utils
 
-    chat_template_utils.datetime = _FixedDay  # type: ignore[misc]
+    chat_template_utils.datetime = _FixedDay  # type: ignore[attr-defined]
     _limit_memory()
     for line in sys.stdin:
         _limit_time(seconds)
@@ -60,8 +62,8 @@ def _reply(library: ModuleType, request: dict[str, Any]) -> dict[str, str]:
     except MemoryError:
         return {"error": f"it needs more than {MEMORY >> 20:,} MB of memory for one message"}
     except Exception as error:  # the template is a program of its own
-        first, *_ = [*str(error).strip().splitlines(), ""]
-        return {"error": f"{type(error).__name__}{f': {first[:300]}' if first else ''}"}
+        parts = ["" if type(error).__name__ == _RAISED else type(error).__name__, str(error).strip().partition("\n")[0]]
+        return {"error": ": ".join(filter(None, parts))[:300]}
     return {"text": text}
 
 

@@ -27,7 +27,7 @@ _TOLERANCE_OTHERWISE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class SeededPrompt:
     """The tokens that a text follows, and the seed of its random numbers."""
 
     ids: Ids
@@ -57,7 +57,7 @@ class TextGenerator:
         self.module.generation_config = GenerationConfig()  # type: ignore[no-untyped-call, assignment]
 
     def texts(
-        self, prompts: Sequence[Prompt], *, longest: int, temperature: float
+        self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
     ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
         """The places of the prompts of each batch, and the tokens of their texts; the longest prompts come first."""
         shapes: dict[tuple[int, int], list[int]] = {}
@@ -97,10 +97,14 @@ class TextGenerator:
         found = [value for name, value in _entries(config.to_dict()) if name == "original_max_position_embeddings"]
         return min((value for value in found if isinstance(value, int)), default=float("inf"))
 
-    def _generate(self, prompts: Sequence[Prompt], width: int, longest: int, temperature: float) -> list[list[int]]:
+    def _generate(
+        self, prompts: Sequence[SeededPrompt], width: int, longest: int, temperature: float
+    ) -> list[list[int]]:
         rows = [prompt.ids for prompt in prompts]
         choice = _TokenChoice(self.name, [prompt.seed for prompt in prompts], temperature)
-        return self._call(rows, width, choice, max_new_tokens=longest, eos_token_id=list(self.ends))[:, width:].tolist()
+        made = self._call(rows, width, choice, max_new_tokens=longest, eos_token_id=list(self.ends))
+        tokens: list[list[int]] = made[:, width:].tolist()
+        return tokens
 
     def _log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
         """The log-probabilities of the first two tokens after the first row."""
@@ -116,7 +120,8 @@ class TextGenerator:
             do_sample=False, num_beams=1, pad_token_id=self.padding, **settings
         )
         # That of the class: a folder with custom_generate/ replaces that of the object.
-        return type(self.module).generate(  # type: ignore[operator]
+        generate: Any = type(self.module).generate  # type: ignore[attr-defined]
+        return generate(
             self.module,
             torch.tensor(padded, device=self.device),
             attention_mask=torch.tensor(mask, device=self.device),

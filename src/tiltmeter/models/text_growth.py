@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models
 from tiltmeter.errors import ModelError
 
 # Characters of a normalised text, or this many times those of the text.
-_LONGEST = 1_000_000
+_LONGEST = 200_000
 _TIMES = 20
 # Longest result of Unicode's normal forms for one character, and of the tables of SentencePiece.
 _FORMS = 18
