@@ -16,7 +16,7 @@ from tiltmeter.questions import Ids
 
 # Tokens of prompts and texts in a batch; on a CPU, more rows than these gain little.
 _BATCH_TOKENS = 8_192
-_CPU_ROWS = 16
+_CPU_ROWS = 8
 # Prompts are padded to a multiple of this.
 _GRID = 32
 # Lengths of the prompts with which a model is checked.
