@@ -1,5 +1,7 @@
 """GGUF files are read faster, with the same result."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from tests.models.tiny_gguf import write_gguf
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.gguf_files import reading_gguf
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.text import tokenizer_digest
@@ -77,3 +79,64 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.gguf").write_bytes(b"no such format")
     with pytest.raises(ModelError, match=r"The config of .*bad\.gguf cannot be read"):
         open_model(str(tmp_path / "bad.gguf"), cache=tmp_path / "cache")
+
+
+def extracted(cache: Path) -> Path:
+    (folder,) = (cache / "gguf").iterdir()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: change(folder / "tokenizer.json"),
+        lambda folder: change(folder / "config.json"),
+        lambda folder: (folder / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes()[:500]),
+        lambda folder: (folder / "tokenizer.json").unlink(),
+        lambda folder: (folder / "added_tokens.json").write_text('{"nurse": 3}'),
+        lambda folder: (folder / "digests.json").write_text("{"),
+        lambda folder: (folder / "digests.json").unlink(),
+        shutil.rmtree,
+        lambda folder: change(folder / "digests.json", "transformers"),
+    ],
+)
+def test_damaged_files_in_the_cache_are_extracted_again(
+    damage: Callable[[Path], object], file: Path, tmp_path: Path
+) -> None:
+    sound = open_model(str(file), cache=tmp_path)
+    folder = extracted(tmp_path)
+    contents = {part.name: part.read_bytes() for part in folder.iterdir()}
+    damage(folder)
+    again = open_model(str(file), cache=tmp_path)
+    assert tokenizer_digest(again.tokenizer) == tokenizer_digest(sound.tokenizer)
+    assert again.config.to_dict() == sound.config.to_dict()
+    assert {part.name: part.read_bytes() for part in extracted(tmp_path).iterdir()} == contents
+
+
+def change(file: Path, word: str = "nurse") -> None:
+    """Change a word, or a number, of a JSON file."""
+    text = file.read_text(encoding="utf-8")
+    other = text.replace(word, word[::-1]) if word in text else text.replace("64", "65")
+    assert other != text
+    file.write_text(other, encoding="utf-8")
+
+
+def test_sound_files_in_the_cache_are_not_extracted_again(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_model(str(file), cache=tmp_path)
+    monkeypatch.setattr("tiltmeter.models.gguf_files._extract", None)
+    open_model(str(file), cache=tmp_path)
+
+
+def test_a_damaged_cache_that_cannot_be_written_is_not_used(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = open_model(str(file), cache=tmp_path)
+    change(extracted(tmp_path) / "tokenizer.json")
+    monkeypatch.setattr("tiltmeter.models.gguf_files.make_shared_folder", fail)
+    assert tokenizer_digest(open_model(str(file), cache=tmp_path).tokenizer) == tokenizer_digest(sound.tokenizer)
+
+
+def fail(path: Path) -> None:
+    raise UsageError(f"{path} cannot be written")

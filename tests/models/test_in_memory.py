@@ -98,3 +98,24 @@ def test_models_that_cannot_be_used() -> None:
     spread.get_input_embeddings().to("meta")
     with pytest.raises(ModelError, match="spread over cpu, meta; put it on one device"):
         in_memory(spread, tokenizer)
+
+
+def test_the_fingerprint_is_that_of_an_adapter_s_settings_too() -> None:
+    """The scale of an adapter that is not merged, and whether it is used, are not among the weights."""
+    peft = pytest.importorskip("peft", reason="PEFT is not installed: pip install 'tiltmeter[peft]'")
+    model = made(CAUSAL["gpt2"])
+    model.add_adapter(peft.LoraConfig(r=2, lora_alpha=4, target_modules=["c_attn"], fan_in_fan_out=True))
+    prints = [in_memory(model, word_level()).fingerprint("causal")]
+    model.transformer.h[0].attn.c_attn.scaling["default"] = 9.0
+    prints.append(in_memory(model, word_level()).fingerprint("causal"))
+    model.disable_adapters()
+    prints.append(in_memory(model, word_level()).fingerprint("causal"))
+    assert len(set(prints)) == 3
+    assert in_memory(model, word_level()).fingerprint("causal") == prints[-1]
+
+
+def test_the_fingerprint_is_that_of_buffers_that_are_not_saved() -> None:
+    model = made(CAUSAL["llama"])
+    before = in_memory(model, word_level()).fingerprint("causal")
+    model.model.rotary_emb.inv_freq *= 2
+    assert in_memory(model, word_level()).fingerprint("causal") != before

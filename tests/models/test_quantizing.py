@@ -1,6 +1,10 @@
 """Weights quantised while they are loaded: near the numbers of the whole ones, whatever else is in the batch."""
 
+import logging
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -44,6 +48,41 @@ def test_a_quantised_model(name: str, quantize: str, tmp_path: Path) -> None:
     assert about["bits"] == quantize[0]
     assert about["by"].split()[0] in ("torchao", "bitsandbytes")
     assert "quantized" not in whole.describe()
+
+
+@pytest.mark.parametrize("name", ["llama", "bert"])
+def test_four_bits_do_not_depend_on_the_instructions_of_the_cpu(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a CPU with bfloat16 instructions, bitsandbytes takes another kernel, which cannot take all sizes."""
+    folder = saved(tmp_path / "m", made({**MASKED, **CAUSAL}[name]), word_piece())
+    expected = answers(open_model(folder, quantize="4bit"))
+    monkeypatch.setattr("bitsandbytes.nn.modules.has_avx512bf16", lambda: True)
+    found = answers(open_model(folder, quantize="4bit"))
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    # So it is with weights that were saved in 4 bits.
+    open_model(folder, quantize="4bit")._module({"llama": "causal", "bert": "masked"}[name]).save_pretrained(folder)  # type: ignore[index, operator, arg-type]
+    assert len(answers(open_model(folder))) == len(expected)
+
+
+def test_errors_of_libraries_are_messages(causal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("N must be divisible by block_n")
+
+    model = open_model(causal)
+    monkeypatch.setattr(type(model), "answerer", fail)
+    with pytest.raises(ModelError, match="cannot answer: AssertionError"):
+        answers(model)
+
+
+@pytest.mark.parametrize("package", ["models", "training"])
+def test_libraries_are_silent_when_a_package_imports_them(package: str) -> None:
+    """The package sets their level before its modules import PEFT and transformers' trainer, which import them."""
+    code = f"import logging, tiltmeter.{package}; "
+    code += "print(logging.getLogger('bitsandbytes.backends.cpu.ops').getEffectiveLevel())"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert (ended.stdout, ended.stderr) == (f"{logging.ERROR}\n", "")
 
 
 def test_fewer_bytes_in_memory(tmp_path: Path) -> None:

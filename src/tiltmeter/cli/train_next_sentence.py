@@ -94,7 +94,6 @@ def next_sentence(
 
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
-    _quiet_libraries()
     from tiltmeter.models.loading import open_model
     from tiltmeter.training.train_head import TrainingOptions, join_processes, train_next_sentence
     from tiltmeter.training.training_recipe import find_recipe
@@ -168,7 +167,6 @@ def evaluate(
 
     `tiltmeter train evaluate heads/t5 --pairs pairs`
     """
-    _quiet_libraries()
     from tiltmeter.training.evaluate_head import evaluate_head
 
     found = evaluate_head(head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=_bar)
@@ -190,7 +188,6 @@ def convert(
 
     `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
     """
-    _quiet_libraries()
     from tiltmeter.training.convert import convert_released
 
     convert_released(file, base, out, force=force)
@@ -279,11 +276,3 @@ def _training_bar() -> "Iterator[Callable[[TrainingProgress], None]]":
         yield report
     finally:
         progress.stop()
-
-
-def _quiet_libraries() -> None:
-    """Keep messages of libraries about themselves from the terminal."""
-    import logging
-
-    for name in ("torchao", "torch.utils._pytree"):
-        logging.getLogger(name).setLevel(logging.ERROR)

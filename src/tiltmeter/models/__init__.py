@@ -2,5 +2,7 @@
 
 import logging
 
-# torchao, which transformers imports where it is installed, is warned by newer versions of torch, in several lines.
-logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
+# What these libraries log when PEFT and transformers import them, which they do wherever they are installed: that torch
+# is too new, that a kernel was not found. A command that does not use them must not print it.
+for _library in ("torch.utils._pytree", "torchao", "bitsandbytes"):
+    logging.getLogger(_library).setLevel(logging.ERROR)

@@ -2,25 +2,28 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import torch
-from torch import nn
-from transformers import GenerationConfig
+import tokenizers
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
+from tiltmeter.models.end_tokens import end_tokens
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.template_rendering import ChatTemplate, start_rendering
+from tiltmeter.models.text import tokenizer_settings
+from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
+from tiltmeter.models.text_growth import refuse_growth
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 
-# Tokens of messages and answers in a batch. Replies are stored after each, so that a killed run loses few.
-_BATCH_TOKENS = 8_192
 # Messages whose label probabilities are computed, and stored, at a time.
 _AT_ONCE = 128
+# Changes with the way in which messages are generated from a model's files and settings.
+_VERSION = 2
 
 
 @dataclass(kw_only=True)
@@ -29,18 +32,36 @@ class LocalChat:
 
     name: str
     model: LocalModel
+    _takes_batches: bool = True
 
     def chat_fingerprint(self, sampling: Sampling) -> str:
-        """The model's own fingerprint, its template, and the settings of sampling."""
-        template = hashlib.sha256(str(self.model.tokenizer.chat_template).encode()).hexdigest()
-        settings = "probabilities" if sampling.probabilities else f"{sampling.temperature:g} {sampling.max_tokens}"
-        parts = ("chat", self.model.fingerprint("causal"), template, settings)
+        """SHA-256 of everything that a reply depends on besides the message."""
+        settings = "probabilities" if sampling.probabilities else f"{sampling.temperature!r} {sampling.max_tokens}"
+        parts = (
+            f"chat {_VERSION}",
+            self.model.fingerprint("causal"),
+            self.template.digest,
+            tokenizer_settings(self.model.tokenizer),
+            f"tokenizers {tokenizers.__version__}",
+            f"ends {sorted(self.ends)}",
+            settings,
+        )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it."""
-        template = hashlib.sha256(str(self.model.tokenizer.chat_template).encode()).hexdigest()
-        return {**self.model.describe(), "kind": "chat", "template": template}
+        found = {**self.model.describe(), "kind": "chat", "template": self.template.digest}
+        return found if self._takes_batches else {**found, "batches": "of one message, for others change its numbers"}
+
+    @cached_property
+    def template(self) -> ChatTemplate:
+        """Its chat template."""
+        return ChatTemplate(self.model.name, self.model.tokenizer)
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """The tokens that end a reply."""
+        return end_tokens(self.model)
 
     def tokens(self, prompt: str) -> int:
         """The number of tokens of a message in the template."""
@@ -53,7 +74,7 @@ class LocalChat:
 
     def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
         """The replies, a batch at a time."""
-        with self.model.measuring():
+        with self.model.measuring(), _translate_errors(self.name):
             if sampling.probabilities:
                 yield from self._label_probabilities(questions)
             else:
@@ -62,64 +83,52 @@ class LocalChat:
     def close(self) -> None:
         """Let go of the weights."""
         self.model.close()
-        self.__dict__.pop("_generating", None)
+        self.__dict__.pop("_generator", None)
 
     def _ids(self, prompt: str) -> tuple[int, ...]:
-        messages = [{"role": "user", "content": prompt}]
-        # Templates that can let a model think aloud are told not to; others ignore it.
-        text = self.model.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
+        text = self.template.render([{"role": "user", "content": prompt}], add_generation_prompt=True)
+        ids = self._encode(text)
+        if not ids:
+            raise ModelError(f"The chat template of {self.name} makes no tokens of a message; correct the template.")
+        return ids
+
+    def _encode(self, text: str) -> tuple[int, ...]:
+        """The tokens of a rendered message, whose special tokens are tokens."""
+        refuse_growth(self.model.tokenizer, [text])
         return tuple(self.model.tokenizer(text, add_special_tokens=False).input_ids)
 
     @cached_property
-    def _generating(self) -> nn.Module:
-        return self.model._module("causal")
+    def _generator(self) -> TextGenerator:
+        padding = (self.model.tokenizer.pad_token_id, *self.ends, 0)
+        vocabulary = self.model.vocabulary_size or len(self.model.tokenizer)
+        return TextGenerator(
+            name=self.name,
+            module=self.model._module("causal"),
+            device=self.model.device,
+            dtype=self.model.dtype,
+            ends=self.ends,
+            # Masked anyway; it needs an embedding.
+            padding=next(token for token in padding if token is not None and 0 <= token < vocabulary),
+            vocabulary=vocabulary,
+            max_length=self.model.max_length,
+        )
 
     def _texts(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
-        """Generated texts, the longest messages first, so that a batch needs little padding, and no later one more."""
-        encoded = [self._ids(question.prompt) for question in questions]
-        self._refuse_long(max(map(len, encoded), default=0) + sampling.max_tokens)
-        waiting = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
-        while waiting:
-            width = len(encoded[waiting[0]]) + sampling.max_tokens
-            size = max(1, _BATCH_TOKENS // width)
-            batch, waiting = waiting[:size], waiting[size:]
-            rows, samples = [encoded[index] for index in batch], [questions[index].sample for index in batch]
-            yield from zip(batch, self._generate(rows, samples, sampling), strict=True)
-
-    @quiet_transformers()
-    @torch.inference_mode()
-    def _generate(self, rows: Sequence[tuple[int, ...]], samples: Sequence[int], sampling: Sampling) -> list[Reply]:
-        tokenizer = self.model.tokenizer
-        ends = _end_tokens(self._generating, tokenizer)
-        # A config of our own: that of a model may hold penalties and cuts, which are not what is asked for.
-        config = GenerationConfig(  # type: ignore[no-untyped-call]
-            max_new_tokens=sampling.max_tokens,
-            do_sample=sampling.temperature > 0,
-            temperature=sampling.temperature or None,
-            top_k=0 if sampling.temperature else None,
-            top_p=1.0 if sampling.temperature else None,
-            eos_token_id=ends,
-            pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else ends[0],
-        )
-        width = max(map(len, rows))
-        padded = [[config.pad_token_id] * (width - len(row)) + list(row) for row in rows]
-        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
-        device = self.model.device
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(_seed(rows, samples))
-            made: Any = self._generating.generate(  # type: ignore[operator]
-                torch.tensor(padded, device=device),
-                attention_mask=torch.tensor(mask, device=device),
-                generation_config=config,
-            )
-        answers = [_until_end(answer, ends) for answer in made[:, width:].tolist()]
-        texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
-        return [
-            Reply(text, tokens_in=len(row), tokens_out=len(answer), cut=answer[-1] not in ends)
-            for row, answer, text in zip(rows, answers, texts, strict=True)
-        ]
+        """Generated texts, a batch at a time."""
+        prompts = []
+        for question in questions:
+            ids = self._ids(question.prompt)
+            self._refuse_long(len(ids) + sampling.max_tokens)
+            prompts.append(SeededPrompt(ids, _seed(ids, question.sample)))
+        if not prompts:
+            return
+        self._takes_batches = self._generator.takes_batches
+        batches = self._generator.texts(prompts, longest=sampling.max_tokens, temperature=sampling.temperature)
+        for places, answers in batches:
+            texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
+            for place, answer, text in zip(places, answers, texts, strict=True):
+                cut = answer[-1] not in self.ends
+                yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
 
     def _label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
         """The log-probability of each label as the first token of the answer, by the engine."""
@@ -144,7 +153,7 @@ class LocalChat:
         tokens = []
         for label in labels:
             for text in (label, f" {label}"):
-                ids = self.model.tokenizer(text, add_special_tokens=False).input_ids
+                ids = self._encode(text)
                 if len(ids) == 1 and (label, ids[0]) not in tokens:
                     tokens.append((label, ids[0]))
             if not any(name == label for name, _ in tokens):
@@ -163,36 +172,30 @@ class LocalChat:
             )
 
 
-def _end_tokens(module: nn.Module, tokenizer: Any) -> list[int]:
-    """The tokens that end an answer, by the model's config and its tokenizer."""
-    named = getattr(getattr(module, "generation_config", None), "eos_token_id", None)
-    listed = named if isinstance(named, list) else [named]
-    found = [token for token in (*listed, tokenizer.eos_token_id) if token is not None]
-    if not found:
-        raise ModelError("The model names no token that ends an answer, so it cannot be asked as a chat model.")
-    return list(dict.fromkeys(map(int, found)))
+def _seed(ids: Sequence[int], sample: int) -> int:
+    """A seed that depends on a message and its sample only, so that repeating or resuming a run repeats its samples."""
+    digest = hashlib.sha256(repr((tuple(ids), sample)).encode()).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
-def _until_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """The tokens of an answer with the one that ends it, without padding.
-
-    >>> _until_end([5, 6, 2, 2, 2], [2])
-    [5, 6, 2]
-    """
-    length = next((place + 1 for place, token in enumerate(tokens) if token in ends), len(tokens))
-    return list(tokens[:length])
-
-
-def _seed(rows: Sequence[tuple[int, ...]], samples: Sequence[int]) -> int:
-    """A seed that depends on the messages of a batch and their samples, so that repeating a run repeats its samples."""
-    digest = hashlib.sha256(repr((rows, samples)).encode()).digest()
-    return int.from_bytes(digest[:4], "big")
+@contextmanager
+def _translate_errors(name: str) -> Iterator[None]:
+    """Turn errors of torch, transformers or code that comes with the model into a ModelError."""
+    try:
+        yield
+    except (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
+        first, *_ = [*str(error).strip().splitlines(), ""]
+        raise ModelError(
+            f"{name} cannot reply: {type(error).__name__}{f' ({first[:300]})' if first else ''}; check its config and "
+            "files, or try --device cpu. Replies that came before are kept."
+        ) from error
 
 
 def open_chat_local(name: str, options: ModelOptions) -> LocalChat:
     """The model of a name such as `chat:./folder`, `chat:HUB_ID` or `chat:embedded`."""
     from tiltmeter.models.opening import open_given
 
+    start_rendering()
     # A chat model is asked inside its template anyway; the caller refuses the option.
     model = open_given(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
@@ -201,10 +204,16 @@ def open_chat_local(name: str, options: ModelOptions) -> LocalChat:
 
 
 def local_chat(model: LocalModel) -> LocalChat:
-    """A local model as a chat model; an error if it has no chat template."""
+    """A local model as a chat model; an error if it has no chat template that can be used."""
+    if "next-sentence" in model.kinds:
+        raise ModelError(f"{model.name} has a next-sentence head, which writes no replies; ask its base model instead.")
     if not getattr(model.tokenizer, "chat_template", None):
         raise ModelError(
             f"{model.name} has no chat template, so it is not a chat model; leave out `chat:` to measure it as a "
             "language model."
         )
-    return LocalChat(name=f"chat:{model.name}", model=model)
+    chat = LocalChat(name=f"chat:{model.name}", model=model)
+    _ = chat.ends
+    if chat._ids("Tea or milk?") == chat._ids("A brook or a river?"):
+        raise ModelError(f"The chat template of {model.name} leaves out the user's message; correct the template.")
+    return chat

@@ -19,6 +19,8 @@ from tiltmeter.models.local import LocalModel
 from tiltmeter.models.text import refuse_empty_vocabulary, tokenizer_digest
 from tiltmeter.questions import Kind
 
+# Attributes of modules that do not affect answers; a model is asked in evaluation mode.
+_NOT_SETTINGS = ("training", "name_or_path", "warnings_issued")
 # Entries of a config that do not affect answers.
 _NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version")
 
@@ -106,9 +108,30 @@ def in_memory(
 
 
 def _weights(module: nn.Module) -> Iterator[bytes]:
-    for name, tensor in sorted(module.state_dict().items()):
+    """Names, parameters and buffers, also those that are not saved, and the settings of all modules.
+
+    An adapter that is not merged has its scale, and whether it is used, in such settings only.
+    """
+    for name, part in module.named_modules():
+        yield f"{name} {type(part).__module__}.{type(part).__qualname__} {_settings(part)}\n".encode()
+    tensors = {**module.state_dict(), **dict(module.named_buffers())}
+    for name, tensor in sorted(tensors.items()):
         yield f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode()
         yield tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _settings(module: nn.Module) -> str:
+    """The attributes of a module that are plain values, or tables of such."""
+    plain = {name: value for name, value in vars(module).items() if name not in _NOT_SETTINGS and _is_plain(value)}
+    return json.dumps(plain, sort_keys=True, default=sorted)
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(inner) for key, inner in value.items())
+    if isinstance(value, list | tuple | set):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _config(config: Any) -> Iterator[bytes]:

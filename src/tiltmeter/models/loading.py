@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -11,15 +11,15 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
 from tiltmeter.engine.speedups import check_names
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.files import make_readable, make_shared_folder, temporary_folder
+from tiltmeter.files import temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model, merge
 from tiltmeter.models.checkpoint import Checkpoint, tokenizer_folder
 from tiltmeter.models.file_holes import refuse_holes
-from tiltmeter.models.gguf_files import reading_gguf
+from tiltmeter.models.gguf_files import extract, reading_gguf
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_checks import refuse_absurd_depth, refuse_missing, refuse_more_layers
@@ -42,6 +42,7 @@ from tiltmeter.models.quantizing import (
     describe_quantization,
     quantization_config,
     saved_quantization,
+    use_declared_precision,
 )
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.tensor_names import unused_modules
@@ -175,6 +176,8 @@ class CheckpointModel(LocalModel):
                     output_loading_info=True,
                     **files,
                     **arguments,
+                    # Only translators decode as the model's own generation config says.
+                    **({} if kind == "seq2seq" else {"generation_config": GenerationConfig()}),  # type: ignore[no-untyped-call]
                 )
         except Exception as error:  # of transformers, or of code that comes with the model
             how = " and split over devices" if "max_memory" in arguments else ""
@@ -187,6 +190,7 @@ class CheckpointModel(LocalModel):
         refuse_missing(f"{self.name} cannot be used as {kind}", info, remedy)
         refuse_more_layers(self.name, model, info)
         self.unused[kind] = unused_modules(info["unexpected_keys"])
+        use_declared_precision(model)
         return model
 
 
@@ -305,27 +309,11 @@ def _text_files(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
     inside = files_of(checkpoint)
     if not checkpoint.gguf or cache is None:
         return inside
-    extracted = cache / "gguf" / digest(checkpoint.weight_files)
-    if not extracted.is_dir():
-        try:
-            _extract(inside, extracted)
-        except (ModelError, UsageError):
-            return inside  # reading it again gives the error; a cache that cannot be written is only slower
+    try:
+        extracted = extract(checkpoint.folder / checkpoint.gguf, cache / "gguf" / digest(checkpoint.weight_files))
+    except (ModelError, UsageError):
+        return inside  # reading it again gives the error; a cache that cannot be written is only slower
     return {"pretrained_model_name_or_path": str(extracted)}
-
-
-def _extract(inside: Mapping[str, str], extracted: Path) -> None:
-    """Write the config and tokenizer of a GGUF file to a folder that all users of the cache can read."""
-    make_shared_folder(extracted.parent)
-    with temporary_folder(extracted.parent) as part, reading_gguf(inside):
-        try:
-            AutoConfig.from_pretrained(**inside).save_pretrained(part)
-            AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
-        except Exception as error:
-            raise ModelError(_first_line(error)) from error
-        make_readable(part)
-        with suppress(OSError):  # another run may have extracted it meanwhile
-            part.rename(extracted)
 
 
 def files_of(checkpoint: Checkpoint) -> dict[str, str]:

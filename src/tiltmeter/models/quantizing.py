@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 import torch
 import transformers
+from torch import nn
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint import Checkpoint
@@ -22,6 +23,8 @@ QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 _LIBRARY: dict[Quantization, str] = {"8bit": "torchao", "4bit": "bitsandbytes"}
 _METHOD: dict[Quantization, str] = {"8bit": "int8, weights only", "4bit": "nf4"}
 _DEVICES = ("cpu", "cuda")
+# The attribute of bitsandbytes' layers that chooses its kernel for CPUs with bfloat16 instructions.
+_BF16_SWITCH = "support_avx512bf16_for_cpu"
 # Of one weight of a quantised matrix, with its share of the scales.
 BYTES_PER_WEIGHT: dict[Quantization, float] = {"8bit": 1.01, "4bit": 0.57}
 
@@ -58,6 +61,17 @@ def quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any:
     return transformers.BitsAndBytesConfig(  # type: ignore[no-untyped-call]
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype
     )
+
+
+def use_declared_precision(model: nn.Module) -> None:
+    """Have bitsandbytes compute in the dtype of the model on every CPU.
+
+    On one with bfloat16 instructions it would compute in bfloat16 whatever the dtype, so that numbers would depend on
+    the CPU, and stop with an AssertionError at matrices whose sizes its kernel cannot take.
+    """
+    for module in model.modules():
+        if hasattr(module, _BF16_SWITCH):
+            setattr(module, _BF16_SWITCH, False)
 
 
 def saved_quantization(config: Any) -> str | None:

@@ -8,12 +8,12 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Report
 from tiltmeter.errors import ModelError
 from tiltmeter.models.protocol import Model
+from tiltmeter.models.template_rendering import ChatTemplate
 from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.text_growth import refuse_growth
 from tiltmeter.questions import Answer, Encoded, Ids, Kind, Question
 
 USER_TURN = "Write a sentence."
-# Templates that print the day would make results depend on it; those that take this variable do not.
-_DATE = "26 Jul 2024"
 # Not a token: where a text begins, to be replaced by the tokens of the template in front of the assistant's words.
 _START = -1
 _MARK = "ASSISTANTTURN"
@@ -110,15 +110,13 @@ def _tokenizer_of(model: Model) -> Any:
 def _prefix(name: str, tokenizer: Any) -> tuple[str, Ids]:
     """The text and tokens of the chat template up to the assistant's words."""
     turns = [{"role": "user", "content": USER_TURN}, {"role": "assistant", "content": _MARK}]
-    try:
-        rendered = str(tokenizer.apply_chat_template(turns, tokenize=False, date_string=_DATE))
-    except Exception as error:  # the template is a program of its own
-        raise ModelError(f"The chat template of {name} cannot be used: {error}") from error
+    rendered = ChatTemplate(name, tokenizer).render(turns)
     prefix, mark, _ = rendered.partition(_MARK)
     if not mark:
         raise ModelError(f"The chat template of {name} leaves out the assistant's turn, so no text can be put there.")
 
     def encoded(text: str) -> Ids:
+        refuse_growth(tokenizer, [text])
         return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
 
     # A SentencePiece tokenizer gives the space in front of a word to the word.

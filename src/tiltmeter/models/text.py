@@ -2,14 +2,19 @@
 
 import copy
 import hashlib
+import inspect
 import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tiltmeter.errors import ModelError
+from tiltmeter.models.text_growth import refuse_growth
 from tiltmeter.questions import Encoded, Kind
 
 # The name of the first sentinel in T5 and all models made after it.
@@ -18,6 +23,10 @@ _SENTINEL = "<extra_id_0>"
 _SPACE_MARK = "▁"
 # Texts encoded at a time: the tokenizer's own result objects take far more memory than the ids that are kept.
 _TEXTS_AT_ONCE = 1000
+# Settings of a tokenizer besides its rules; the first changes how tokens become a text.
+_TEXT_SETTINGS = ("clean_up_tokenization_spaces", "split_special_tokens")
+# Options that say where a tokenizer was loaded from.
+_PLACES = ("name_or_path", "_commit_hash", "tokenizer_file", "vocab_file", "merges_file", "chat_template")
 
 
 def tokenizer_digest(tokenizer: Any) -> str:
@@ -28,9 +37,36 @@ def tokenizer_digest(tokenizer: Any) -> str:
         library.no_padding()
         rules = library.to_str()
     else:
-        rules = json.dumps(tokenizer.get_vocab(), sort_keys=True)
+        rules = json.dumps(tokenizer.get_vocab(), sort_keys=True) + _other_rules(tokenizer)
     special = json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)
     return hashlib.sha256(f"{rules}\n{special}".encode()).hexdigest()
+
+
+def tokenizer_settings(tokenizer: Any) -> str:
+    """SHA-256 of everything that decides how texts become tokens and tokens texts: rules, class and its settings."""
+    source = _source(tokenizer)
+    settings = {name: getattr(tokenizer, name, None) for name in _TEXT_SETTINGS}
+    parts = (tokenizer_digest(tokenizer), type(tokenizer).__qualname__, json.dumps(settings, default=str), source)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _source(tokenizer: Any) -> str:
+    """The code of a tokenizer's class if it came with a model."""
+    if type(tokenizer).__module__.partition(".")[0] == "transformers":
+        return ""
+    with suppress(OSError, TypeError):  # made in an interactive session
+        return inspect.getsource(inspect.getmodule(type(tokenizer)) or type(tokenizer))
+    return ""
+
+
+def _other_rules(tokenizer: Any) -> str:
+    """What a tokenizer in Python has besides its vocabulary: files, such as those of merges, and options."""
+    options = {name: value for name, value in tokenizer.init_kwargs.items() if name not in _PLACES}
+    files = {}
+    with TemporaryDirectory() as folder, suppress(NotImplementedError, OSError):
+        for name in tokenizer.save_vocabulary(folder) or ():
+            files[Path(name).name] = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    return json.dumps([files, options], sort_keys=True, default=str)
 
 
 def refuse_empty_vocabulary(tokenizer: Any, name: str) -> None:
@@ -98,6 +134,7 @@ class TokenizerText:
         """The index of the word that each token of `encode_whole` belongs to; None for a special token."""
         if not texts:
             return []
+        refuse_growth(self.tokenizer, texts)
         encoded = self.tokenizer(list(texts), return_offsets_mapping=True)
         return [
             word_indices(text, encoded.word_ids(index), encoded["offset_mapping"][index])
@@ -108,6 +145,7 @@ class TokenizerText:
         """Tokenize sentence pairs as single inputs, with token types if the model has them."""
         if not pairs:
             return []
+        refuse_growth(self.tokenizer, [text for pair in pairs for text in pair])
         encoded = self.tokenizer(
             [first for first, _ in pairs], [second for _, second in pairs], return_attention_mask=False
         )
@@ -129,6 +167,7 @@ class TokenizerText:
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return []
+        refuse_growth(self.tokenizer, distinct)
         if self.has_offsets:
             found = self._encode_fast(distinct, special=special, offsets=offsets)
         else:

@@ -33,6 +33,7 @@ from tiltmeter.models.head_text import HeadText
 from tiltmeter.models.loaded_checks import refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
 from tiltmeter.models.local import LocalModel
+from tiltmeter.models.quantizing import use_declared_precision
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import Answer, Kind, Question
@@ -215,6 +216,7 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
         raise ModelError(f"The weights of {model.name} could not be loaded: {lines[0]}") from error
     refuse_missing(model.name, info, "; fetch it again.")
     refuse_more_layers(model.name, core, info)
+    use_declared_precision(core)
     loaded: nn.Module = core
     return loaded
 

@@ -1,0 +1,170 @@
+"""Texts that a causal model generates. The text of a prompt does not depend on the other prompts of its batch."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import GenerationConfig, LogitsProcessor
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.questions import Ids
+
+# Tokens of prompts and texts in a batch; on a CPU, more rows than these gain little.
+_BATCH_TOKENS = 8_192
+_CPU_ROWS = 8
+# Prompts are padded to a multiple of this.
+_GRID = 32
+# Lengths of the prompts with which a model is checked.
+_CHECKED = (5, 37)
+# The largest difference of log-probabilities that counts as rounding.
+_TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
+_TOLERANCE_OTHERWISE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class SeededPrompt:
+    """The tokens that a text follows, and the seed of its random numbers."""
+
+    ids: Ids
+    seed: int
+
+
+@dataclass(kw_only=True)
+class TextGenerator:
+    """A loaded causal model that generates texts; `ends` are the tokens that end one.
+
+    Batches have one of a few shapes, which follow from a prompt's own length, and are filled up with copies: the shape
+    decides in which order a device adds numbers up, so other shapes would change the last digits, and with them
+    sometimes the text.
+    """
+
+    name: str
+    module: nn.Module
+    device: torch.device
+    dtype: torch.dtype
+    ends: Sequence[int]
+    padding: int
+    vocabulary: int
+    max_length: int | None
+
+    def __post_init__(self) -> None:
+        # generate() fills whatever a config leaves open from the model's own, which may hold penalties and cuts.
+        self.module.generation_config = GenerationConfig()  # type: ignore[no-untyped-call, assignment]
+
+    def texts(
+        self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
+    ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
+        """The places of the prompts of each batch, and the tokens of their texts; the longest prompts come first."""
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for place in sorted(range(len(prompts)), key=lambda place: -len(prompts[place].ids)):
+            shapes.setdefault(self._shape(len(prompts[place].ids), longest), []).append(place)
+        for (width, rows), places in shapes.items():
+            for start in range(0, len(places), rows):
+                batch = places[start : start + rows]
+                filled = [prompts[place] for place in (batch * rows)[:rows]]
+                found = self._generate(filled, width, longest, temperature)
+                yield batch, [_until_end(tokens, self.ends) for tokens in found[: len(batch)]]
+
+    @cached_property
+    def takes_batches(self) -> bool:
+        """Whether padding and the other prompts of a batch leave a prompt's probabilities as they are."""
+        lengths = [min(length, (self.max_length or length + 2) - 2) for length in _CHECKED]
+        short, long = ([(7 * place + 3) % self.vocabulary for place in range(length)] for length in lengths)
+        try:
+            alone, beside = self._log_probs([short], len(short)), self._log_probs([short, long], len(long))
+        except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
+            return False
+        tolerance = _TOLERANCE.get(self.dtype, _TOLERANCE_OTHERWISE)
+        return bool((alone - beside).abs().max() <= tolerance)
+
+    def _shape(self, length: int, longest: int) -> tuple[int, int]:
+        """The width and the number of rows of the batch for a prompt of this length."""
+        width = -(-length // _GRID) * _GRID
+        if width + longest > min(self._switch, self.max_length or self._switch) or not self.takes_batches:
+            return length, 1
+        rows = max(1, _BATCH_TOKENS // (width + longest))
+        return width, min(rows, _CPU_ROWS) if self.device.type == "cpu" else rows
+
+    @cached_property
+    def _switch(self) -> float:
+        """The length from which on the longest row of a batch decides about the positions of all."""
+        config: Any = self.module.config
+        found = [value for name, value in _entries(config.to_dict()) if name == "original_max_position_embeddings"]
+        return min((value for value in found if isinstance(value, int)), default=float("inf"))
+
+    def _generate(
+        self, prompts: Sequence[SeededPrompt], width: int, longest: int, temperature: float
+    ) -> list[list[int]]:
+        rows = [prompt.ids for prompt in prompts]
+        choice = _TokenChoice(self.name, [prompt.seed for prompt in prompts], temperature)
+        made = self._call(rows, width, choice, max_new_tokens=longest, eos_token_id=list(self.ends))
+        tokens: list[list[int]] = made[:, width:].tolist()
+        return tokens
+
+    def _log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
+        """The log-probabilities of the first two tokens after the first row."""
+        found = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
+        return torch.stack([logits[0].log_softmax(-1) for logits in found.logits])
+
+    @quiet_transformers()
+    @torch.inference_mode()
+    def _call(self, rows: Sequence[Sequence[int]], width: int, choice: LogitsProcessor | None, **settings: Any) -> Any:
+        padded = [[self.padding] * (width - len(row)) + list(row) for row in rows]
+        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False, num_beams=1, pad_token_id=self.padding, **settings
+        )
+        # That of the class: a folder with custom_generate/ replaces that of the object.
+        generate: Any = type(self.module).generate  # type: ignore[attr-defined]
+        return generate(
+            self.module,
+            torch.tensor(padded, device=self.device),
+            attention_mask=torch.tensor(mask, device=self.device),
+            generation_config=config,
+            logits_processor=[choice] if choice else [],
+        )
+
+
+class _TokenChoice(LogitsProcessor):
+    """Leaves one token of each row: the most probable one, or one drawn with the row's own random numbers."""
+
+    def __init__(self, name: str, seeds: Sequence[int], temperature: float) -> None:
+        self._name = name
+        self._draws = [random.Random(seed) for seed in seeds]
+        self._temperature = temperature
+
+    def __call__(self, _input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if scores.isnan().any():
+            raise ModelError(f"{self._name} gives probabilities that are not numbers; try --dtype float32.")
+        if not self._temperature:
+            return scores
+        wide = scores if scores.device.type == "mps" else scores.double()
+        shares = (wide / self._temperature).softmax(-1).cumsum(-1)
+        draws = torch.tensor([[draw.random()] for draw in self._draws], dtype=shares.dtype, device=shares.device)
+        # Scaled by the last sum, which rounding leaves below 1: each draw falls on a token that can occur.
+        tokens = torch.searchsorted(shares, draws * shares[:, -1:], right=True).clamp_max(scores.shape[-1] - 1)
+        return torch.full_like(scores, -float("inf")).scatter_(1, tokens, 0.0)
+
+
+def _entries(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The entries of a config, also of those inside it."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _entries(value)
+        else:
+            yield name, value
+
+
+def _until_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """The tokens of a text with the one that ends it, without padding.
+
+    >>> _until_end([5, 6, 2, 2, 2], [2])
+    [5, 6, 2]
+    """
+    length = next((place + 1 for place, token in enumerate(tokens) if token in ends), len(tokens))
+    return list(tokens[:length])
