@@ -44,9 +44,7 @@ def test_a_tokenizer_that_depends_on_earlier_lines_gets_whole_texts() -> None:
     class Remembering(TokenizerText):
         def encode(self, texts: Any, *, offsets: bool = False) -> Any:
             found = super().encode(texts, offsets=offsets)
-            return [
-                one._replace(ids=(*one.ids[:-1], len(written))) for one, written in zip(found, texts, strict=True)
-            ]
+            return [one._replace(ids=(*one.ids[:-1], len(written))) for one, written in zip(found, texts, strict=True)]
 
     text = Remembering(byte_level(), SimpleNamespace(), "causal")
     for prompt, found in zip(PROMPTS, encode_continuations(text, PROMPTS), strict=True):

@@ -49,10 +49,8 @@ class Prompt(NamedTuple):
 def encode_continuations(text: Text, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
     """For each prompt its continuations, without special tokens around them."""
     compared = prompts[:_COMPARED]
-    if text.has_offsets and list(_joined(text, compared)) == list(_whole(text, compared)):
-        encode = _joined
-    else:
-        encode = _whole
+    can_join = text.has_offsets and list(_joined(text, compared)) == list(_whole(text, compared))
+    encode = _joined if can_join else _whole
     for start in range(0, len(prompts), _AT_ONCE):
         yield from encode(text, prompts[start : start + _AT_ONCE])
 

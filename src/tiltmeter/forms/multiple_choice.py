@@ -150,4 +150,5 @@ FORM = Form(
         "same-answers": "two answers with the same text: the item cannot be asked",
         "unclear-stereotype": "a row in which none or both of the people are of a stereotyped group: it is left out",
     },
+    changing_meaning=("duplicate-question",),
 )
