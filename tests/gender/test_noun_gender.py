@@ -56,6 +56,15 @@ CASES = [
 
 
 @pytest.mark.parametrize(("language", "text", "gender"), CASES)
+def test_italian_nouns_after_an_elided_article_are_read_by_their_ending() -> None:
+    """Their article has no gender; counting them as neutral would lower the accuracy by three points."""
+    told = {"avvocato": "masculine", "editore": "masculine", "ingegnere": "masculine", "infermiera": "feminine"}
+    for article in ("l'", "dell'", "all'", "dall'"):
+        for noun, gender in told.items():
+            assert noun_gender([article, noun], 1, "it").gender == gender
+        assert noun_gender([article, "insegnante"], 1, "it").gender is None
+
+
 def test_genders(language: str, text: str, gender: str | None) -> None:
     words = text.split()
     place = next((n for n, word in enumerate(words) if len(word) > 1 and word.isupper()), len(words) - 1)

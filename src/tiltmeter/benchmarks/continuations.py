@@ -29,7 +29,7 @@ class Continuation(NamedTuple):
     first: int
 
 
-class Prompt(NamedTuple):
+class ContinuedPrompt(NamedTuple):
     """A prompt and its continuations, which follow it after a space."""
 
     text: str
@@ -46,7 +46,7 @@ class Prompt(NamedTuple):
         return self.text.rpartition("\n")[2]
 
 
-def encode_continuations(text: Text, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
+def encode_continuations(text: Text, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """For each prompt its continuations, without special tokens around them."""
     compared = prompts[:_COMPARED]
     can_join = text.has_offsets and list(_joined(text, compared)) == list(_whole(text, compared))
@@ -55,7 +55,7 @@ def encode_continuations(text: Text, prompts: Sequence[Prompt]) -> Iterator[list
         yield from encode(text, prompts[start : start + _AT_ONCE])
 
 
-def _whole(text: Text, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
+def _whole(text: Text, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """All texts tokenized as a whole."""
     encoded = iter(text.encode([written for prompt in prompts for written in prompt.texts], offsets=text.has_offsets))
     if text.has_offsets:
@@ -67,7 +67,7 @@ def _whole(text: Text, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]
             yield [Continuation(one.ids, len(alone.ids)) for one in islice(encoded, len(prompt.continuations))]
 
 
-def _joined(text: Text, prompts: Sequence[Prompt]) -> Iterator[list[Continuation]]:
+def _joined(text: Text, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """The first text of each prompt as a whole, the others joined from it and their own last lines."""
     endings = _endings(text, prompts)
     wholes = text.encode([prompt.texts[0] for prompt in prompts], offsets=True)
@@ -82,7 +82,7 @@ def _joined(text: Text, prompts: Sequence[Prompt]) -> Iterator[list[Continuation
         yield [Continuation((*before, *ending.ids), cut + ending.first) for ending in found]
 
 
-def _endings(text: Text, prompts: Sequence[Prompt]) -> dict[tuple[str, str], Continuation]:
+def _endings(text: Text, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
     """The tokens of each last line with each of its continuations, as they are after another line."""
     pairs = list(dict.fromkeys((prompt.last_line, one) for prompt in prompts for one in prompt.continuations))
     encoded = text.encode([f"{_LINE_BEFORE}\n{line} {continuation}" for line, continuation in pairs], offsets=True)

@@ -25,7 +25,7 @@ from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
 from tiltmeter.benchmarks.choosing.shares import ANSWERED
 from tiltmeter.benchmarks.choosing.wordings import prompt_words
-from tiltmeter.benchmarks.continuations import Prompt, encode_continuations
+from tiltmeter.benchmarks.continuations import ContinuedPrompt, encode_continuations
 from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, role_name
@@ -69,11 +69,11 @@ def ask(part: str, items: Sequence[MultipleChoiceItem], text: Text, *, protocol:
     return asked
 
 
-def _prompts(items: Sequence[MultipleChoiceItem]) -> list[Prompt]:
+def _prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]:
     """The prompt of each item, with its answers."""
     words = {language: prompt_words(language) for language in {item.language for item in items}}
     return [
-        Prompt(
+        ContinuedPrompt(
             words[item.language].text(item.context.strip(), item.question.strip()),
             tuple([item.answer(role) for role in ROLES]),
         )

@@ -15,6 +15,7 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.text import TokenizerText
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 
 # Tokens of messages and answers in a batch. Replies are stored after each, so that a killed run loses few.
@@ -41,6 +42,11 @@ class LocalChat:
         """What the manifest says of it."""
         template = hashlib.sha256(str(self.model.tokenizer.chat_template).encode()).hexdigest()
         return {**self.model.describe(), "kind": "chat", "template": template}
+
+    @property
+    def text(self) -> TokenizerText:
+        """Its tokenizer and special tokens."""
+        return self.model.text
 
     def tokens(self, prompt: str) -> int:
         """The number of tokens of a message in the template."""
