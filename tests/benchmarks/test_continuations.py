@@ -9,6 +9,7 @@ from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
 from tiltmeter.benchmarks.continuations import ContinuedPrompt, encode_continuations
 from tiltmeter.models.text import TokenizerText
 
+ANSWERS = ("gentle", "the nurse", "she")
 PROMPTS = [
     ContinuedPrompt(
         f"Context: the nurse was {word} .\nQuestion: is she loud ?\nAnswer:", ("gentle", "the nurse", "she")
@@ -55,8 +56,6 @@ def test_a_tokenizer_that_depends_on_earlier_lines_gets_whole_texts() -> None:
 
 def test_a_long_prompt_is_not_tokenized_for_each_continuation() -> None:
     text = text_of(byte_level())
-    prompts = [
-        ContinuedPrompt(f"{'the nurse ' * 30}{number}\nAnswer:", ("gentle", "she", "me")) for number in range(200)
-    ]
+    prompts = [ContinuedPrompt(f"{'the nurse ' * 30}{number}\nAnswer:", ANSWERS) for number in range(200)]
     list(encode_continuations(text, prompts))
     assert text.characters < 2 * sum(len(prompt.text) for prompt in prompts)
