@@ -132,3 +132,15 @@ def test_as_a_choice_all_three_answers_are_options() -> None:
     assert put.options[0].text == "the nurse"
     assert put.context.endswith("\n\nshe was loud .")
     assert BENCHMARK.choice_measures == "multiple_choice"
+
+
+def test_no_item_is_compared_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons of all pairs made the duration grow with the square of the number of items."""
+
+    def refuse(_one: object, _other: object) -> bool:
+        raise AssertionError("two items were compared")
+
+    monkeypatch.setattr(MultipleChoiceItem, "__eq__", refuse)
+    asked = asked_of([item("a"), item("b", unknown="She"), item("c")], causal_text())
+    assert [trial.item.id for trial in asked.trials] == ["a", "c"]
+    assert [skipped.item for skipped in asked.skipped] == ["b"]

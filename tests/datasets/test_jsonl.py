@@ -1,11 +1,13 @@
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tiltmeter.datasets.readers.jsonl import read_jsonl, to_line, write_jsonl
+from tiltmeter.datasets.readers.jsonl import parse, read_jsonl, to_line, write_jsonl
+from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
@@ -156,12 +158,34 @@ def has_own_candidate_ids(items: list[Item]) -> bool:
     return len(ids) == len(set(ids))
 
 
+def is_composed(items: list[Item]) -> bool:
+    return all(unicodedata.is_normalized("NFC", to_line(item)) for item in items)
+
+
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.one_of(lists_of(associations()), lists_of(pairs), lists_of(gests)).filter(has_own_candidate_ids))
+@given(
+    st.one_of(lists_of(associations()), lists_of(pairs), lists_of(gests))
+    .filter(has_own_candidate_ids)
+    .filter(is_composed)
+)
 def test_what_is_written_is_read_back(tmp_path: Path, items: list[Item]) -> None:
     path = tmp_path / "items.jsonl"
     write_jsonl(items, path)
     assert read_jsonl(path) == items
+
+
+def test_own_texts_are_read_in_nfc_with_a_notice(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    line = {"id": "1", "language": "fr", "bias_type": "age", "more": "Zoe\u0308 lit.", "less": "Chloe\u0301 lit."}
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    (item,) = read_jsonl(path)
+    assert isinstance(item, PairItem)
+    assert (item.more, item.less) == ("Zo\u00eb lit.", "Chlo\u00e9 lit.")
+    found = examine(str(path), parse(path)).findings
+    assert [(finding.code, finding.field, finding.severity) for finding in found] == [
+        ("decomposed", "more", "warning"),
+        ("decomposed", "less", "warning"),
+    ]
 
 
 def test_pairs_may_name_their_template(tmp_path: Path) -> None:

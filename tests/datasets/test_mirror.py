@@ -62,7 +62,7 @@ QUESTIONS = {
         **{"Physical_appearance_control": 1176, "Sexual_orientation_control": 152},
     },
     "esbbq": {"Gender": 4832, "LGBTQIA": 2000, "Nationality": 504, "RaceEthnicity": 3716, "Religion": 648}
-    | {"SpanishRegion": 988},
+    | {"SpanishRegion": 988, "PhysicalAppearance": 3528},
     "cabbq": {"Gender": 4832, "LGBTQIA": 2000, "Nationality": 504, "Religion": 648, "SpanishRegion": 988},
     "kobbq": {"KoBBQ_test_samples": 2280},
     "gg-bbq": {"bbq_de_amb_test": 484, "bbq_de_disamb_test": 484},
@@ -74,11 +74,11 @@ def test_files_of_questions(name: str) -> None:
     for source in DATASETS[name].sources:
         if not source.is_local() or source.language in ("nl", "tr"):
             continue  # those two have the items of English: see the next test
-        examination = source.examine()
-        examination.accept()
+        examination = source.load()
         codes = Counter(finding.code for finding in examination.findings)
         stem = source.paths()[0].name.split(".")[0].removesuffix(f"_{source.language}")
-        assert len(examination.items) + codes["unclear-stereotype"] == QUESTIONS[name][stem]
+        assert len(examination.items) + len(examination.left_out) == QUESTIONS[name][stem]
+        assert codes["contradictory-roles"] == (4 if (name, stem) == ("esbbq", "PhysicalAppearance") else 0)
         assert codes["unclear-stereotype"] == (16 if stem == "Gender_identity" else 0)
         assert codes["same-answers"] == 0
         items = [item for item in examination.items if isinstance(item, MultipleChoiceItem)]

@@ -25,10 +25,11 @@ from tiltmeter.benchmarks.alignment import text_positions
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
 from tiltmeter.benchmarks.choosing.shares import ANSWERED
 from tiltmeter.benchmarks.choosing.wordings import prompt_words
+from tiltmeter.benchmarks.continuations import ContinuedPrompt, encode_continuations
 from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, role_name
-from tiltmeter.questions import Answer, Choice, Encoded, Option, Question, Text
+from tiltmeter.questions import Answer, Choice, Ids, Option, Question, Text
 
 PUBLISHED, LIKELIHOOD, PER_CHARACTER = "published", "likelihood", "likelihood-per-character"
 PROTOCOLS = {
@@ -52,10 +53,14 @@ def ask(part: str, items: Sequence[MultipleChoiceItem], text: Text, *, protocol:
             "tokens in their place; ask a causal model, an encoder-decoder or a chat model."
         )
     asked = Asked(text.kind, LIKELIHOOD if protocol == PUBLISHED else protocol)
-    told_apart = [item for item in items if len({item.answer(role).casefold() for role in ROLES}) == len(ROLES)]
-    asked.skipped += [Skipped(item.id, _SAME) for item in items if item not in told_apart]
-    questions = (_filled if text.kind == "seq2seq" else _continued)(told_apart, text)
-    for item in told_apart:
+    distinct = []
+    for item in items:
+        if len({item.answer(role).casefold() for role in ROLES}) == len(ROLES):
+            distinct.append(item)
+        else:
+            asked.skipped.append(Skipped(item.id, _SAME))
+    questions = (_filled if text.kind == "seq2seq" else _continued)(distinct, text)
+    for item in distinct:
         of_item = [next(questions) for _ in ROLES]
         if all(question.wanted for question in of_item):
             asked.trials.append(Trial(item, tuple(of_item), _scorer(item, per_character=protocol == PER_CHARACTER)))
@@ -64,32 +69,35 @@ def ask(part: str, items: Sequence[MultipleChoiceItem], text: Text, *, protocol:
     return asked
 
 
-def _prompts(items: Sequence[MultipleChoiceItem]) -> list[tuple[str, str]]:
-    """The prompt and the answer, for each answer of each item."""
+def _prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]:
+    """The prompt of each item, with its answers."""
     words = {language: prompt_words(language) for language in {item.language for item in items}}
     return [
-        (words[item.language].text(item.context.strip(), item.question.strip()), item.answer(role))
+        ContinuedPrompt(
+            words[item.language].text(item.context.strip(), item.question.strip()),
+            tuple([item.answer(role) for role in ROLES]),
+        )
         for item in items
-        for role in ROLES
     ]
 
 
 def _continued(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Question]:
     """The questions for a causal model: the tokens of the answer, with the space before it, after the prompt."""
     prompts = _prompts(items)
-    texts = [f"{prompt} {answer}" for prompt, answer in prompts]
-    whole, own = text.encode_whole(texts), text.encode(texts, offsets=text.has_offsets)
-    shorter = [()] * len(texts) if text.has_offsets else [e.ids for e in text.encode([prompt for prompt, _ in prompts])]
-    for (prompt, _), encoded, alone, before in zip(prompts, whole, own, shorter, strict=True):
-        positions = text_positions(encoded, alone)
-        first = positions.start + (_first_after(alone, len(prompt)) if text.has_offsets else len(before))
-        ids = encoded.ids[: positions.stop]
-        yield Question(ids, tuple((at - 1, ids[at]) for at in range(max(1, first), len(ids))))
+    if not prompts:
+        return
+    lead = _tokens_in_front(text, prompts[0].texts[0])
+    for answers in encode_continuations(text, prompts):
+        for answer in answers:
+            ids = (*lead, *answer.ids)
+            first = max(1, len(lead) + answer.first)
+            yield Question(ids, tuple([(at - 1, ids[at]) for at in range(first, len(ids))]))
 
 
-def _first_after(encoded: Encoded, characters: int) -> int:
-    """The index of the first token that ends after so many characters."""
-    return next((at for at, (_, end) in enumerate(encoded.offsets) if end > characters), len(encoded.ids))
+def _tokens_in_front(text: Text, written: str) -> Ids:
+    """The special tokens that the tokenizer puts in front of a text, which are the same for all texts."""
+    (whole,), (alone,) = text.encode_whole([written]), text.encode([written])
+    return whole.ids[: text_positions(whole, alone).start]
 
 
 def _filled(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Question]:
@@ -99,9 +107,10 @@ def _filled(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Questio
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill a gap as T5 was."
         )
     prompts = _prompts(items)
-    sources = text.encode_whole([f"{prompt} {text.sentinel_text}" for prompt, _ in prompts])
+    sources = text.encode_whole([f"{prompt.text} {text.sentinel_text}" for prompt in prompts])
+    answers = iter(text.encode([answer for prompt in prompts for answer in prompt.continuations]))
     lead = (text.decoder_start, text.sentinel)
-    for source, answer in zip(sources, text.encode([answer for _, answer in prompts]), strict=True):
+    for source, answer in ((source, next(answers)) for source in sources for _ in ROLES):
         ids = (*lead, *answer.ids)
         yield Question(ids, tuple((at - 1, ids[at]) for at in range(len(lead), len(ids))), source=source.ids)
 

@@ -1,11 +1,12 @@
 """Load and validate items by data set name, file path or specification."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.datasets.catalogue import DATASETS
-from tiltmeter.datasets.description import Dataset
+from tiltmeter.datasets.description import Dataset, Source
 from tiltmeter.datasets.spec import PUBLISHED_ITEMS, Spec
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
@@ -20,6 +21,7 @@ __all__ = [
     "examine_spec",
     "keeps_texts",
     "load",
+    "load_examined",
     "load_file",
     "load_spec",
     "names",
@@ -55,7 +57,7 @@ def load(name: str, part: str | None = None, language: str | None = None) -> lis
     'grandmother'
     """
     sources = dataset(name).select(part, () if language is None else [language])
-    return _of_part((item for source in sources for item in source.examine().accept()), part)
+    return [item for examined in _load_sources(sources, part) for item in examined.items]
 
 
 def load_file(path: Path | str) -> list[Item]:
@@ -67,19 +69,29 @@ def load_file(path: Path | str) -> list[Item]:
 
 def load_spec(spec: Spec) -> list[Item]:
     """The items that a specification selects, language by language."""
+    return [item for examined in load_examined(spec) for item in examined.items]
+
+
+def load_examined(spec: Spec) -> "list[Examination]":
+    """The files that a specification selects, language by language, with the items that it selects and all findings.
+
+    A DataError for a file of one's own with errors. Rows of released files that have errors are left out.
+    """
     if spec.path is None:
-        languages = spec.languages or dataset(spec.name).languages
-        return [item for language in languages for item in load(spec.name, spec.part, language)]
-    items = load_file(spec.path)
-    available = tuple(dict.fromkeys(item.language for item in items))
+        known = dataset(spec.name)
+        sources = [
+            source for language in spec.languages or known.languages for source in known.select(spec.part, [language])
+        ]
+        return _load_sources(sources, spec.part)
+    (examined,) = examine_spec(spec)
+    available = tuple(dict.fromkeys(item.language for item in examined.accept()))
     for language in spec.languages:
         if language not in available:
             raise UsageError(f"{spec.name} has no language {language!r}; it has {', '.join(available)}.")
-    items = [item for language in spec.languages or available for item in items if item.language == language]
-    selected = _of_part(items, spec.part)
-    if not selected:
+    found = [_selected(examined, spec.part, language) for language in spec.languages or available]
+    if not any(one.items for one in found):
         raise UsageError(f"{spec.name} has no items of the part {spec.part!r}.")
-    return selected
+    return found
 
 
 def examine_spec(spec: Spec) -> "list[Examination]":
@@ -111,5 +123,22 @@ def refuse_export(name: str) -> None:
         )
 
 
-def _of_part(items: Iterable[Item], part: str | None) -> list[Item]:
-    return [item for item in items if part is None or form_of(item).belongs_to(item, part)]
+def _load_sources(sources: Sequence[Source], part: str | None) -> "list[Examination]":
+    """The files with their items of a part; a DataError if not one of them has a usable item."""
+    found = [source.load() for source in sources]
+    if found and not any(examined.items for examined in found):
+        found[0].accept()
+    return [_selected(examined, part) for examined in found]
+
+
+def _selected(examined: "Examination", part: str | None, language: str | None = None) -> "Examination":
+    """A file with only the items of a part and a language; None selects all."""
+
+    def is_selected(item: Item) -> bool:
+        return language in (None, item.language) and (part is None or form_of(item).belongs_to(item, part))
+
+    return replace(
+        examined,
+        items=[item for item in examined.items if is_selected(item)],
+        warned=[(item, finding) for item, finding in examined.warned if is_selected(item)],
+    )

@@ -48,6 +48,13 @@ class Source:
 
         return examine_file(self.paths()[0], self.format, self.language)
 
+    def load(self) -> "Examination":
+        """Read the file for use. Errors are a DataError, except in upstream files, which users cannot correct."""
+        examined = self.examine()
+        if not isinstance(self.file, UpstreamFile):
+            examined.accept()
+        return examined
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:

@@ -35,11 +35,15 @@ _WARNINGS = {
     "bad-bias-type": "a bias type that is none, read as other",
     "control-character": "an invisible or unassigned character",
     "direction-differs": "a direction that the English file of the same pairs has otherwise",
+    "decomposed": "a text that is not in the Unicode normal form NFC; it is read in NFC",
     "half-pair": "a pair that lacks one of its sentences and is left out",
     "odd-space": "a space that is doubled or not U+0020",
     "outer-space": "space before or after the text",
     "unknown-field": "a field that the form does not have, perhaps misspelt",
 }
+
+# Warnings of all forms after which a number means something else than it seems to; each form adds its own.
+_CHANGING_MEANING = ("control-character", "decomposed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +85,17 @@ def _sorted(*codes: Mapping[str, str]) -> dict[str, str]:
 def severity_of(code: str) -> Severity:
     """Whether `code` names an error or a warning."""
     return "error" if code in errors() else "warning"
+
+
+def changes_meaning(code: str) -> bool:
+    """Whether a warning changes what a number means, so that runs repeat it.
+
+    >>> changes_meaning("identical-pair"), changes_meaning("unknown-field")
+    (True, False)
+    """
+    return code in _codes_changing_meaning()
+
+
+@cache
+def _codes_changing_meaning() -> frozenset[str]:
+    return frozenset(_CHANGING_MEANING).union(*(form.changing_meaning for form in forms().values()))

@@ -1,10 +1,10 @@
 """Validation: turn raw records into items and findings."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from tiltmeter.datasets.findings import Finding, severity_of
+from tiltmeter.datasets.findings import Finding, changes_meaning, severity_of
 from tiltmeter.datasets.oddities import oddities
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord, build
 from tiltmeter.errors import DataError
@@ -13,11 +13,17 @@ from tiltmeter.forms import Form, Item, Problem, Unique, form_of
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The result of validating a file: its usable items and all findings."""
+    """The result of validating a file: its usable items and all findings.
+
+    `left_out` are the findings of rows that give no item. `warned` are items with a finding that changes what a number
+    means (see `changes_meaning`).
+    """
 
     file: str
     items: list[Item]
     findings: list[Finding]
+    left_out: list[Finding] = field(default_factory=list)
+    warned: list[tuple[Item, Finding]] = field(default_factory=list)
 
     @property
     def errors(self) -> list[Finding]:
@@ -35,54 +41,60 @@ class Examination:
 
 def examine(file: str, records: Iterable[RawRecord]) -> Examination:
     """Make items of the records, and check each item, duplicates, and that all have one form."""
-    items: list[Item] = []
-    findings: list[Finding] = []
+    examined = Examination(file, [], [])
     seen: dict[object, str] = {}
     shared: dict[object, tuple[object, str]] = {}
-
-    def note(record: RawRecord, problem: Problem) -> None:
-        id_ = (record.values or {}).get("id", "")
-        findings.append(
-            Finding(
-                severity=severity_of(problem.code),
-                code=problem.code,
-                file=file,
-                row=record.row,
-                field=record.names.get(problem.field, problem.field),
-                item=id_ if isinstance(id_, str) else "",
-                message=problem.message,
-            )
-        )
-
     try:
         for record in records:
-            for problem in record.problems:
-                note(record, problem)
-            if record.values is None:
-                continue
-            item, problems = build(record.values)
-            for problem in problems:
-                note(record, problem)
-            if item is None:
-                continue
-            form = form_of(item)
-            others = (*_duplicates(item, form, record.row, seen), *_unlike(item, form, record.row, shared))
-            for problem in (*_lint(item, form), *others):
-                note(record, problem)
-            if items and type(item) is not type(items[0]):
-                note(record, Problem("mixed-forms", "", "is of another form than the first item of the file"))
-            items.append(item)
+            item, problems = (None, []) if record.values is None else build(record.values)
+            problems = [*record.problems, *problems]
+            if item is not None:
+                problems += _problems(item, record.row, examined.items, seen, shared)
+            findings = [_finding(file, record, problem) for problem in problems]
+            examined.findings.extend(findings)
+            if item is None or any(finding.severity == "error" for finding in findings):
+                examined.left_out.extend(findings)
+            else:
+                examined.items.append(item)
+                examined.warned.extend((item, finding) for finding in findings if changes_meaning(finding.code))
     except BrokenFileError as broken:
-        note(RawRecord("", None), broken.problem)
-    if not items and not findings:
-        note(RawRecord("", None), Problem("no-items", "", "there is not a single item in it"))
-    return Examination(file, items, findings)
+        examined.findings.append(_finding(file, RawRecord("", None), broken.problem))
+        examined.left_out.append(examined.findings[-1])
+    if not examined.items and not examined.findings:
+        problem = Problem("no-items", "", "there is not a single item in it")
+        examined.findings.append(_finding(file, RawRecord("", None), problem))
+    return examined
+
+
+def _finding(file: str, record: RawRecord, problem: Problem) -> Finding:
+    id_ = (record.values or {}).get("id", "")
+    return Finding(
+        severity=severity_of(problem.code),
+        code=problem.code,
+        file=file,
+        row=record.row,
+        field=record.names.get(problem.field, problem.field),
+        item=id_ if isinstance(id_, str) else "",
+        message=problem.message,
+    )
+
+
+def _problems(
+    item: Item, row: str, before: list[Item], seen: dict[object, str], shared: dict[object, tuple[object, str]]
+) -> Iterator[Problem]:
+    """The problems of an item that was built, by itself and beside the items before it."""
+    form = form_of(item)
+    yield from _lint(item, form)
+    yield from _duplicates(item, form, row, seen)
+    yield from _unlike(item, form, row, shared)
+    if before and type(item) is not type(before[0]):
+        yield Problem("mixed-forms", "", "is of another form than the first item of the file")
 
 
 def _lint(item: Item, form: Form[Any]) -> Iterator[Problem]:
     """Warnings about a single item."""
-    for field, text in form.texts(item):
-        yield from oddities(field, text)
+    for name, text in form.texts(item):
+        yield from oddities(name, text)
     yield from form.lint(item)
 
 

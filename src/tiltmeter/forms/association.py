@@ -18,6 +18,7 @@ from tiltmeter.forms.blank import BLANK, fill, word_in
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.fields import Fields, Problem, json_type
 from tiltmeter.forms.form import Form, ItemText, JsonValues, TextKind, Unique
+from tiltmeter.forms.visible_text import INVISIBLE, visible_text
 
 Part = Literal["intrasentence", "intersentence"]
 Role = Literal["stereotype", "anti-stereotype", "unrelated"]
@@ -292,15 +293,19 @@ def _lint(item: AssociationItem) -> Iterator[Problem]:
         yield from () if item.whole else _blanks(item)
     elif BLANK in item.context:
         yield Problem("blank-in-sentence", "context", f"holds {BLANK}")
-    texts: set[str] = set()
+    texts: dict[str, str] = {}
     for number, candidate in enumerate(item.candidates):
         name = f"candidates[{number}]"
         if BLANK in candidate.sentence:
             yield Problem("blank-in-sentence", f"{name}.sentence", f"holds {BLANK}")
-        if candidate.text in texts:
-            field = f"{name}.word" if candidate.word else f"{name}.sentence"
+        field = f"{name}.word" if candidate.word else f"{name}.sentence"
+        visible = visible_text(candidate.text)
+        if candidate.text in texts.values():
             yield Problem("identical-candidates", field, "another candidate has the same text")
-        texts.add(candidate.text)
+        elif visible in texts:
+            message = "differs from another candidate only in white space or invisible characters"
+            yield Problem("invisible-difference", field, message)
+        texts[visible] = candidate.text
 
 
 def _blanks(item: AssociationItem) -> Iterator[Problem]:
@@ -354,9 +359,11 @@ FORM = Form(
         "blank-in-sentence": "BLANK in a text that is not an intrasentence context",
         "duplicate-context": "a context that an earlier item has too",
         "identical-candidates": "candidates of different roles with the same text: their scores will tie",
+        **INVISIBLE,
         "sentence-case": "a candidate sentence that differs in its capitals from the context with the word filled in",
         "sentence-differs": "a candidate sentence that is not the context with the word filled in",
         "several-blanks": "BLANK more than once; the published protocol fills all and reads the first",
         "target-not-in-context": "a target term that does not occur in the context",
     },
+    changing_meaning=("blank-in-sentence", "identical-candidates", "invisible-difference", "several-blanks"),
 )

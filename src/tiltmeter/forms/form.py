@@ -143,6 +143,8 @@ class Form(Generic[I]):
     # The codes of this form's validation findings, with their meanings.
     errors: Mapping[str, str] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
+    # Those of the warnings after which a number means something else than it seems to; runs repeat them.
+    changing_meaning: tuple[str, ...] = ()
     # Names of the form in earlier versions.
     former_names: tuple[str, ...] = ()
 

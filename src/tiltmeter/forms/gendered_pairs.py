@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tiltmeter.forms.fields import Fields, Problem
+from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, Unique
 from tiltmeter.forms.gest import (
     BAD_STEREOTYPE,
@@ -22,7 +22,7 @@ from tiltmeter.forms.gest import (
     stereotype_attributes,
     stereotype_heading,
 )
-from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
+from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, lint_difference
 
 NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
 OTHER_LETTER = "the two forms of the word begin with different letters"
@@ -76,12 +76,6 @@ def rejection_reason(male: str, female: str) -> str | None:
     return None if male_word[0] == female_word[0] else OTHER_LETTER
 
 
-def identical_sentences(male: str, female: str) -> Iterator[Problem]:
-    """A problem if the two sentences are equal."""
-    if male == female:
-        yield Problem("identical-pair", "female", "the two sentences are the same")
-
-
 def _read(fields: Fields) -> GenderedPairItem | None:
     id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
     known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
@@ -126,8 +120,9 @@ FORM = Form(
     heading=lambda item: (stereotype_heading(item), item.translator),
     unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
     same=same_stereotype,
-    lint=lambda item: identical_sentences(item.male, item.female),
+    lint=lambda item: lint_difference(item.male, item.female, "female"),
     errors=BAD_STEREOTYPE,
     warnings={**DUPLICATE, **IDENTICAL},
+    changing_meaning=PAIRS_CHANGING_MEANING,
     former_names=("gest-pairs",),
 )

@@ -108,4 +108,5 @@ FORM = Form(
         "no-context": "an item of the part context without one: nothing tells the gender",
         "no-wrong-words": "a wrong reference without a word of its own: any translation counts as correct",
     },
+    changing_meaning=("no-context", "no-wrong-words"),
 )

@@ -204,6 +204,11 @@ def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> Gest
     return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
 
 
+def _texts(item: GestItem) -> list[tuple[str, str]]:
+    frames = [(key, text) for key in ("male_frame", "female_frame") if (text := getattr(item, key))]
+    return [("sentence", item.sentence), *frames]
+
+
 def attributes(item: GestItem) -> dict[str, Any]:
     """Columns that an item adds to the score table."""
     english = item.original or (item.sentence if item.language == "en" else "")
@@ -218,7 +223,7 @@ FORM = Form(
     distinctive=("stereotype", "sentence"),
     read=_read,
     write=_write,
-    texts=lambda item: [("sentence", item.sentence)],
+    texts=_texts,
     translatable=lambda item: {"sentence": item.sentence},
     with_texts=_with_texts,
     attributes=attributes,
@@ -234,4 +239,5 @@ FORM = Form(
     same=same_stereotype,
     errors={**BAD_STEREOTYPE, **BAD_FRAME},
     warnings={"duplicate-sentence": "a GEST sentence that an earlier item has too"},
+    changing_meaning=("duplicate-sentence",),
 )

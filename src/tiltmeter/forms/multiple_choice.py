@@ -47,9 +47,8 @@ class MultipleChoiceItem:
 
     def answer(self, role: Role) -> str:
         """The text of an answer, without space around it."""
-        return {"stereotype": self.stereotype, "anti-stereotype": self.anti_stereotype, "unknown": self.unknown}[
-            role
-        ].strip()
+        text = self.unknown if role == "unknown" else self.stereotype if role == "stereotype" else self.anti_stereotype
+        return text.strip()
 
 
 _TEXTS = ("context", "question", "stereotype", "anti_stereotype", "unknown")
@@ -151,4 +150,5 @@ FORM = Form(
         "same-answers": "two answers with the same text: the item cannot be asked",
         "unclear-stereotype": "a row in which none or both of the people are of a stereotyped group: it is left out",
     },
+    changing_meaning=("duplicate-question",),
 )

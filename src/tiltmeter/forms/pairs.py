@@ -13,6 +13,7 @@ from typing import Literal
 
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.visible_text import INVISIBLE, visible_text
 from tiltmeter.forms.word_difference import is_unspaced, word_difference
 
 # Consecutive changed words from which a pair gets a warning. A group is mostly named by one or two words, so a longer
@@ -20,7 +21,11 @@ from tiltmeter.forms.word_difference import is_unspaced, word_difference
 _WIDE = 3
 
 DUPLICATE = {"duplicate-pair": "a pair that an earlier item has too"}
-IDENTICAL = {"identical-pair": "two sentences that do not differ: their scores will tie"}
+IDENTICAL = {
+    "identical-pair": "two sentences that do not differ: their scores will tie",
+    **INVISIBLE,
+}
+PAIRS_CHANGING_MEANING = (*DUPLICATE, *IDENTICAL)
 
 
 Direction = Literal["stereo", "antistereo"]
@@ -80,9 +85,18 @@ def attributes(item: PairItem) -> dict[str, object]:
     return {"bias_type": item.bias_type, **direction, **_own_fields(item)}
 
 
+def lint_difference(first: str, second: str, field: str) -> Iterator[Problem]:
+    """The problem of two sentences that do not differ visibly."""
+    if first == second:
+        yield Problem("identical-pair", field, "the two sentences are the same")
+    elif visible_text(first) == visible_text(second):
+        message = "differs from the other sentence only in white space or invisible characters"
+        yield Problem("invisible-difference", field, message)
+
+
 def _lint(item: PairItem) -> Iterator[Problem]:
-    if item.more == item.less:
-        yield Problem("identical-pair", "less", "the two sentences are the same")
+    if problems := list(lint_difference(item.more, item.less, "less")):
+        yield from problems
         return
     difference = word_difference(item.more, item.less)
     if not difference.shared:
@@ -122,4 +136,5 @@ FORM = Form(
             "a pair that differs in three words or more in a row, or in most words: not in the group alone?"
         ),
     },
+    changing_meaning=PAIRS_CHANGING_MEANING,
 )

@@ -9,8 +9,7 @@ from typing import Literal
 
 from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, Unique
-from tiltmeter.forms.gendered_pairs import identical_sentences
-from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL
+from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, lint_difference
 
 PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
 
@@ -71,7 +70,8 @@ FORM = Form(
     parts=PARTS,
     part_of=lambda item: item.part,
     unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
-    lint=lambda item: identical_sentences(item.male, item.female),
+    lint=lambda item: lint_difference(item.male, item.female, "female"),
     errors={"unknown-gender": "an occupation's gender that is neither male nor female"},
     warnings={**DUPLICATE, **IDENTICAL},
+    changing_meaning=PAIRS_CHANGING_MEANING,
 )

@@ -84,4 +84,5 @@ FORM = Form(
         "unknown-entity-gender": "an entity's gender that is not male, female or neutral",
     },
     warnings={"repeated-sentence": "a sentence that an earlier item has with the same entity"},
+    changing_meaning=("repeated-sentence",),
 )

@@ -15,7 +15,7 @@ from tiltmeter.models.end_tokens import end_tokens
 from tiltmeter.models.local import LocalModel
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.template_rendering import ChatTemplate, start_rendering
-from tiltmeter.models.text import tokenizer_settings
+from tiltmeter.models.text import TokenizerText, tokenizer_settings
 from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
 from tiltmeter.models.text_growth import refuse_growth
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
@@ -62,6 +62,11 @@ class LocalChat:
     def ends(self) -> tuple[int, ...]:
         """The tokens that end a reply."""
         return end_tokens(self.model)
+
+    @property
+    def text(self) -> TokenizerText:
+        """Its tokenizer and special tokens."""
+        return self.model.text
 
     def tokens(self, prompt: str) -> int:
         """The number of tokens of a message in the template."""

@@ -21,6 +21,8 @@ from tiltmeter.questions import Encoded, Kind
 _SENTINEL = "<extra_id_0>"
 # What SentencePiece writes for the space before a word.
 _SPACE_MARK = "▁"
+# How the names of special tokens are written.
+_MARKUP = re.compile(r"<.*>|\[.*\]", re.DOTALL)
 # Texts encoded at a time: the tokenizer's own result objects take far more memory than the ids that are kept.
 _TEXTS_AT_ONCE = 1000
 # Settings of a tokenizer besides its rules; the first changes how tokens become a text.
@@ -111,6 +113,14 @@ class TokenizerText:
     def digest(self) -> str:
         """SHA-256 of the tokenizer."""
         return tokenizer_digest(self.tokenizer)
+
+    @cached_property
+    def special_tokens(self) -> dict[int, str]:
+        """The special tokens by id, and added tokens that are written like them, such as `<think>`."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        marks = {id_: str(token) for id_, token in added.items() if token.special or _MARKUP.fullmatch(str(token))}
+        named = zip(self.tokenizer.all_special_ids, self.tokenizer.all_special_tokens, strict=True)
+        return {id_: token for id_, token in (marks | dict(named)).items() if token.strip()}
 
     @property
     def has_chat_template(self) -> bool:

@@ -20,6 +20,7 @@ from tiltmeter.runs.long_items import items_without_questions, lengths_beyond, l
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion
 from tiltmeter.runs.preparing import PreparedRun
+from tiltmeter.runs.special_texts import without_special
 
 # The number of items that questions are made for at once.
 BLOCK_ITEMS = 512
@@ -155,7 +156,10 @@ def _checked(model: Model, portion: Portion, benchmark: Benchmark, prepared: Pre
 
 def _asked(portion: Portion, benchmark: Benchmark, start: int, stop: int, model: Model, protocol: str) -> Asked:
     items = portion.items if stop - start == len(portion.items) else portion.items[start:stop]
-    return benchmark.ask(portion.part, items, model.text, protocol=protocol)
+    readable, special = without_special(items, portion.form, model.text)
+    asked = benchmark.ask(portion.part, readable, model.text, protocol=protocol)
+    asked.skipped += special
+    return asked
 
 
 def _block(start: int, stop: int, trials: list[Trial]) -> Block:

@@ -20,7 +20,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
-from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task
+from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task, Text
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, ChatOptions, Spending
@@ -31,6 +31,7 @@ from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
 from tiltmeter.runs.preparing import PreparedRun
 from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
+from tiltmeter.runs.special_texts import without_special
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
 PROTOCOLS = {
@@ -130,7 +131,7 @@ def _plan(
 ) -> _Plan:
     run = ModelRun()
     asked = [
-        _without_long(entry, model, run, sampling)
+        _without_long(_without_special(entry, model, run), model, run, sampling)
         for entry in _asked(run, model.name, portions, protocol, perturb, options, sampling)
     ]
     questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
@@ -350,6 +351,16 @@ def _asked(
             run.notes.append(f"{location} was asked in English: there are no instructions in its language yet.")
         told = ", ".join(filter(None, case))
         yield _Asked(portion, f"{protocol}/{told}" if told else protocol, items, prompts)
+
+
+def _without_special(entry: _Asked, model: ChatModel, run: ModelRun) -> _Asked:
+    """The portion without the items that spell a special token of a model on this machine."""
+    text: Text | None = getattr(model, "text", None)  # a server tokenizes by itself
+    if text is None:
+        return entry
+    _, skipped = without_special(list(entry.items.values()), entry.portion.form, text)
+    run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
+    return _without(entry, {skip.item for skip in skipped})
 
 
 def _without_long(entry: _Asked, model: ChatModel, run: ModelRun, sampling: Sampling) -> _Asked:

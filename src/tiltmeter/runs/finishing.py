@@ -8,6 +8,7 @@ import pandas as pd
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.asking import to_dicts
+from tiltmeter.runs.data_notes import data_notes, left_out_rows
 from tiltmeter.runs.items import item_table, text_notes
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes
@@ -43,10 +44,12 @@ def finished(prepared: PreparedRun, runs: Sequence[ModelRun], seconds: float) ->
                 for portion, all_items in zip(chosen, prepared.available, strict=True)
             ],
             asked=to_dicts(askings),
+            left_out=left_out_rows(prepared.available),
             refused=refused,
             skipped=skipped,
             flagged=[entry for run in runs for entry in run.flagged],
             notes=[
+                *data_notes(prepared.available, chosen),
                 *dict.fromkeys(note for run in runs for note in run.notes),
                 *([_NO_TOKENS] if prepared.settings.keep_tokens and not kept else []),
                 *measuring_notes(table, families),

@@ -19,6 +19,7 @@ def make_manifest(
     models: Iterable[Mapping[str, Any]] = (),
     data: Iterable[Mapping[str, Any]] = (),
     refused: Iterable[Mapping[str, Any]] = (),
+    left_out: Sequence[Mapping[str, Any]] = (),
     skipped: Sequence[Mapping[str, Any]] = (),
     flagged: Sequence[Mapping[str, Any]] = (),
     notes: Sequence[str] = (),
@@ -28,7 +29,8 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest of a run.
 
-    `refused` are the parts that a model could not be asked, `skipped` the items that could not be scored, `flagged`
+    `left_out` are rows of released files that give no usable item (`tiltmeter.runs.data_notes`), `refused` the parts
+    that a model could not be asked, `skipped` the items that could not be scored, `flagged`
     those that were scored although the model cannot read them (`tiltmeter.runs.doubts`), `notes` further remarks in
     sentences, `asked` how models were asked, `margins` the equivalence margins that override those of the measures. In
     `data`, `available` is the number of items before sampling.
@@ -39,6 +41,7 @@ def make_manifest(
         "data": list(data),
         "asked": list(asked),
         "refused": list(refused),
+        "left_out": list(left_out),
         "skipped": list(skipped),
         "flagged": list(flagged),
         "notes": list(notes),

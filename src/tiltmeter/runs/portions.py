@@ -1,12 +1,13 @@
 """Portions: the items of one data set, part and language, with the hashes of their files."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.datasets import Spec, load_spec, parse_spec
-from tiltmeter.datasets.by_name import dataset
+from tiltmeter.datasets import Spec, parse_spec
+from tiltmeter.datasets.by_name import dataset, load_examined
+from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.hashing import sha256_of
 from tiltmeter.forms import Item, form_of
 
@@ -16,7 +17,11 @@ UNDIVIDED = "all"
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The items of one data set, part and language; `files` maps file names to SHA-256 hashes."""
+    """The items of one data set, part and language; `files` maps file names to SHA-256 hashes.
+
+    `warnings` are the ids of items with a warning that changes what a number means, by its code. `left_out` are the
+    findings of rows without a usable item; of several portions of one file, the first has them.
+    """
 
     name: str
     form: str
@@ -24,6 +29,8 @@ class Portion:
     language: str
     items: Sequence[Any]
     files: dict[str, str]
+    warnings: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    left_out: Sequence[Finding] = ()
 
     def with_items(self, items: Sequence[Any]) -> "Portion":
         """The same portion with other items."""
@@ -39,7 +46,14 @@ class Portion:
 
     def describe(self) -> dict[str, Any]:
         """The entry in the manifest."""
-        return {**self.label(), "items": len(self.items), "files": self.files}
+        warnings = {"warnings": counts} if (counts := self.warning_counts()) else {}
+        return {**self.label(), "items": len(self.items), "files": self.files, **warnings}
+
+    def warning_counts(self) -> dict[str, int]:
+        """How many of the items have a warning that changes what a number means, by its code."""
+        ids = {item.id for item in self.items} if self.warnings else set()
+        counts = {code: len(ids & warned) for code, warned in sorted(self.warnings.items())}
+        return {code: count for code, count in counts.items() if count}
 
 
 def measures_of(portion: Portion, *, chatting: bool) -> str:
@@ -53,17 +67,29 @@ def portions(text: str) -> Iterator[Portion]:
     spec = parse_spec(text)
     files = _hashes(spec)
     by_portion: dict[tuple[str, str, str], list[Item]] = {}
-    for item in load_spec(spec):
+    warned: dict[tuple[str, str, str], dict[str, set[str]]] = {}
+    left_out: list[Finding] = []
+
+    def key(item: Item) -> tuple[str, str, str]:
         form = form_of(item)
-        part = form.part_of(item) or spec.part or UNDIVIDED
-        by_portion.setdefault((form.name, part, item.language), []).append(item)
-    for (form_name, part, language), items in by_portion.items():
+        return form.name, form.part_of(item) or spec.part or UNDIVIDED, item.language
+
+    for examined in load_examined(spec):
+        for item in examined.items:
+            by_portion.setdefault(key(item), []).append(item)
+        for item, finding in examined.warned:
+            warned.setdefault(key(item), {}).setdefault(finding.code, set()).add(item.id)
+        left_out += examined.left_out
+    for found, items in by_portion.items():
+        form_name, part, language = found
         used = {
             name: digest
             for name, digest, file_language, file_part in files
             if file_language in (None, language) and file_part in (None, part)
         }
-        yield Portion(spec.name, form_name, part, language, items, used)
+        warnings = {code: frozenset(ids) for code, ids in warned.get(found, {}).items()}
+        yield Portion(spec.name, form_name, part, language, items, used, warnings, left_out)
+        left_out = []
 
 
 def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:

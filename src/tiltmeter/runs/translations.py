@@ -15,6 +15,7 @@ from tiltmeter.forms import form_of
 from tiltmeter.reading import home_path
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.asking_models import Watch
+from tiltmeter.runs.data_notes import data_notes, left_out_rows
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
@@ -295,7 +296,8 @@ def _result(
         data=target.describe(),
         asked=to_dicts(askings),
         skipped=skipped,
-        notes=[*notes, *measuring_notes(scores, families)],
+        left_out=left_out_rows(target.portions()),
+        notes=[*data_notes(target.portions(), target.portions()), *notes, *measuring_notes(scores, families)],
         margins=margins,
         seconds=seconds,
     )

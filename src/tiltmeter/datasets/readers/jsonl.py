@@ -1,8 +1,10 @@
 """Reader and writer of Tiltmeter's own format: JSONL, one item per line."""
 
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.file_text import read_text
@@ -45,6 +47,8 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
         return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
     if not isinstance(values, dict):
         return RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+    problems += [Problem("decomposed", key, "is not in NFC, and is read in it") for key in _decomposed(values)]
+    values = composed(values)
     form = form_by_keys(values)
     known = form.keys if form else tuple(values)
     problems += [Problem("unknown-field", key, f"{key!r} has no meaning here") for key in values if key not in known]
@@ -54,6 +58,26 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
         return RawRecord(row, values, problems=problems)
     read = form.from_json(values)
     return RawRecord(row, read.values, read.names, [*problems, *read.problems])
+
+
+def composed(value: Any) -> Any:
+    """A JSON value whose texts are all in the Unicode normal form NFC.
+
+    >>> composed({"sentence": "Zoe\\u0308 sang."})["sentence"] == "Zo\\u00eb sang."
+    True
+    """
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, list):
+        return [composed(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: composed(entry) for key, entry in value.items()}
+    return value
+
+
+def _decomposed(values: dict[str, Any]) -> list[str]:
+    """The fields with a text that is not in NFC."""
+    return [key for key, value in values.items() if composed(value) != value]
 
 
 def write_jsonl(items: Iterable[Item], path: Path) -> None:
