@@ -161,17 +161,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for form in options.forms:
             for kind in options.kinds:
-                if (form, kind) == ("multiple-choice", "masked"):
-                    continue  # masked models are not asked
-                before: dict[str, Any] | None = None
-                for items in options.items:
-                    record = measure_apart(form, kind, items, Path(folder))
-                    slope = "" if before is None else f"{_slope(before, record) / 1e3:.1f}"
-                    print(
-                        f"{form:<16}{kind:<8}{items:>9,}{record['seconds']:>8.0f}{record['peak'] / 1e6:>9.0f}{slope:>18}",
-                        flush=True,
-                    )
-                    before = record
+                if (form, kind) != ("multiple-choice", "masked"):  # masked models are not asked
+                    _print_rows([measure_apart(form, kind, items, Path(folder)) for items in options.items])
+
+
+def _print_rows(records: Sequence[dict[str, Any]]) -> None:
+    for before, record in zip([None, *records], records, strict=False):
+        slope = "" if before is None else f"{_slope(before, record) / 1e3:.1f}"
+        row = f"{record['form']:<16}{record['kind']:<8}{record['items']:>9,}{record['seconds']:>8.0f}"
+        print(f"{row}{record['peak'] / 1e6:>9.0f}{slope:>18}", flush=True)
 
 
 def _slope(few: dict[str, Any], many: dict[str, Any]) -> float:

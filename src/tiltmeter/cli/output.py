@@ -71,7 +71,7 @@ def print_result(
     """
     if quiet:
         if out and report:
-            _write_report(out)
+            _write_report(result, out)
         return
     if as_json:
         from tiltmeter.reports.tables import as_json as json_of
@@ -84,7 +84,7 @@ def print_result(
     if out:
         notes.print(f"Written to {out}", markup=False)
     if out and report:
-        notes.print(f"Report: {_write_report(out)}", markup=False)
+        notes.print(f"Report: {_write_report(result, out)}", markup=False)
 
 
 def _print_table(result: "Result", view: str) -> None:
@@ -118,7 +118,10 @@ def _counted(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str],
     return reasons
 
 
-def _write_report(folder: Path) -> Path:
-    from tiltmeter.api import report
+def _write_report(result: "Result", folder: Path) -> Path:
+    """Write the report on a saved run. Its tables are not read again: there may be very many items."""
+    from tiltmeter.api import report, run_names
+    from tiltmeter.reports.write import REPORT
 
-    return report(folder)
+    (name,) = run_names([folder])
+    return report({name: result.as_saved(folder)}, folder / REPORT)

@@ -113,8 +113,10 @@ def explore(
     words, sentences = _Index(), _Index()
     sets = []
     shown = 0
-    groups = list(scores.groupby(["benchmark", "part", "language"], sort=False)) if len(scores) else []
-    total = sum(rows["item"].nunique() for _, rows in groups)
+    # Each group is a copy, of the columns that are needed here only.
+    scores = scores.drop(columns=["candidate", "protocol"], errors="ignore")
+    groups: Any = scores.groupby(["benchmark", "part", "language"], sort=False, observed=True) if len(scores) else []
+    total = int(groups["item"].nunique().sum()) if len(scores) else 0
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)

@@ -1,10 +1,12 @@
 """Several runs as one: their records and scores, with short and distinct names of models and benchmarks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record, protocol_family
@@ -16,7 +18,8 @@ _KNOWN_AS = {
     "embedded": "SmolLM2-135M-Instruct (embedded, Q4_1)",
     "chat:embedded": "SmolLM2-135M-Instruct (embedded, Q4_1, chat)",
 }
-_LABELS = ("model", "benchmark", "part", "language", "protocol")
+# Columns of few different values.
+_REPEATED = ("model", "benchmark", "part", "language", "protocol", "role")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
     for number, (_, result) in enumerate(results):
         renamed = {
             (model, protocol): names.model(number, model, protocol)
-            for model, protocol in set(zip(result.scores["model"], result.scores["protocol"], strict=True))
+            for model, protocol in result.scores[["model", "protocol"]].drop_duplicates().itertuples(index=False)
         }
         tables.append(_renamed(result.scores, renamed, names.benchmarks))
         if result.answers is not None:
@@ -53,11 +56,11 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
             tokens.append(_renamed(result.tokens, renamed, names.benchmarks))
     return Gathered(
         shown_records(runs),
-        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(),
+        _joined(tables),
         [(name, result.manifest) for name, result in results],
         names.benchmarks,
-        pd.concat(replied, ignore_index=True) if replied else None,
-        pd.concat(tokens, ignore_index=True) if tokens else None,
+        _joined(replied) if replied else None,
+        _joined(tokens) if tokens else None,
     )
 
 
@@ -108,12 +111,39 @@ def _refuse_mixed(results: Sequence[tuple[str, Result]]) -> None:
 
 def _renamed(table: pd.DataFrame, models: Mapping[tuple[str, str], str], benchmarks: Mapping[str, str]) -> pd.DataFrame:
     """A table of a run with the report's names."""
-    table = table.copy()
-    table["model"] = [models[key] for key in zip(table["model"], table["protocol"], strict=True)]
-    table["benchmark"] = table["benchmark"].map(lambda name: benchmarks.get(name, name))
-    for column in _LABELS:
-        table[column] = table[column].map({value: label(str(value)) for value in table[column].unique()})
-    return table
+    named = {name: table[name].astype("category").cat for name in _REPEATED if name in table}
+    names: dict[str, Callable[[Any], Any]] = {"benchmark": lambda name: benchmarks.get(name, name)}
+    renamed = {
+        name: _categories(found.codes.to_numpy(), [names.get(name, str)(value) for value in found.categories])
+        for name, found in named.items()
+    }
+    # The name of a model may depend on the protocol.
+    known, protocols = list(named["model"].categories), list(named["protocol"].categories)
+    of_model, of_protocol = (named[name].codes.to_numpy(np.int64) for name in ("model", "protocol"))
+    codes, keys = pd.factorize(of_model * len(protocols) + of_protocol)
+    shown = [models[known[key // len(protocols)], protocols[key % len(protocols)]] for key in keys.tolist()]
+    return table.assign(**renamed | {"model": _categories(codes, shown)})
+
+
+def _categories(codes: NDArray[Any], names: Sequence[str]) -> Any:
+    """The names with these codes, as a report shows them; they take little memory, however many rows there are."""
+    labels = [label(str(name)) for name in names]
+    distinct = list(dict.fromkeys(labels))
+    places: Any = np.array([distinct.index(name) for name in labels], np.int32)[codes]
+    return pd.Categorical.from_codes(places, categories=pd.Index(distinct))
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of several tables; a single one is not copied."""
+    if len(tables) < 2:
+        return tables[0] if tables else pd.DataFrame()
+    shared = {
+        name: list(dict.fromkeys(value for table in tables for value in table[name].cat.categories))
+        for name in _REPEATED
+        if all(name in table for table in tables)
+    }
+    same = ({name: table[name].cat.set_categories(values) for name, values in shared.items()} for table in tables)
+    return pd.concat([table.assign(**own) for table, own in zip(tables, same, strict=True)], ignore_index=True)
 
 
 def _labelled(record: Record, model: str, benchmark: str) -> Record:

@@ -75,7 +75,8 @@ def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
     sections: list[BenchmarkSection] = []
     for name in dict.fromkeys(record.benchmark for record in gathered.records):
         records = [record for record in gathered.records if record.benchmark == name]
-        scores = gathered.scores[gathered.scores["benchmark"] == name]
+        of_name = gathered.scores["benchmark"] == name
+        scores = gathered.scores if of_name.all() else gathered.scores[of_name]
         slug = _slug(name, [section.slug for section in sections])
         compared = [record for record in gathered.records if record.benchmark != name and record.part == COMPARED]
         figures = [

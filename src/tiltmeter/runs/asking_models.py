@@ -63,24 +63,39 @@ def _ask_in_chunks(
     expected = [sum(block.questions for _, block in chunk) for chunk in divided]
     done = 0
     for number, chunk in enumerate(divided):
-        together = _trials(model, chunk, prepared.settings.protocol)
-        later = sum(expected[number + 1 :])
-        answered = 0
+        last = Progress(0, 0, 0.0)
 
-        def reported(
-            progress: Progress, done: int = done, later: int = later, together: Sequence[_Asked] = together
-        ) -> None:
-            nonlocal answered
-            answered = progress.questions
+        def report_all(progress: Progress, later: int = sum(expected[number + 1 :]), done: int = done) -> None:
+            nonlocal last
+            last = progress
             report(Progress(done + progress.answered, done + progress.questions + later, progress.padding))
-            so_far(lambda: _stored_so_far(model, asked, together, kind, store))
 
-        questions = [question for _, trials in together for trial in trials for question in trial.questions]
-        names = {q.digest: trial.item.id for _, trials in together for trial in trials for q in trial.questions}
-        found = model.answer(questions, kind=kind, store=store, names=names, report=reported)
-        for entry, trials in together:
-            _enter(model, entry, trials, found, keep_tokens=prepared.settings.keep_tokens)
-        done += answered
+        _ask_chunk(model, asked, chunk, kind, prepared, store, report_all, so_far)
+        done += last.questions
+
+
+def _ask_chunk(
+    model: Model,
+    asked: Sequence[AskedPortion],
+    chunk: Sequence[tuple[AskedPortion, Block]],
+    kind: Kind,
+    prepared: PreparedRun,
+    store: AnswerStore,
+    report: Callable[[Progress], None],
+    so_far: SoFar,
+) -> None:
+    """Ask a model about the items of a chunk; nothing of it but the scores is in memory afterwards."""
+    together = _trials(model, chunk, prepared.settings.protocol)
+
+    def reported(progress: Progress) -> None:
+        report(progress)
+        so_far(lambda: _stored_so_far(model, asked, together, kind, store))
+
+    questions = [question for _, trials in together for trial in trials for question in trial.questions]
+    names = {q.digest: trial.item.id for _, trials in together for trial in trials for q in trial.questions}
+    answers = model.answer(questions, kind=kind, store=store, names=names, report=reported)
+    for entry, trials in together:
+        _enter(model, entry, trials, answers, keep_tokens=prepared.settings.keep_tokens)
 
 
 def _trials(model: Model, chunk: Sequence[tuple[AskedPortion, Block]], protocol: str) -> list[_Asked]:

@@ -28,6 +28,9 @@ def finished(prepared: PreparedRun, runs: Sequence[ModelRun], seconds: float) ->
     if not scores:
         raise ModelError(_why_nothing(refused, skipped))
     table = pd.concat(scores, ignore_index=True)
+    scores.clear()
+    for run in runs:
+        run.scores.clear()  # they are in the table now, and there may be very many
     askings = [asking for run in runs for asking in run.askings]
     replied = [answers_table for run in runs for answers_table in run.answers]
     kept = [tokens for run in runs for tokens in run.tokens]

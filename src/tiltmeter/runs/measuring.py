@@ -1,7 +1,7 @@
 """From a table of scores to records with verdicts, for all kinds of runs."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,6 +15,14 @@ from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.runs.asking import Asking, askings_from_manifest, unknown_records, with_family_and_kind
 
 
+def by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each benchmark with its scores, without the columns that it has no value in; scores of one are not copied."""
+    names = scores["benchmark"].unique()
+    for name in names:
+        table = scores if len(names) == 1 else scores[scores["benchmark"] == name]
+        yield str(name), table.dropna(axis="columns", how="all")
+
+
 def measure_scores(
     scores: pd.DataFrame,
     families: Mapping[str, str],
@@ -26,29 +34,24 @@ def measure_scores(
     `families` maps benchmarks to modules of measures; `margins` overrides equivalence margins by measure name.
     """
     records: list[Record] = []
-    for name, table in scores.groupby("benchmark", sort=False):
-        records += measures_for(families[str(name)])(table.dropna(axis="columns", how="all"), margins=margins)
+    for name, table in by_benchmark(scores):
+        records += measures_for(families[name])(table, margins=margins)
     return with_family_and_kind(assign_verdicts([*records, *unknown_records(askings)]), askings)
 
 
 def measuring_notes(scores: pd.DataFrame, families: Mapping[str, str]) -> list[str]:
     """Sentences on measures that are not defined for some of the scores, such as g_s of stereotypes of one side."""
-    return [
-        note
-        for name, table in scores.groupby("benchmark", sort=False)
-        for note in notes_for(families[str(name)], table.dropna(axis="columns", how="all"))
-    ]
+    return [note for name, table in by_benchmark(scores) for note in notes_for(families[name], table)]
 
 
 def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:
     """The records of a run, measured again from its scores; for runs from before records had verdicts."""
     families: dict[str, str] = {}
-    for name, table in scores.groupby("benchmark", sort=False):
-        kept = table.dropna(axis="columns", how="all")
-        module = measuring_for(set(kept["role"]), set(kept.columns))
+    for name, table in by_benchmark(scores):
+        module = measuring_for(set(table["role"]), set(table.columns))
         if module is None:
-            raise DataError(f"No measures are known for the roles {', '.join(sorted(set(kept['role'])))} of {name}.")
-        families[str(name)] = module
+            raise DataError(f"No measures are known for the roles {', '.join(sorted(set(table['role'])))} of {name}.")
+        families[name] = module
     margins = manifest.get("statistics", {}).get("margins")
     return measure_scores(scores, families, askings_from_manifest(manifest, scores), margins)
 

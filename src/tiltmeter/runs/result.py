@@ -33,6 +33,9 @@ from tiltmeter.runs.token_table import TOKENS_SCHEMA
 
 logger = logging.getLogger(__name__)
 
+# Rows of a table that are compressed at once.
+_ROW_GROUP = 100_000
+
 
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -102,7 +105,7 @@ class Result:
         refuse_other_run(folder, self.manifest["request"], force=force)
         with replaced_files(folder) as part:
             with atomic_write(part / SCORES) as file:
-                self.scores.to_parquet(file, index=False)
+                self.scores.to_parquet(file, index=False, row_group_size=_ROW_GROUP)
             for name, table, schema in (
                 (ITEMS, self.texts, SCHEMA),
                 (ANSWERS, self.answers, ANSWERS_SCHEMA),
@@ -110,10 +113,14 @@ class Result:
             ):
                 if table is not None:
                     with atomic_write(part / name) as file:
-                        table.to_parquet(file, index=False, schema=schema)
+                        table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
             write_text(part / MEASURES, _json(to_dicts(self.records)))
             write_manifest(part, with_digests(json.loads(_json(self.manifest)), part))
         return folder
+
+    def as_saved(self, folder: Path | str) -> "Result":
+        """This result with the manifest of the folder that it was saved to, which has the digests of its files."""
+        return replace(self, manifest=checked_manifest(read_json(home_path(folder) / MANIFEST)))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tiltmeter.measures import Record, deciding, measures_for
+from tiltmeter.runs.measuring import by_benchmark
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,7 @@ SoFar = Callable[[Callable[[], list[ValueSoFar]]], None]
 
 def values_so_far(scores: pd.DataFrame, families: Mapping[str, str]) -> list[ValueSoFar]:
     """The deciding measures of these scores; `families` maps benchmarks to modules of measures."""
-    records = [
-        record
-        for name, table in scores.groupby("benchmark", sort=False)
-        for record in measures_for(families[str(name)])(table.dropna(axis="columns", how="all"))
-    ]
+    records = [record for name, table in by_benchmark(scores) for record in measures_for(families[name])(table)]
     rows: dict[tuple[str, str, str, str], dict[str, Record]] = {}
     for record in records:
         if record.view == record.group == "all":
