@@ -1,7 +1,7 @@
 """The portions of a run as a model is asked about them: in blocks of items, without the items that are left out.
 
-All portions are checked before the first question is answered. Of the questions that this takes, only those of the first
-chunk are kept; the others are made again when it is their turn, so that memory does not grow with the number of items.
+All portions are checked before the first question is answered. Of the questions that this takes, only those of the
+first chunk are kept; the others are made again when it is their turn, so memory does not grow with the number of items.
 """
 
 from collections.abc import Iterator, Sequence
