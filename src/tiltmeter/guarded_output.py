@@ -4,14 +4,20 @@ Data, names of models and messages of servers may hold escape sequences. Rich ke
 are written, so that the texts can be made safe in between; all else is text.
 """
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, TextIO
 
 from tiltmeter.addresses import without_secrets
 from tiltmeter.printable import visible
+
+
+# The file name of an error in writing it.
+STANDARD_OUTPUT = "standard output"
 
 
 class Styled(str):
@@ -21,18 +27,36 @@ class Styled(str):
 
 
 class GuardedStream:
-    """Standard output or error; `is_message`: what is written is for people, and must not hold a password."""
+    """Standard output or error; `is_message`: what is written is for people, and must not hold a password.
+
+    Messages that cannot be written, as on a full disk, are dropped: the work goes on. An error in writing the output is
+    raised, with the stream in place of a file name.
+    """
 
     def __init__(self, stream: TextIO, *, is_message: bool) -> None:
         self._stream, self._is_message = stream, is_message
 
     def write(self, text: str) -> int:
         """Write a text, made safe; the length is that of the text."""
-        if not isinstance(text, Styled):
-            self._stream.write(visible(without_secrets(text) if self._is_message else text))
-        else:
-            self._stream.write(str(text))
+        safe = str(text) if isinstance(text, Styled) else visible(without_secrets(text) if self._is_message else text)
+        try:
+            self._stream.write(safe)
+        except OSError as error:
+            self._on_error(error)
         return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._on_error(error)
+
+    def _on_error(self, error: OSError) -> None:
+        if not self._is_message:
+            error.filename = STANDARD_OUTPUT
+            raise error
+        discard_output(self._stream)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write several texts."""
@@ -52,6 +76,7 @@ class GuardedStream:
 @contextmanager
 def guarded_output() -> Iterator[None]:
     """Make what is printed within the context safe, by whatever it is printed."""
+    open_closed_streams()
     out, err = sys.stdout, sys.stderr
     sys.stdout = GuardedStream(out, is_message=False)
     sys.stderr = GuardedStream(err, is_message=True)
@@ -59,6 +84,27 @@ def guarded_output() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = out, err
+
+
+def discard_output(stream: TextIO) -> None:
+    """Discard what a stream could not write, and all that is written to it later."""
+    with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def open_closed_streams() -> None:
+    """Open the standard streams that the caller closed, as in `tiltmeter show >&-`.
+
+    Otherwise the next file that is opened gets their number, and what libraries print is written into it. What is
+    printed to a closed output cannot be written, which is an error; messages to a closed standard error are dropped.
+    """
+    for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            # The lowest free number, which is that of the closed stream; a file that is only read refuses all output.
+            handle = os.open(os.devnull, flags)
+            stream = open(handle, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
 
 
 @cache

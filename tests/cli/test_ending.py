@@ -1,14 +1,19 @@
 """How commands end: sentences for what is wrong, what is stopped and what nobody expected; no traceback."""
 
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.runs.made import association_scores
+from tests.runs.made import run as made_run
 from tests.support.command import command
 from tiltmeter.runs import evaluate as evaluating
 
@@ -85,22 +90,51 @@ def test_a_termination_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, capsys
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_standard_output_is_a_sentence(causal: str) -> None:
-    import subprocess
+def in_shell(words: str, streams: str) -> "subprocess.CompletedProcess[str]":
+    """Run `tiltmeter` with its streams redirected by the shell."""
+    call = f"{shlex.quote(sys.executable)} -m tiltmeter {words} {streams}"
+    return subprocess.run(["/bin/sh", "-c", call], capture_output=True, text=True, check=False)
 
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "tiltmeter", "data", "list"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+
+@pytest.mark.parametrize(
+    ("words", "streams", "reason"),
+    [
+        ("data list", ">/dev/full", "No space left on device"),
+        ("show RUN --csv", ">/dev/full", "No space left on device"),
+        ("show RUN", ">&-", ""),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_a_sentence(words: str, streams: str, reason: str, tmp_path: Path) -> None:
+    if "/dev/full" in streams and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    if "RUN" in words:
+        made_run(association_scores(), family="association").save(tmp_path / "run")
+    done = in_shell(words.replace("RUN", shlex.quote(str(tmp_path / "run"))), streams)
     assert done.returncode == 2, done.stderr
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
+    assert "The output cannot be written" in done.stderr
+    assert reason in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def test_messages_that_cannot_be_written_do_not_end_the_work(tmp_path: Path) -> None:
+    result = made_run(association_scores(), family="association")
+    noted = replace(result, manifest={**result.manifest, "notes": ["A note, which is printed as a message."]})
+    folder = shlex.quote(str(noted.save(tmp_path / "run")))
+    for streams in ("2>&-", "2>/dev/full") if Path("/dev/full").exists() else ("2>&-",):
+        done = in_shell(f"show {folder}", streams)
+        assert (done.returncode, done.stderr) == (0, ""), streams
+        assert "stereoset" in done.stdout
+
+
+def test_a_file_does_not_take_the_place_of_a_closed_stream() -> None:
+    """A library that prints would otherwise write into the next file that is opened."""
+    script = (
+        "from tiltmeter.guarded_output import guarded_output\n"
+        "with guarded_output(), open(__import__('os').devnull) as file:\n"
+        "    raise SystemExit(file.fileno() < 3)"
+    )
+    call = f"{shlex.quote(sys.executable)} -c {shlex.quote(script)} <&- >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", call], check=False).returncode == 0
 
 
 def test_a_stop_that_python_could_not_pass_on_is_not_lost(

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.runs.made import gest_scores, run, winobias_scores
+from tests.runs.made import association_scores, gest_scores, run, winobias_scores
+from tiltmeter.api import load_run
 from tiltmeter.cli.gest import app
 from tiltmeter.datasets import load, load_file
 from tiltmeter.errors import DataError, UsageError
@@ -114,6 +115,18 @@ def test_sentences_with_words_of_a_topic_or_a_negation(themed: Path, tmp_path: P
     assert f"of {with_words} sentences with the words by that of {len(about_women) - with_words} others" in lines[0]
     negated = sum(number % 5 == 0 for number in about_women)
     assert f"of {negated} sentences with the words" in tiltmeter("theme", themed, "--negation").output
+
+
+def test_a_theme_of_a_run_with_other_benchmarks(themed: Path, tmp_path: Path) -> None:
+    alone = load_run(themed)
+    others = [winobias_scores("made/one", seed=1), association_scores()]
+    families = {"gest": "gest", "winobias": "winobias", "stereoset": "association"}
+    both = run(alone.scores, *others, family=families)
+    mixed = replace(both, texts=alone.texts).save(tmp_path / "mixed")
+    assert tiltmeter("theme", mixed, "--negation").output == tiltmeter("theme", themed, "--negation").output
+    without = run(*others, family=families)
+    with pytest.raises(UsageError, match="no scores of language models for stereotypes of GEST"):
+        tiltmeter("theme", replace(without, texts=alone.texts).save(tmp_path / "without"), "--negation")
 
 
 def test_what_is_no_theme(themed: Path, tmp_path: Path) -> None:

@@ -8,15 +8,16 @@ from scipy.stats import t as student
 from tiltmeter.measures.themes import NEGATION, has_words, theme_contrasts, within_strata
 
 
-def scores(effect: float, seed: int = 0, per_cell: int = 4) -> tuple[pd.DataFrame, set[str]]:
+def scores(effect: float, seed: int = 0, per_cell: int = 4) -> tuple[pd.DataFrame, set[tuple[str, str, str]]]:
     """Log-ratios of the stereotypes 1, 2, 8 and 9; half of the sentences have the words, which add `effect`."""
     rng = np.random.default_rng(seed)
-    rows, chosen = [], set()
+    rows: list[tuple[str, float, int, str]] = []
+    chosen: set[tuple[str, str, str]] = set()
     for number in (1, 2, 8, 9):
         for with_words in (True, False):
             for place in range(per_cell if with_words else 2 * per_cell):
                 item = f"{number}-{with_words}-{place}"
-                chosen |= {item} if with_words else set()
+                chosen |= {("gest", "en", item)} if with_words else set()
                 level = 0.3 * number + effect * with_words
                 side = "feminine" if number < 8 else "masculine"
                 rows.append((item, float(rng.normal(level, 0.5)), number, side))
@@ -29,7 +30,7 @@ def test_the_contrast_is_that_of_a_regression_with_stereotypes() -> None:
     contrasts = {contrast.side: contrast for contrast in theme_contrasts(frame, chosen)}
     for side, numbers in (("feminine", (1, 2)), ("masculine", (8, 9))):
         rows = frame[frame["stereotype"].isin(numbers)]
-        words = rows["item"].isin(chosen).to_numpy(dtype=float)
+        words = rows["item"].isin([item for _, _, item in chosen]).to_numpy(dtype=float)
         level = [(rows["stereotype"] == number).to_numpy(dtype=float) for number in numbers]
         # A level and an effect of the words for each stereotype; both have equally many sentences with the words.
         design = np.column_stack([*level, *(own * words for own in level)])
@@ -59,10 +60,16 @@ def test_the_interval_covers_in_about_95_of_100_data_sets() -> None:
 
 def test_stereotypes_without_the_words_are_left_out() -> None:
     frame, chosen = scores(0.0)
-    (contrast,) = theme_contrasts(frame, {item for item in chosen if item.startswith("9-")})
+    (contrast,) = theme_contrasts(frame, {key for key in chosen if key[2].startswith("9-")})
     assert (contrast.side, contrast.n, contrast.others) == ("masculine", 4, 8)
     assert theme_contrasts(frame, set()) == []
     assert within_strata([(np.array([1.0]), np.array([0.0]))]) == (pytest.approx(np.e), None, None)
+
+
+def test_an_id_of_another_benchmark_or_language_is_another_item() -> None:
+    frame, chosen = scores(0.0)
+    assert theme_contrasts(frame, {("gest@1.0", "en", item) for _, _, item in chosen}) == []
+    assert theme_contrasts(frame, {("gest", "de", item) for _, _, item in chosen}) == []
 
 
 def test_words_are_whole_words() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tiltmeter.engine import answerer
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.overlaps import refuse_same_models
 
 ON = "starter/intrasentence:en"
 
@@ -39,6 +40,24 @@ def test_the_same_model_twice_is_refused(causal: str, tmp_path: Path, monkeypatc
     copy = shutil.copytree(causal, tmp_path / "copy")
     with pytest.raises(UsageError, match="are the same model, with equal files"):
         evaluate([causal, str(copy)], ON, limit=2)
+
+
+class _Answering:
+    """A model that has a fingerprint for each kind of question."""
+
+    def __init__(self, name: str, **fingerprints: str) -> None:
+        self.name, self.kinds, self._fingerprints = name, tuple(fingerprints), fingerprints
+
+    def fingerprint(self, kind: str) -> str:
+        return self._fingerprints[kind]
+
+
+def test_models_are_the_same_only_if_they_answer_all_kinds_of_questions_equally() -> None:
+    base = _Answering("base", causal="a")
+    heads = [_Answering(name, causal="a", next_sentence=name) for name in ("one", "two")]
+    refuse_same_models([base, *heads])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="one and copy are the same model"):
+        refuse_same_models([*heads, _Answering("copy", causal="a", next_sentence="one")])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from types import FrameType
 
 from tiltmeter.addresses import without_secrets
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.guarded_output import STANDARD_OUTPUT, discard_output
 from tiltmeter.printable import plain_console
 
 # Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
@@ -70,9 +71,14 @@ def _flush_output(ended: SystemExit) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _say(f"The output cannot be written: {error.strerror}.")
+        _say(_on_output(error))
         _forget_output()
         sys.exit(ended.code or WRONG_INPUT)
+
+
+def _on_output(error: OSError) -> str:
+    """The sentence on a standard output that cannot be written."""
+    return f"The output cannot be written: {error.strerror}; write it to a file on a disk with room, or to a pipe."
 
 
 def _end(error: BaseException, *, debug: bool) -> None:
@@ -88,6 +94,10 @@ def _end(error: BaseException, *, debug: bool) -> None:
     if isinstance(error, BrokenPipeError):
         _forget_output()
         sys.exit(1)
+    if isinstance(error, OSError) and error.filename == STANDARD_OUTPUT:
+        _say(_on_output(error))
+        _forget_output()
+        sys.exit(WRONG_INPUT)
     if isinstance(error, OSError) and error.strerror:
         about = f"{error.filename}: " if error.filename is not None else ""
         _say(f"{about}{error.strerror}; check the path, its permissions and the space on its disk. {_KEPT}")
@@ -135,8 +145,7 @@ def _forget_output() -> None:
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
-        with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        discard_output(sys.stdout)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -136,11 +136,14 @@ def theme(
         raise UsageError(f"{words} has no words; write one on each line.")
     result = Result.load(run)
     scores = result.scores[result.scores["role"] == "log_ratio"]
-    if not len(scores) or "stereotype" not in scores.columns or result.texts is None:
+    has_stereotypes = "stereotype" in scores.columns and scores["stereotype"].notna().any()
+    if not has_stereotypes or result.texts is None:
         raise UsageError(f"{run} has no scores of language models for stereotypes of GEST with their texts.")
     found = {
-        item
-        for item, text in zip(result.texts["item"], result.texts["context"], strict=True)
+        (benchmark, language, item)
+        for benchmark, language, item, text in zip(
+            *(result.texts[name] for name in ("benchmark", "language", "item", "context")), strict=True
+        )
         if has_words(str(text or ""), looked_for)
     }
     contrasts = theme_contrasts(scores, found)

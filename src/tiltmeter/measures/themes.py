@@ -56,17 +56,20 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join([rf"\b(?:{'|'.join(map(re.escape, whole))})\b"] * bool(whole) + ends), re.IGNORECASE)
 
 
-def theme_contrasts(scores: pd.DataFrame, items: Iterable[str]) -> list[ThemeContrast]:
-    """The contrasts of the `items` with the rest, for each model, benchmark, part, language and side."""
+def theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]]) -> list[ThemeContrast]:
+    """The contrasts of some items with the others, for each model, benchmark, part, language and side.
+
+    `items` are benchmark, language and id of each. Scores of items without a stereotype, such as those of WinoBias, are
+    ignored.
+    """
     chosen = set(items)
-    cases = scores.groupby(["model", "benchmark", "part", "language"], observed=True, sort=False)
-    return [
-        contrast
-        for (model, benchmark, part, language), rows in cases
-        for contrast in _contrasts(
-            f"{model} {benchmark}/{part}:{language}", rows, rows["item"].isin(chosen).to_numpy(dtype=bool)
-        )
-    ]
+    scores = scores[scores["stereotype"].notna()]
+    contrasts: list[ThemeContrast] = []
+    for names, rows in scores.groupby(["model", "benchmark", "part", "language"], observed=True, sort=False):
+        model, benchmark, part, language = map(str, names)
+        is_chosen = np.array([(benchmark, language, item) in chosen for item in rows["item"]], dtype=bool)
+        contrasts += _contrasts(f"{model} {benchmark}/{part}:{language}", rows, is_chosen)
+    return contrasts
 
 
 def _contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) -> Iterator[ThemeContrast]:

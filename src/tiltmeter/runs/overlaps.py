@@ -23,15 +23,18 @@ def refuse_same_names(names: Sequence[str]) -> None:
 
 
 def refuse_same_models(models: Sequence[Model]) -> None:
-    """A UsageError if two models have the same weights, tokenizer and settings, so that their results are equal."""
-    known: dict[str, str] = {}
+    """A UsageError if two models answer all kinds of questions equally: same weights, tokenizer and settings.
+
+    Two next-sentence heads of one base model are different models, and so are a base model and its head.
+    """
+    known: dict[tuple[str, ...], str] = {}
     for model in models:
-        fingerprint = model.fingerprint(model.kinds[0])
-        if fingerprint in known:
+        fingerprints = tuple(model.fingerprint(kind) for kind in model.kinds)
+        if fingerprints in known:
             raise UsageError(
-                f"{known[fingerprint]} and {model.name} are the same model, with equal files; leave one of them out."
+                f"{known[fingerprints]} and {model.name} are the same model, with equal files; leave one of them out."
             )
-        known[fingerprint] = model.name
+        known[fingerprints] = model.name
 
 
 def refuse_overlaps(portions: Sequence[tuple[str, Portion]]) -> None:
