@@ -15,7 +15,6 @@ from typing import Any, TextIO
 from tiltmeter.addresses import without_secrets
 from tiltmeter.printable import visible
 
-
 # The file name of an error in writing it.
 STANDARD_OUTPUT = "standard output"
 
@@ -102,7 +101,7 @@ def open_closed_streams() -> None:
         if getattr(sys, name) is None:
             # The lowest free number, which is that of the closed stream; a file that is only read refuses all output.
             handle = os.open(os.devnull, flags)
-            stream = open(handle, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+            stream = open(handle, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
 
