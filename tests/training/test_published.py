@@ -9,7 +9,7 @@ import transformers as t
 from torch import nn
 
 from tests.training.made_task import VOCABULARY, make_model, make_pairs, tokenizer
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.head_text import HeadText
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.named import open_by_name
@@ -179,7 +179,13 @@ def test_files_that_are_no_released_head_are_refused_and_not_run(tmp_path: Path)
     state = {f"module.{n}": v for n, v in Released(t.GPT2Model.from_pretrained(base), 32).state_dict().items()}
     torch.save({**state, "module.core_model.extra": torch.zeros(1)}, tmp_path / "extra.pth")
     torch.save({k: v for k, v in state.items() if not k.endswith("ln_f.bias")}, tmp_path / "lacks.pth")
+    torch.save(state, tmp_path / "flipped.pth")
+    content = bytearray((tmp_path / "flipped.pth").read_bytes())
+    weights = state["module.core_model.wte.weight"].numpy().tobytes()
+    content[content.index(weights) + 100] ^= 0x10
+    (tmp_path / "flipped.pth").write_bytes(content)
     for name, said in (
+        ("flipped", "is damaged.* fetch it again"),
         ("evil", "without running code"),
         ("text", "without running code"),
         ("other", "no tensors named core_model"),
@@ -190,6 +196,40 @@ def test_files_that_are_no_released_head_are_refused_and_not_run(tmp_path: Path)
             convert_released(tmp_path / f"{name}.pth", base, tmp_path / f"head-{name}")
         assert not (tmp_path / f"head-{name}").exists()
     assert not trap.exists()
+
+
+STATE = {"module.core_model.x": torch.zeros(2)}
+ODD: dict[str, tuple[Any, str]] = {
+    "a list": ([1, 2], "a list"),
+    "a number": (3, "an? int"),
+    "a state that is a list": ({"model_state_dict": [1]}, "a list"),
+    "a state that is a tensor": ({"model_state_dict": torch.zeros(3)}, "a Tensor"),
+    "a state in a state": ({"model_state_dict": {"model_state_dict": STATE}}, "no tensors named core_model"),
+    "names that are numbers": ({1: torch.zeros(2)}, "no tensors named core_model"),
+    "a list for a tensor": ({"core_model.x": [0.0]}, r"core_model\.x is no tensor, but a list"),
+    "whole numbers": ({"core_model.x": torch.zeros(2, dtype=torch.int64)}, r"core_model\.x.*int64"),
+    "complex numbers": ({"core_model.x": torch.zeros(2, dtype=torch.complex64)}, r"core_model\.x.*complex64"),
+    "a sparse tensor": ({"core_model.x": torch.zeros(2).to_sparse()}, r"core_model\.x.*sparse"),
+    "a tensor without values": ({"core_model.x": torch.zeros(2, device="meta")}, r"core_model\.x.*without values"),
+    "not finite": ({"core_model.x": torch.tensor([float("nan")])}, r"core_model\.x.*not finite"),
+    "a tensor twice": ({**STATE, "core_model.x": torch.zeros(2)}, r"core_model\.x twice"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_file_with(name: str, tmp_path: Path) -> None:
+    content, message = ODD[name]
+    torch.save(content, tmp_path / "odd.pth")
+    with pytest.raises(UsageError, match=message) as refused:
+        convert_released(tmp_path / "odd.pth", "no model is opened", tmp_path / "head")
+    assert "odd.pth" in str(refused.value)
+
+
+def test_an_embedding_without_dimensions_is_refused(tmp_path: Path) -> None:
+    state = {"core_model.wte.weight": torch.tensor(1.0)}
+    torch.save(state, tmp_path / "odd.pth")
+    with pytest.raises(ModelError, match=r"odd\.pth is not a head of"):
+        convert_released(tmp_path / "odd.pth", make_model("gpt2", tmp_path / "base"), tmp_path / "head")
 
 
 def test_the_published_head_and_recipe_train(tmp_path: Path) -> None:

@@ -77,14 +77,14 @@ _ROW = ("model", "benchmark", "part", "language", "protocol", "item", "candidate
 
 def read_table(path: Path) -> pd.DataFrame:
     """A Parquet file as a data frame."""
-    return _read(path, lambda _file: pd.read_parquet(path))
+    return _read(path, lambda file: _sound(file.read()).to_pandas())
 
 
 def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray[Any]]:
     """The columns of a Parquet file as arrays, without those named; far faster than a data frame for a small file."""
 
     def columns(file: pq.ParquetFile) -> dict[str, NDArray[Any]]:
-        table = file.read([name for name in file.schema_arrow.names if name not in without])
+        table = _sound(file.read([name for name in file.schema_arrow.names if name not in without]))
         return {name: table.column(name).to_numpy() for name in table.column_names}
 
     return _read(path, columns)
@@ -105,6 +105,12 @@ def _read(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
     except Exception as error:  # a damaged file may raise anything
         first, *_ = [*str(error).strip().splitlines(), type(error).__name__]
         raise DataError(f"{path.name} is damaged ({first}).") from error
+
+
+def _sound(table: pa.Table) -> pa.Table:
+    """The table; an error if its texts are not UTF-8 or its offsets lead nowhere, which pandas finds only later."""
+    table.validate(full=True)
+    return table
 
 
 def checked_manifest(manifest: Any) -> dict[str, Any]:

@@ -4,9 +4,11 @@ Such a file is the state of a `DataParallel` module with a core (`core_model`) a
 encoder-decoder does not use. Only tensors are read; no code in it is run.
 """
 
-import pickle
 import re
+import zipfile
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from torch import Tensor
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.pickled_weights import refuse_greedy_weights
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import load_core, make_module
 from tiltmeter.training.head_design import design_head
@@ -25,6 +28,8 @@ from tiltmeter.training.workspace import Workspace
 _PAD = "<PAD>"
 # Causal masks that older versions of transformers kept among the tensors.
 _MASKS = re.compile(r"\.attn\.(bias|masked_bias)$")
+# What a damaged archive raises; torch then says what is wrong with it.
+_UNREADABLE = (OSError, EOFError, NotImplementedError, RuntimeError)
 # The longest input in the released code's training.
 _MAX_LENGTH = 256
 
@@ -61,27 +66,73 @@ def _read(path: Path) -> dict[str, Tensor]:
     """The tensors of a released file by name, without the `module.` of DataParallel."""
     if not path.is_file():
         raise UsageError(f"There is no file {path}.")
+    refuse_greedy_weights(path)
+    _refuse_damaged(path)
     try:
         with torch.serialization.safe_globals([torch.amp.GradScaler, torch.cuda.amp.GradScaler]):
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except Exception as error:  # a damaged file may raise anything
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise UsageError(
             f"{path} is not a file of tensors that can be read without running code in it ({lines[0].rstrip('.')})."
         ) from error
-    state = content.get("model_state_dict", content) if isinstance(content, Mapping) else None
-    tensors = {
-        re.sub(r"^module\.", "", str(name)): value for name, value in (state or {}).items() if isinstance(value, Tensor)
-    }
+    return _named_tensors(content, path)
+
+
+def _named_tensors(content: object, path: Path) -> dict[str, Tensor]:
+    """The tensors of a core and its head, by name."""
+    state = content.get("model_state_dict", content) if isinstance(content, Mapping) else content
+    if not isinstance(state, Mapping):
+        raise UsageError(
+            f"{path} holds no tensors by name, as the files of the released code do: it holds {_kind(state)}."
+        )
+    tensors: dict[str, Tensor] = {}
+    for full_name, value in state.items():
+        name = re.sub(r"^module\.", "", str(full_name))
+        if not name.startswith(("core_model.", "nsp_head.")):
+            continue
+        if name in tensors:
+            raise UsageError(f"{path} holds the tensor {name} twice, with and without module. before its name.")
+        tensors[name] = _checked_tensor(value, name, path)
     if not any(name.startswith("core_model.") for name in tensors):
         raise UsageError(f"{path} holds no tensors named core_model…, as the files of the released code do.")
     return tensors
 
 
+def _refuse_damaged(path: Path) -> None:
+    """A UsageError if a part of the archive is not as it was written, which torch does not check."""
+    if zipfile.is_zipfile(path):
+        with suppress(zipfile.BadZipFile, zlib.error, *_UNREADABLE), zipfile.ZipFile(path) as archive:
+            if (part := archive.testzip()) is not None:
+                raise UsageError(f"{path} is damaged: the checksum of {part} is wrong; fetch it again.")
+
+
+def _checked_tensor(value: object, name: str, path: Path) -> Tensor:
+    """The value, if it can be a weight: finite floating-point numbers that are all in the file."""
+    if not isinstance(value, Tensor):
+        raise UsageError(f"{path} is not a file of the released code: {name} is no tensor, but {_kind(value)}.")
+    if _MASKS.search(name):
+        return value
+    if value.layout != torch.strided or value.is_meta or not value.is_floating_point():
+        kind = "without values" if value.is_meta else f"of type {value.dtype}, {value.layout}".replace("torch.", "")
+        raise UsageError(
+            f"{path} is not a file of the released code: {name} is a tensor {kind}; weights are dense floats."
+        )
+    if not value.float().isfinite().all():
+        raise UsageError(f"{path} is damaged: {name} has values that are not finite; fetch it again.")
+    return value
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
 def _fit_vocabulary(core: Any, base: CheckpointModel, state: Mapping[str, Tensor]) -> None:
     """The released code adds a token for padding to GPT-2's vocabulary."""
     known = core.get_input_embeddings().weight.shape[0]
-    sizes = {t.shape[0] for n, t in state.items() if n.endswith(("wte.weight", "shared.weight", "embed_tokens.weight"))}
+    names = ("wte.weight", "shared.weight", "embed_tokens.weight")
+    sizes = {tensor.shape[0] for name, tensor in state.items() if name.endswith(names) and tensor.dim() == 2}
     for size in sizes:
         if size == known + 1:
             base.tokenizer.add_special_tokens({"pad_token": _PAD})

@@ -14,6 +14,7 @@ from tiltmeter.errors import DataError
 from tiltmeter.files import atomic_write
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange.text_rows import TextRow
+from tiltmeter.reading import read_bytes
 
 _SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 _TAG = f"{{{_SPACE}}}"
@@ -21,6 +22,8 @@ _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _ACCEPTED = ("final", "signed-off")
 _EMPTY = "its target is empty; write a text, or a note that begins with `drop`"
 _BEFORE, _DROP = "translation before the review", "drop"
+# The largest file, in bytes, which takes up to ten times as much memory.
+_LARGEST = 1 << 27
 # Characters that XML 1.0 cannot hold.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
@@ -72,9 +75,16 @@ def _add_unit(group: ET.Element, row: TextRow) -> None:
 def read(path: Path, *, language: str) -> list[TextRow]:
     """The units of a file as rows; a target that differs from the one that went out is a correction."""
     try:
-        root = ET.parse(path).getroot()
-    except ET.ParseError as error:
+        root = ET.fromstring(read_bytes(path, _LARGEST))
+    except (ET.ParseError, ValueError, LookupError) as error:  # the last two: encodings that the parser does not know
         raise DataError(f"{path} is not XML: {error}.") from error
+    try:
+        return _rows(root, path, language)
+    except RecursionError:
+        raise DataError(f"{path} is not read: its elements are nested too deep.") from None
+
+
+def _rows(root: ET.Element, path: Path, language: str) -> list[TextRow]:
     if root.tag != f"{_TAG}xliff":
         raise DataError(f"{path} is not an XLIFF 1.2 file; save it in that format.")
     for file in root.iter(f"{_TAG}file"):
