@@ -1,9 +1,9 @@
 """Token alignment: shared tokens of two sentences, and a text's tokens among special tokens."""
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from tiltmeter.benchmarks.benchmark import CannotAsk
+from tiltmeter.forms.bounded_matcher import BoundedMatcher
 from tiltmeter.questions import Encoded
 
 
@@ -12,12 +12,12 @@ def shared_positions(first: Sequence[int], second: Sequence[int]) -> list[tuple[
 
     The blocks are those of `difflib` with its defaults, as in the released code of CrowS-Pairs and of S_JSD. Hence in
     sequences of 200 tokens or more, a token that makes up more than 1% does not start a block, and the result can
-    depend on the order of the sequences.
+    depend on the order of the sequences. A `MatchingLimitError` if they are too long and repetitive.
 
     >>> shared_positions([7, 1, 2, 3], [8, 9, 1, 2, 5])
     [(1, 2), (2, 3)]
     """
-    blocks = SequenceMatcher(None, first, second).get_matching_blocks()
+    blocks = BoundedMatcher(first, second, autojunk=True).get_matching_blocks()
     return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
 
 

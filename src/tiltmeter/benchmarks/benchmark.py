@@ -44,12 +44,16 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """The trials of one part of a benchmark in one language for one model; `kind` is the kind of head that answers."""
+    """The trials of one part of a benchmark in one language for one model; `kind` is the kind of head that answers.
+
+    `too_long` are items whose questions were not made because they would fill the memory, with their number of tokens.
+    """
 
     kind: Kind
     protocol: str
     trials: list[Trial] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    too_long: dict[str, int] = field(default_factory=dict)
 
 
 # How the displayed scores express a preference: as the ratio of the first two, as their difference, or as one signed

@@ -24,8 +24,9 @@ from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, S
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.bounded_matcher import MatchingLimitError
 from tiltmeter.forms.pairs import PairItem
-from tiltmeter.questions import Answer, Choice, Kind, Option, Question, Text, Want, common_prefix
+from tiltmeter.questions import Answer, Choice, Ids, Kind, Option, Question, Text, Want, common_prefix
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
 LIKELIHOOD, LIKELIHOOD_SHARED = "likelihood", "likelihood-shared"
@@ -45,6 +46,9 @@ PROTOCOLS = {
 
 _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"
+_NOT_ALIGNED = "its two sentences are too long and repetitive to find the tokens that they share"
+# The longest sentence whose tokens are masked one by one: the memory for its questions grows with the square.
+_LONGEST_MASKED = 4_096
 
 
 def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> Asked:
@@ -106,11 +110,16 @@ def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_w
     if within_word and not text.has_offsets:
         raise CannotAsk("The protocol within-word-l2r needs a fast tokenizer, which tells the word of each token.")
     for item, more, less in _sentences(items, text, words=within_word):
-        shared = [
-            (first, second)
-            for first, second in shared_positions(more.ids, less.ids)
-            if first in more.text and second in less.text
-        ]
+        length = max(len(more.ids), len(less.ids))
+        if length > _LONGEST_MASKED:
+            asked.too_long[item.id] = length
+            continue
+        try:
+            aligned = shared_positions(more.ids, less.ids)
+        except MatchingLimitError:
+            asked.skipped.append(Skipped(item.id, _NOT_ALIGNED))
+            continue
+        shared = [(first, second) for first, second in aligned if first in more.text and second in less.text]
         if not shared:
             asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
             continue
@@ -199,12 +208,12 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
         if len(more) == len(lead) or len(less) == len(lead):
             asked.skipped.append(Skipped(item.id, _EMPTY))
             continue
-        shared = [
-            (first - len(lead), second - len(lead))
-            for first, second in shared_positions(more, less)
-            if first >= len(lead) and second >= len(lead)
-        ]
-        if only_shared and not shared:
+        try:
+            shared = _shared_after(len(lead), more, less) if only_shared else None
+        except MatchingLimitError:
+            asked.skipped.append(Skipped(item.id, _NOT_ALIGNED))
+            continue
+        if shared == []:
             asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
             continue
         questions = tuple(
@@ -212,8 +221,17 @@ def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only
             for ids in (more, less)
         )
         prefix = common_prefix(more, less) - len(lead)
-        score = _likelihood_scores(item, prefix, shared if only_shared else None)
+        score = _likelihood_scores(item, prefix, shared)
         asked.trials.append(Trial(item, questions, score, ("more", "less")))
+
+
+def _shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
+    """The positions of shared tokens after the lead, counted from its end."""
+    return [
+        (first - lead, second - lead)
+        for first, second in shared_positions(more, less)
+        if first >= lead and second >= lead
+    ]
 
 
 def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:

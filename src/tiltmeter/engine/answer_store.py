@@ -36,7 +36,8 @@ UPDATE answers SET checksum = checksum_of(
 _INSERT = """
 WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHERE i + 1 < :count),
 new (question, answer) AS (
-    SELECT substr(:digests, 16 * i + 1, 16), substr(:numbers, :size * i + 1, :size) FROM indices
+    -- A part of an empty BLOB is NULL.
+    SELECT substr(:digests, 16 * i + 1, 16), coalesce(substr(:numbers, :size * i + 1, :size), x'') FROM indices
 )
 INSERT INTO answers (model, question, answer, checksum)
 SELECT :model, question, answer, checksum_of(:fingerprint, question, answer) FROM new WHERE true
@@ -139,6 +140,9 @@ class AnswerStore(CheckedDatabase):
 
     def put_loading(self, fingerprint: str, loading: Loading) -> None:
         """Keep what was found when the model was loaded, for runs that do not load it again."""
+        self.undamaged(lambda: self._put_loading(fingerprint, loading))
+
+    def _put_loading(self, fingerprint: str, loading: Loading) -> None:
         with self.transaction():
             values = [json.dumps(asdict(loading)), self._model(fingerprint)]
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
@@ -146,7 +150,7 @@ class AnswerStore(CheckedDatabase):
     def get_loading(self, fingerprint: str) -> Loading:
         """What was found when the model was loaded; nothing if that is not known, or damaged."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
-        for (found,) in self._db.execute(query, [fingerprint]):
+        for (found,) in self.undamaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError, AttributeError, KeyError):
                 values = json.loads(found)
                 disabled = {str(name): str(reason) for name, reason in values["disabled"].items()}

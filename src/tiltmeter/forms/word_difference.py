@@ -2,9 +2,10 @@
 
 import unicodedata
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cache
 from itertools import groupby
+
+from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 
 # Thai and Lao, Burmese, Khmer, Japanese, Chinese: written without spaces, so each character counts as a word.
 _UNSPACED = (
@@ -29,18 +30,33 @@ class WordDifference:
 def word_difference(first: str, second: str) -> WordDifference:
     """Count shared and changed words; a changed span counts as many words as its longer side has.
 
+    In long repetitive texts, everything between the first and the last difference counts as changed.
+
     >>> word_difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
     WordDifference(shared=3, changed=3, longest=3)
     """
-    matcher = SequenceMatcher(None, words(first), words(second), autojunk=False)
+    own, other = words(first), words(second)
+    try:
+        opcodes = BoundedMatcher(own, other).get_opcodes()
+    except MatchingLimitError:
+        return _outer_difference(own, other)
     shared = 0
     changed = [0]
-    for tag, first_start, first_end, second_start, second_end in matcher.get_opcodes():
+    for tag, first_start, first_end, second_start, second_end in opcodes:
         if tag == "equal":
             shared += first_end - first_start
         else:
             changed.append(max(first_end - first_start, second_end - second_start))
     return WordDifference(shared, sum(changed), max(changed))
+
+
+def _outer_difference(own: list[str], other: list[str]) -> WordDifference:
+    """The difference of long texts: everything between their first and their last difference counts as changed."""
+    shorter = min(len(own), len(other))
+    start = next((place for place in range(shorter) if own[place] != other[place]), shorter)
+    end = next((place for place in range(shorter - start) if own[-1 - place] != other[-1 - place]), shorter - start)
+    changed = max(len(own), len(other)) - start - end
+    return WordDifference(start + end, changed, changed)
 
 
 def words(text: str) -> list[str]:

@@ -6,9 +6,9 @@ Pronouns do not tell gender in every language, names given to one gender only do
 
 import re
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 
 from tiltmeter.errors import UsageError
+from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 from tiltmeter.forms.given_names import NameList, listed_names
 from tiltmeter.making.draft import Draft, RepairFinding
 
@@ -72,7 +72,11 @@ def unlisted_names(one: str, other: str, language: str) -> list[str]:
     names = set(listed.names)
     left, right = (re.findall(r"\w+", text) for text in (one, other))
     found: list[str] = []
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    try:
+        opcodes = BoundedMatcher(left, right).get_opcodes()
+    except MatchingLimitError:
+        return []
+    for tag, start, end, other_start, other_end in opcodes:
         if tag == "replace" and end - start == other_end - other_start == 1:
             words = (left[start], right[other_start])
             if _gendered(words[0].lower(), words[1].lower(), listed):

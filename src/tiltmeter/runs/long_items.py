@@ -11,8 +11,16 @@ LARGEST_SHARE = 0.01
 
 
 def lengths_beyond(asked: Asked, longest: int | None) -> dict[str, int]:
-    """The items with a question of more tokens than the longest input, by id, with the number of tokens."""
+    """The items with a question of more tokens than the longest input, by id, with the number of tokens.
+
+    Items that were too long to make questions of, but not for the model, are entered into the skipped ones.
+    """
     lengths: dict[str, int] = {}
+    for item, length in asked.too_long.items():
+        if longest is not None and length > longest:
+            lengths[item] = length
+        else:
+            asked.skipped.append(Skipped(item, f"it has {length:,} tokens, whose questions would fill the memory"))
     if longest is None:
         return lengths
     for trial in asked.trials:

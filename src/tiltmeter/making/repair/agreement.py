@@ -7,9 +7,9 @@ changed if it is a form of the same word. Where more differs, or the word is ano
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from tiltmeter.forms.blank import BLANK, EDGES
+from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.resources import RepairResources
@@ -84,8 +84,12 @@ def in_place_of_blank(context: str, sentence: str) -> _Occurrence | None:
     before, after = tokens(context), tokens(sentence)
     first = [fold_case(token.text) if token.text != BLANK else BLANK for token in before]
     second = [fold_case(token.text) for token in after]
-    matcher = SequenceMatcher(None, first, second, autojunk=False)
-    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+    matcher = BoundedMatcher(first, second)
+    try:
+        opcodes = matcher.get_opcodes()
+    except MatchingLimitError:
+        return None
+    for tag, start, end, other_start, other_end in opcodes:
         if BLANK not in first[start:end]:
             continue
         if tag != "replace" or other_start == other_end:

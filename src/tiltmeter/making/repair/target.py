@@ -8,10 +8,10 @@ project, and how much they are spelt like the term.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from itertools import pairwise
 
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 from tiltmeter.forms.case_folding import find_folded, fold_case
 from tiltmeter.making.closest import closest_words
 from tiltmeter.making.draft import Draft, RepairFinding
@@ -235,4 +235,7 @@ class _Search:
 
 
 def _similarity(word: str, term: str) -> float:
-    return SequenceMatcher(None, fold_case(word), fold_case(term), autojunk=False).ratio()
+    try:
+        return BoundedMatcher(fold_case(word), fold_case(term)).ratio()
+    except MatchingLimitError:
+        return 0.0
