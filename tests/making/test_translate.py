@@ -11,6 +11,7 @@ from perf.breaking_engine import WAYS, BreakingEngine
 from perf.making_items import blank_item, gest_file, source_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import UsageError
+from tiltmeter.making import translate
 from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, new_project, open_project
 from tiltmeter.making.restore import restore_blank
@@ -71,6 +72,55 @@ def test_in_parts_and_again(project: Project) -> None:
     assert [record.facts["items"] for record in project.store.steps()] == [2, 3, 1]
     with pytest.raises(UsageError, match="no part 'verse'; it has intersentence, intrasentence"):
         translate_project(project, engine, part="verse")
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+def test_the_record_of_a_step_counts_the_calls_that_were_killed_before_it(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate, "_BATCH", 2)
+    source = source_file(tmp_path / "again.jsonl")
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-cache"))
+    with new_project(tmp_path / "again", source, language="es", system="apertium:eng-xyz") as whole:
+        translate_project(whole, BreakingEngine())
+        (expected,) = (record.facts for record in whole.store.steps() if record.step == "translate")
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+
+    def kill(done: int, _all: int) -> None:
+        if done:
+            raise Killed
+
+    for _ in range(2):
+        with pytest.raises(Killed):
+            translate_project(project, BreakingEngine(), report=kill)
+    assert [record.step for record in project.store.steps()] == []
+    assert translate_project(project, BreakingEngine()).items == 2
+    (found,) = (record.facts for record in project.store.steps() if record.step == "translate")
+    assert {**found, "seconds": 0} == {**expected, "seconds": 0}
+    assert found["items"] == 6
+    assert translate_project(project, BreakingEngine()).items == 0
+    assert len(project.store.steps()) == 1
+
+
+def test_killed_calls_of_another_system_have_a_record_of_their_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate, "_BATCH", 2)
+
+    def kill(done: int, _all: int) -> None:
+        if done:
+            raise Killed
+
+    with pytest.raises(Killed):
+        translate_project(project, BreakingEngine(), report=kill)
+    other = BreakingEngine()
+    monkeypatch.setattr(other, "name", "another system")
+    translate_project(project, other)
+    found = [(record.facts["system"], record.facts["items"]) for record in project.store.steps()]
+    assert found == [(BreakingEngine().name, 2), ("another system", 4)]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -95,7 +95,23 @@ def _run_job(folder: Path, call: str, about: dict[str, Any]) -> Outcome:
         kept = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
         kept |= {"plan": entry.digest, "failed": {}, "timings": []}
         state = stack.enter_context(JobState(lock, {**about, **kept}))
-        return _run_cells(entry, cells, state, same_machine=values["caller"] == this_machine())
+        is_at_home = values["caller"] == this_machine()
+        outcome = _run_cells(entry, cells, state, same_machine=is_at_home)
+        if is_at_home:
+            _merge_own_stores(entry)
+        return outcome
+
+
+def _merge_own_stores(entry: ModelCells) -> None:
+    """Add what the job stored to the cache of this machine; its caller may have been killed meanwhile.
+
+    What cannot be merged stays for the caller, which says so.
+    """
+    from tiltmeter.cluster.job_stores import has_stores, merge_stores
+
+    if has_stores(entry.folder):
+        with suppress(TiltmeterError, OSError):
+            merge_stores(entry.folder, remove=not entry.unfinished)
 
 
 def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, same_machine: bool) -> Outcome:

@@ -7,6 +7,7 @@ from tiltmeter.making.problems import OpenProblem, assemble, count_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.review.review_problems import keep_problems
 from tiltmeter.making.store import Step
+from tiltmeter.making.unrecorded_work import UnrecordedWork
 
 
 def end_step(project: Project, step: Step, facts: Mapping[str, Any]) -> None:
@@ -15,6 +16,8 @@ def end_step(project: Project, step: Step, facts: Mapping[str, Any]) -> None:
     problems = assemble(project).problems
     with project.store.transaction():
         project.store.add_step(step, facts, count_items(problems))
+        if step == "translate":
+            UnrecordedWork.clear(project.store)
     found: dict[str, list[OpenProblem]] = {}
     for problem in problems:
         if problem.step != "review":

@@ -22,6 +22,7 @@ from tiltmeter.making.project import Project, check_translated
 from tiltmeter.making.restore import aligned_locate, restore_blank
 from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
+from tiltmeter.making.unrecorded_work import UnrecordedWork
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
@@ -135,26 +136,60 @@ def _translate(
         new = _pending(project, translator, entries, cache)
         require_consent(yes, translator, {language: new})
         summary.sent_characters = characters({language: new})
+        work = _Work(project, translator.name, new, summary, began)
         report(0, len(entries))
         for start in range(0, len(entries), _BATCH):
             batch = entries[start : start + _BATCH]
-            _translate_batch(project, translator, batch, cache, summary)
+            _translate_batch(project, translator, batch, cache, work)
             report(start + len(batch), len(entries))
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began
     # A run that was killed at its very end left nothing to translate, and no record.
-    if entries or not any(record.step == "translate" for record in project.store.steps()):
-        facts = {
-            "system": translator.name,
-            "items": summary.items,
-            "characters": sum(len(text) for text in {wanted.text for wanted in _all_wanted(project, entries)}),
-            "sent": summary.sent_characters,
-            "blanks": dict(summary.blanks),
-            "seconds": round(summary.seconds, 1),
-        }
-        end_step(project, "translate", facts)
+    if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.steps()):
+        end_step(project, _STEP, work.so_far().facts())
     return summary
+
+
+class _Work:
+    """The work of this call and of those before it that were killed, counted batch by batch."""
+
+    def __init__(
+        self, project: Project, system: str, new: Iterable[str], summary: TranslateSummary, began: float
+    ) -> None:
+        self.project, self.system, self.summary, self.began = project, system, summary, began
+        self.earlier = UnrecordedWork.load(project.store)
+        if self.earlier.items and self.earlier.system != system:
+            end_step(project, _STEP, self.earlier.facts())
+            self.earlier = UnrecordedWork()
+        done = [entry for entry in project.store.items(dropped=None) if entry.stage != "source"]
+        self._counted = {wanted.text for wanted in _all_wanted(project, done)} if self.earlier.items else set[str]()
+        self._new = set(new)
+        self._first = placeholders_for(project.settings.system, project.settings.placeholders)[0]
+        self.characters = self.sent = 0
+
+    def add(self, wanted: Iterable[Wanted]) -> None:
+        """Count the texts of a batch; each text counts once."""
+        for one in wanted:
+            sent = self._first.put(one.text) if one.has_blank else one.text
+            if sent in self._new:
+                self._new.remove(sent)
+                self.sent += len(sent)
+            if one.text not in self._counted:
+                self._counted.add(one.text)
+                self.characters += len(one.text)
+
+    def so_far(self) -> UnrecordedWork:
+        """All work that is not recorded yet."""
+        earlier, summary = self.earlier, self.summary
+        return UnrecordedWork(
+            system=self.system,
+            items=earlier.items + summary.items,
+            characters=earlier.characters + self.characters,
+            sent=earlier.sent + self.sent,
+            blanks={key: earlier.blanks.get(key, 0) + summary.blanks[key] for key in earlier.blanks | summary.blanks},
+            seconds=earlier.seconds + time.monotonic() - self.began,
+        )
 
 
 def _all_wanted(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Wanted]:
@@ -196,7 +231,7 @@ def _translate_batch(
     translator: Translator,
     batch: Sequence[ProjectItem],
     cache: TranslationStore,
-    summary: TranslateSummary,
+    work: _Work,
 ) -> None:
     language = project.settings.language
     wanted = {entry.id: project.maker.wanted(project.source_item(entry)) for entry in batch}
@@ -208,7 +243,9 @@ def _translate_batch(
         for entry in batch:
             # What was corrected or dropped meanwhile is left as it is.
             if project.store.item(entry.id).version == entry.version:
-                _write(project, translator.name, entry, wanted[entry.id], translations, blanked, summary)
+                _write(project, translator.name, entry, wanted[entry.id], translations, blanked, work.summary)
+        work.add(text for texts in wanted.values() for text in texts)
+        work.so_far().save(project.store)
 
 
 def _with_blanks(
