@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from tiltmeter.database.connection import Connection, StoreError, told
 from tiltmeter.database.rescue import finish_rescue, rescue
+from tiltmeter.database.table_columns import has_columns, table_columns
 from tiltmeter.files import make_shared_folder, share_like_folder
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,8 @@ class Database:
         self._add_columns(self._schema)
         self._db.executescript(self._schema)
         self._try_tables()
+        if self._is_cache and not has_columns(self._db, self._schema):
+            raise StoreError("its tables are damaged", self._words, sqlite3.SQLITE_CORRUPT)
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         with told(self._words):
@@ -224,13 +227,3 @@ class Database:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def table_columns(schema: str) -> dict[str, list[str]]:
-    """The tables that a schema makes, with their columns."""
-    made = sqlite3.connect(":memory:")
-    made.executescript(schema)
-    names = [str(name) for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    tables = {name: [str(row[1]) for row in made.execute(f"PRAGMA table_info({name})")] for name in names}
-    made.close()
-    return tables

@@ -99,7 +99,7 @@ class _Cursor(sqlite3.Cursor):
     def __next__(self) -> Any:
         try:
             return super().__next__()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise _sentence(error, self.connection.words) from error
 
     def fetchone(self) -> Any:
@@ -124,7 +124,11 @@ def told(words: Words) -> Iterator[None]:
         if isinstance(error, _OF_STATEMENTS):
             raise
         raise _sentence(error, words) from error
+    except UnicodeDecodeError as error:
+        raise _sentence(error, words) from error
 
 
-def _sentence(error: sqlite3.Error, words: Words) -> StoreError:
+def _sentence(error: sqlite3.Error | UnicodeDecodeError, words: Words) -> StoreError:
+    if isinstance(error, UnicodeDecodeError):  # SQLite's own message, which quotes a damaged schema
+        return StoreError("its tables are damaged", words, sqlite3.SQLITE_CORRUPT)
     return StoreError(str(error), words, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

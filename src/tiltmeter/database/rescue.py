@@ -7,9 +7,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from tiltmeter.database.table_columns import has_columns, table_columns
 from tiltmeter.errors import UsageError
 from tiltmeter.files import lock_mode, not_writable, share_like_folder
 
+# Errors of a damaged file: SQLite's, and those in reading its messages, which quote a damaged schema.
+_BROKEN = (sqlite3.Error, UnicodeDecodeError)
 # What belongs to a SQLite file, beside itself.
 _BESIDE = ("-wal", "-shm", "-journal")
 # A copy of what can be read: being made, and complete.
@@ -38,7 +41,7 @@ def rescue(path: Path, schema: str, contents: str, reason: str) -> str:
             aside = _replace(path)
     except OSError as error:
         raise not_writable(path, error) from error
-    except sqlite3.Error as error:
+    except _BROKEN as error:
         raise UsageError(f"The store of {contents} {path} is damaged and cannot be replaced ({error}).") from error
     return (
         f"The store of {contents} {path} was damaged ({reason}): {kept:,} {contents} of it could be read and are kept, "
@@ -60,13 +63,11 @@ def finish_rescue(path: Path) -> None:
 
 def _is_sound(path: Path, schema: str) -> bool:
     try:
-        with closing(sqlite3.connect(":memory:")) as wanted, closing(sqlite3.connect(path)) as db:
-            wanted.executescript(schema)
-            for (table,) in wanted.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                names = [str(fact[1]) for fact in wanted.execute(f"PRAGMA table_info({table})")]
+        with closing(sqlite3.connect(path)) as db:
+            for table, names in table_columns(schema).items():
                 db.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT 1").fetchall()
-            return all(row == ("ok",) for row in db.execute("PRAGMA quick_check"))
-    except sqlite3.Error:
+            return has_columns(db, schema) and all(row == ("ok",) for row in db.execute("PRAGMA quick_check"))
+    except _BROKEN:
         return False
 
 
@@ -130,7 +131,7 @@ class _Table:
         self.old, self.new, self.name = old, new, name
         # A file of an earlier version may lack columns.
         query, there = f"PRAGMA table_info({name})", set[str]()
-        with suppress(sqlite3.Error):
+        with suppress(*_BROKEN):
             there = {bytes(fact[1]).decode(errors="replace") for fact in old.execute(query)}
         facts = [fact for fact in new.execute(query).fetchall() if str(fact[1]) in there or not there]
         self.columns = [str(fact[1]) for fact in facts]
@@ -181,7 +182,7 @@ class _Table:
             for row in self.old.execute(query, values):
                 with suppress(sqlite3.Error, UnicodeDecodeError):  # a value of another type, or half a character
                     self.new.execute(insert, [self._value(index, value) for index, value in enumerate(row)])
-        except sqlite3.Error:
+        except _BROKEN:
             return False
         return True
 
