@@ -167,3 +167,30 @@ def test_damaged_facts_on_loading_are_as_good_as_none(tmp_path: Path) -> None:
             db.execute("UPDATE models SET loading = CAST(? AS TEXT)", [changed])
         with AnswerStore(tmp_path / "s.sqlite") as store:
             assert store.get_loading("model") == Loading()
+
+
+def test_a_changed_byte_in_the_schema_is_damage(kind: str, path: Path, tmp_path: Path) -> None:
+    """SQLite quotes the schema in messages that Python cannot read, or takes another type of a column as it is."""
+    opened, fill, read, _ = STORES[kind]
+    with opened(path) as store:  # type: ignore[call-arg]
+        expected = read(store)
+    content = path.read_bytes()
+    schemas = [place for place in range(4096) if content[place : place + 6] == b"CREATE"]
+    places = [place for start in schemas for place in range(start, start + 200, 19)]
+    for number, place in enumerate(places):
+        for change in (0x80, 0x02) if number % 2 else (0xFF, 0x20):
+            damaged = tmp_path / f"{place}-{change}" / "s.sqlite"
+            damaged.parent.mkdir()
+            damaged.write_bytes(content[:place] + bytes([content[place] ^ change]) + content[place + 1 :])
+            with opened(damaged) as store:  # type: ignore[call-arg]
+                found = read(store)
+                assert found.items() <= expected.items()
+                fill(store)
+                assert read(store) == expected
+
+
+def test_an_answer_without_numbers_is_kept(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put("model", {KEYS[0]: np.float32([]), KEYS[1]: np.float32([1.0]), KEYS[2]: np.float32([])})
+        found = {key: answer.tolist() for key, answer in store.get("model", KEYS).items()}
+        assert found == {KEYS[0]: [], KEYS[1]: [1.0], KEYS[2]: []}

@@ -33,6 +33,9 @@ def stores(scene: Scene) -> Iterator[Case]:
     for number in range(40):
         at = chance.randrange(size)
         yield case(f"answers: byte {at} changed ({number})", _changed(at, chance.randrange(256)))
+    schema = sound.read_bytes().index(b"CREATE TABLE")
+    for at in range(schema - 60, 4096, 7):
+        yield case(f"answers: byte {at} of the schema changed", _changed(at, chance.randrange(256)))
     for page in range(size // 4096):
         yield case(f"answers: page {page} of zeros", _zeroed(page * 4096, 4096))
         yield case(f"answers: ends before page {page}", _ended(page * 4096))

@@ -4,6 +4,7 @@ import errno
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,29 @@ def test_a_damaged_run_is_refused_with_a_sentence(damage: str, runs: tuple[Resul
     with pytest.raises(DataError, match=message) as refused:
         Result.load(tmp_path)
     assert str(refused.value).startswith(f"The run in {tmp_path} cannot be read")
+
+
+@pytest.mark.parametrize("name", [SCORES, ITEMS, MANIFEST, MEASURES])
+def test_a_changed_byte_is_refused_or_reported(name: str, runs: tuple[Result, Result], tmp_path: Path) -> None:
+    """Whatever the byte is part of: numbers, texts, their lengths, or what a file says of itself."""
+    texts = [{"role": "more", "text": f"The answer is {number}."} for number in range(8)]
+    rows = [
+        {"item": f"i-{number}", "form": "pairs", "context": "", "texts": [text]} for number, text in enumerate(texts)
+    ]
+    items = pd.DataFrame(rows).assign(benchmark="b", part="all", language="en")
+    folder = replace(runs[0], texts=items).save(tmp_path / "run")
+    content = (folder / name).read_bytes()
+    step = max(1, len(content) // 60)
+    for number, place in enumerate(range(0, len(content), step)):
+        change = (0x80, 0x01, 0xFF, 0x20)[number % 4]
+        (folder / name).write_bytes(content[:place] + bytes([content[place] ^ change]) + content[place + 1 :])
+        with suppress(DataError, UsageError):
+            assert Result.load(folder).changed, place
+
+
+def test_texts_of_a_table_that_are_no_utf_8_are_damage(runs: tuple[Result, Result], tmp_path: Path) -> None:
+    folder = runs[0].save(tmp_path / "run")
+    content = (folder / SCORES).read_bytes()
+    (folder / SCORES).write_bytes(content.replace(b"made/one", b"made/\xffne"))
+    with pytest.raises(DataError, match=r"scores\.parquet is damaged"):
+        Result.load(folder)

@@ -177,7 +177,8 @@ class _Table:
 
     def _insert(self, query: str, values: list[object]) -> bool:
         """Insert what a query finds, up to the damage; whether there was none."""
-        insert = f"INSERT OR IGNORE INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
+        places = ", ".join("?" * len(self.columns))
+        insert = f"INSERT OR IGNORE INTO {self.name} ({', '.join(self.columns)}) VALUES ({places})"
         try:
             for row in self.old.execute(query, values):
                 with suppress(sqlite3.Error, UnicodeDecodeError):  # a value of another type, or half a character

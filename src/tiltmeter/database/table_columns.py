@@ -13,9 +13,10 @@ def table_columns(schema: str) -> dict[str, list[str]]:
 
 
 def has_columns(db: sqlite3.Connection, schema: str) -> bool:
-    """Whether a database has the tables of a schema with their columns, types and keys; it may have more columns.
+    """Whether a database has the tables of a schema, with the same columns, types and keys.
 
-    A changed byte in a stored schema can make another type of a column, which SQLite takes as it is.
+    It may have more columns, of other versions. A changed byte in a stored schema can make another type of a column,
+    which SQLite takes as it is.
     """
     return all(set(columns) <= set(_columns(db, table)) for table, columns in _made_by(schema).items())
 

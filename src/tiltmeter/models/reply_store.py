@@ -21,12 +21,13 @@ _CHECKSUM = "checksum_of(CAST(fingerprint AS BLOB), question, CAST(reply AS BLOB
 _SIGN = f"UPDATE replies SET checksum = {_CHECKSUM} WHERE checksum IS NULL"
 # A sound reply that is there stays.
 _INSERT = f"""
-INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum
-WHERE checksum IS NOT {_CHECKSUM}
+INSERT INTO replies (fingerprint, question, reply, checksum) VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum WHERE checksum IS NOT {_CHECKSUM}
 """
 
 _MERGE = f"""
-INSERT INTO replies SELECT fingerprint, question, reply, checksum FROM other.replies WHERE checksum = {_CHECKSUM}
+INSERT INTO replies (fingerprint, question, reply, checksum)
+SELECT fingerprint, question, reply, checksum FROM other.replies WHERE checksum = {_CHECKSUM}
 ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum WHERE checksum IS NOT {_CHECKSUM}
 """
 

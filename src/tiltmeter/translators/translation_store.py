@@ -28,7 +28,8 @@ _SIGN = f"UPDATE translations SET checksum = {_CHECKSUM} WHERE checksum IS NULL"
 # The first translation is kept, so that results do not change when a sentence is sent again; a damaged or
 # empty one is replaced.
 _INSERT = f"""
-INSERT INTO translations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+INSERT INTO translations (system, language, source, translation, made, checksum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE
 SET translation = excluded.translation, made = excluded.made, checksum = excluded.checksum
 WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
 """
