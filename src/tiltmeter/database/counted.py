@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from filelock import FileLock
 
-from tiltmeter.database import Database, table_columns
+from tiltmeter.database import Database
 from tiltmeter.database.change_count import (
     ChangeCount,
     changes_in_file,
@@ -28,6 +28,7 @@ from tiltmeter.database.change_count import (
     write_count,
 )
 from tiltmeter.database.connection import StoreError
+from tiltmeter.database.table_columns import table_columns
 from tiltmeter.files import lock_mode
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ import logging
 import zlib
 from collections.abc import Iterator
 
-from tiltmeter.database import table_columns
 from tiltmeter.database.connection import Connection, StoreError
 from tiltmeter.database.counted import CountedDatabase
+from tiltmeter.database.table_columns import table_columns
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Matching blocks of two sequences as `difflib` finds them, in bounded time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
 from typing import TypeVar
@@ -27,12 +27,12 @@ class BoundedMatcher(SequenceMatcher[_Element]):
         super().__init__(None, first, second, autojunk=autojunk)
         self._left = _MOST_PAIRS
         # The number of pairs that are looked at for the elements before each position of the first sequence.
-        counts = (1 + len(self.b2j.get(element, ())) for element in first)
-        self._pairs = list(accumulate(counts, initial=0))
+        places: Mapping[_Element, list[int]] = self.b2j  # type: ignore[attr-defined]
+        self._pairs = list(accumulate((1 + len(places.get(element, ())) for element in first), initial=0))
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         """The longest block in a part of both sequences."""
-        self._left -= self._pairs[len(self.a) if ahi is None else ahi] - self._pairs[alo]
+        self._left -= self._pairs[-1 if ahi is None else ahi] - self._pairs[alo]
         if self._left < 0:
             raise MatchingLimitError
         return super().find_longest_match(alo, ahi, blo, bhi)

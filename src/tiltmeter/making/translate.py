@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import UsageError
@@ -36,7 +37,7 @@ Report = Callable[[int, int], None]
 """Called with the number of finished items, and of all."""
 
 RESTORED, NOT_RESTORED, MISSING = "blank-restored", "blank-lost", "not-translated"
-_STEP = "translate"
+_STEP: Final = "translate"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ _ROW = ("model", "benchmark", "part", "language", "protocol", "item", "candidate
 
 def read_table(path: Path) -> pd.DataFrame:
     """A Parquet file as a data frame."""
-    return _read(path, lambda file: _sound(file.read()).to_pandas())
+    table: pd.DataFrame = _read(path, lambda file: _sound(file.read()).to_pandas())
+    return table
 
 
 def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray[Any]]:
