@@ -19,6 +19,7 @@ from tests.models.tiny import CAUSAL, MASKED, made
 from tests.models.tiny_tokenizers import word_level, word_piece
 from tests.support.patience import PATIENCE
 from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.devices import _Share, answer_on_devices
 from tiltmeter.engine.execute import Progress, answer_all
 from tiltmeter.engine.plan import plan
@@ -74,8 +75,8 @@ def test_a_failing_worker_stops_the_run_and_answers_are_kept(ending: str, error:
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_every_batch_is_answered_by_one_worker_and_none_is_idle(workers: int) -> None:
-    shares = [_Share(8, False, 0, rank, workers) for rank in range(workers)]
-    batches = plan(QUESTIONS, "masked", 8)
+    shares = [_Share(8, Layout(), rank, workers) for rank in range(workers)]
+    batches = plan(QUESTIONS, "masked", 8, Layout())
     taken = [[share.takes(batch) for share in shares] for batch in batches]
     assert all(sum(by) == 1 for by in taken)
     assert all(any(by[rank] for by in taken) for rank in range(workers))
