@@ -66,6 +66,13 @@ class CheckInputs:
             for ids, source in self._with_sources(inputs, sources)
         ]
 
+    def questions_at_two_places(self) -> list[Question]:
+        """A question that reads two of many positions of an input; none for a next-sentence head."""
+        if self._reads_once:
+            return []
+        ids = self.mixed(12 * self._stretch, 70)
+        return [Question(ids, ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW)), self.sources()[0])]
+
     @property
     def _reads_once(self) -> bool:
         return self._kind == "next-sentence"

@@ -40,7 +40,7 @@ class EquivalenceCheck:
         self._compares_logits = answerer.dtype not in (torch.float16, torch.bfloat16)
         short = self._inputs.short()
         self._everywhere = self._inputs.questions(short)
-        self._few = self._inputs.questions_at_the_end(short)
+        self._few = self._inputs.questions_at_the_end(short) + self._inputs.questions_at_two_places()
         self._has_experts = effects.has_experts
         if self._has_experts:
             # Experts with a capacity leave out late tokens, but not if only late tokens are computed.

@@ -36,7 +36,9 @@ class VocabularyHead:
         """The states at the positions with these flat indices, for the methods below."""
         with only_at(rows):
             logits: Tensor = self._model(**inputs).logits
-        return flat(logits)[rows]
+        width = inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"].shape[1]
+        # Some models, such as Perceiver, give logits at all the positions that an input could have.
+        return flat(logits[:, :width])[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
         """The logit of each token at state `which`, in float32."""

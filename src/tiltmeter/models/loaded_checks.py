@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tiltmeter.engine.input_limits import positions_of
 from tiltmeter.errors import ModelError
 from tiltmeter.models.tensor_names import of_other_layers
 from tiltmeter.questions import Kind
@@ -18,6 +19,8 @@ _ROUNDING = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _ROUNDING_OTHERWISE = 1e-4
 
 _MOST_LAYERS = 5000
+# The number of tokens of the inputs that show in which direction a model reads.
+_LENGTH = 16
 
 
 def refuse_absurd_depth(name: str, config: Any) -> None:
@@ -53,7 +56,9 @@ def refuse_wrong_direction(name: str, model: nn.Module, kind: Kind, device: torc
         return
     size = int(model.config.get_text_config().vocab_size)  # type: ignore[union-attr, operator]
     first, one, other = size // 2, size // 3, size - 1
-    inputs = {"input_ids": torch.tensor([[first, one, one], [first, other, one]], device=device)}
+    # Not very short: models that shorten their inputs need some tokens.
+    rest = [one] * min(_LENGTH - 2, (positions_of(model) or _LENGTH) - 2)
+    inputs = {"input_ids": torch.tensor([[first, one, *rest], [first, other, *rest]], device=device)}
     logits: torch.Tensor = model(**inputs).logits[:, 0].float()
     difference = float((logits[0] - logits[1]).abs().max())
     if kind == "masked" and difference == 0.0:
