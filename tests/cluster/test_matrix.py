@@ -15,7 +15,7 @@ from tests.support.patience import PATIENCE
 from tiltmeter.cluster.engine import job_environment
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_lock import JobLock
-from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
+from tiltmeter.cluster.job_stores import ANSWERS, REPLIES, JobAnswers
 from tiltmeter.cluster.job_timings import known_timings
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.model_job import Outcome, run_job, write_job
@@ -161,7 +161,8 @@ def test_chat_models_are_jobs_too(tmp_path: Path) -> None:
         write_job(entry)
         assert run_job(entry.folder)["failed"] == {}
     assert entry.unfinished == []
-    assert (entry.folder / "replies.sqlite").is_file()
+    assert not (entry.folder / REPLIES).exists()  # merged by the job
+    assert (cache_dir() / REPLIES).is_file()
     assert (entry.folder / entry.cells[0].folder / "answers.parquet").is_file()
 
 
