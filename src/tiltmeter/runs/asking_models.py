@@ -91,11 +91,17 @@ def _ask_chunk(
         report(progress)
         so_far(lambda: _stored_so_far(model, asked, together, kind, store))
 
-    questions = [question for _, trials in together for trial in trials for question in trial.questions]
-    names = {q.digest: trial.item.id for _, trials in together for trial in trials for q in trial.questions}
-    answers = model.answer(questions, kind=kind, store=store, names=names, report=reported)
+    answers = _answers(model, together, kind, store, reported)
     for entry, trials in together:
         _enter(model, entry, trials, answers, keep_tokens=prepared.settings.keep_tokens)
+
+
+def _answers(
+    model: Model, together: Sequence[_Asked], kind: Kind, store: AnswerStore, report: Callable[[Progress], None]
+) -> Mapping[bytes, Answer]:
+    questions = [question for _, trials in together for trial in trials for question in trial.questions]
+    names = {q.digest: trial.item.id for _, trials in together for trial in trials for q in trial.questions}
+    return model.answer(questions, kind=kind, store=store, names=names, report=report)
 
 
 def _trials(model: Model, chunk: Sequence[tuple[AskedPortion, Block]], protocol: str) -> list[_Asked]:
@@ -151,12 +157,12 @@ def _stored_so_far(
 
 
 def _table(model: str, entry: AskedPortion, trials: Sequence[Trial], answers: Mapping[bytes, Answer]) -> pd.DataFrame:
-    rows = [
-        (trial.item, score)
+    scored = (
+        (trial.item, *score)
         for trial in trials
         for score in trial.score([answers[question.digest] for question in trial.questions])
-    ]
-    return score_table(model, entry.portion, entry.protocol, ((i, s.candidate, s.role, s.score) for i, s in rows))
+    )
+    return score_table(model, entry.portion, entry.protocol, scored)
 
 
 def _asking(model: Model, entry: AskedPortion) -> Asking:

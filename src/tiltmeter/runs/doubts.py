@@ -110,8 +110,8 @@ def all_zero(scores: pd.DataFrame, shown: ShownScores | None) -> dict[str, Doubt
     if shown is None or shown.unit == "signed" or scores.empty:
         return {}
     candidates = scores[scores["role"].isin(shown.roles)]
-    zero = candidates.groupby("item", sort=False)["score"].agg(lambda values: bool((values == 0.0).all()))
-    return {str(item): Doubt(str(item), ALL_ZERO) for item, is_zero in zero.items() if is_zero}
+    zero = (candidates["score"] == 0.0).groupby(candidates["item"], sort=False).all()
+    return {str(item): Doubt(str(item), ALL_ZERO) for item in zero.index[zero]}
 
 
 def flagged(doubts: Iterable[Doubt], scored: Iterable[str], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:

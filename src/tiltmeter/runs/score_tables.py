@@ -1,12 +1,16 @@
 """Tables of scores: one row for each item and role."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import pandas as pd
 
 from tiltmeter.forms import Item, form_named
 from tiltmeter.runs.portions import Portion
+
+# Rows that are Python objects at once: as such they take ten times the memory.
+_ROWS = 20_000
 
 
 def score_table(
@@ -16,9 +20,19 @@ def score_table(
     rows: Iterable[tuple[Item, str, str, float]],
 ) -> pd.DataFrame:
     """A table of scores from rows of (item, candidate, role, score)."""
+    entries = _entries(model, portion, protocol, rows)
+    tables = [pd.DataFrame(list(islice(entries, _ROWS)))]
+    while some := list(islice(entries, _ROWS)):
+        tables.append(pd.DataFrame(some))
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def _entries(
+    model: str, portion: Portion, protocol: str, rows: Iterable[tuple[Item, str, str, float]]
+) -> Iterator[dict[str, Any]]:
     attributes = form_named(portion.form).attributes
-    entries: list[dict[str, Any]] = [
-        {
+    for item, candidate, role, score in rows:
+        yield {
             "model": model,
             "benchmark": portion.name,
             "part": portion.part,
@@ -30,6 +44,3 @@ def score_table(
             **attributes(item),
             "protocol": protocol,
         }
-        for item, candidate, role, score in rows
-    ]
-    return pd.DataFrame(entries)
