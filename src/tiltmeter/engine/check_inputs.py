@@ -67,11 +67,13 @@ class CheckInputs:
         ]
 
     def questions_at_two_places(self) -> list[Question]:
-        """A question that reads two of many positions of an input; none for a next-sentence head."""
-        if self._reads_once:
-            return []
-        ids = self.mixed(12 * self._stretch, 70)
-        return [Question(ids, ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW)), self.sources()[0])]
+        """Questions about two inputs of one length that read few of many positions: together more than one."""
+        questions = []
+        for start in (70, 71):
+            ids = self.mixed(12 * self._stretch, start)
+            wanted = ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW))
+            questions.append(Question(ids, ((0, 0),) if self._reads_once else wanted, self.sources()[0]))
+        return questions
 
     @property
     def _reads_once(self) -> bool:
