@@ -52,8 +52,8 @@ def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = tmp_path / "owner" / "set"
     folder.mkdir(parents=True)
     write(folder / "a.jsonl", [PAIR | {"id": "1"}, PAIR | {"id": "1"}, PAIR | {"id": "2", "direction": "up"}])
-    (folder / "b.json").write_text("{", encoding="utf-8")
-    formats = {"a.jsonl": "jsonl", "b.json": "stereoset-json"}
+    (folder / "b.csv").write_text("sentence,theme\nI sang,2\n", encoding="utf-8")
+    formats = {"a.jsonl": "jsonl", "b.csv": "gest-csv"}
     sources = tuple(
         Source("en", None, format_, UpstreamFile("owner/set", "0" * 40, name, Pin("commit", "")))
         for name, format_ in formats.items()
@@ -70,10 +70,10 @@ def test_bad_rows_of_a_released_set_are_left_out_and_listed(released: str) -> No
     assert [(row["file"], row["row"], row["code"]) for row in rows if row["code"] != "duplicate-pair"] == [
         ("a.jsonl", "line 2", "duplicate-id"),
         ("a.jsonl", "line 3", "unknown-direction"),
-        ("b.json", "", "bad-json"),
+        ("b.csv", "", "missing-column"),
     ]
     notes = data_notes([portion], [portion])
-    assert any("b.json" in note for note in notes)
+    assert any("b.csv" in note for note in notes)
     assert any(note.startswith("2 rows of released") for note in notes)
 
 
