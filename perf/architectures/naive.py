@@ -40,8 +40,12 @@ class Naive:
         """The log-probabilities of all tokens at each position."""
         key = (tuple(ids), tuple(source))
         if key not in self._cache:
+            inputs: dict[str, Any]
             if source:
                 inputs = self._inputs(source) | {"decoder_input_ids": torch.tensor([list(ids)])}
+                if "use_cache" in self._accepted:
+                    # With a cache, FSMT's decoder reads later tokens.
+                    inputs["use_cache"] = False
             else:
                 inputs = self._inputs(ids)
             logits = self.model(**inputs).logits[0]

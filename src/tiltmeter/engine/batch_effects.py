@@ -8,6 +8,7 @@ too: the numbers are those of each input alone.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,8 @@ class BatchEffects:
         long = self.inputs.questions([self.inputs.mixed(self.longest)], self._long_sources(0))
         self._alone |= self._numbers(long, Layout(batches=False))
         self._refuse_random_numbers()
-        fastest = Layout(longest=self.longest)
+        truncates = self._effect_of_truncation() <= self.tolerance
+        fastest = Layout(longest=self.longest, truncates=truncates)
         if self.tolerance != _TOLERANCE_OTHERWISE:
             self.tolerance = max(self.tolerance, min(_TIMES_ROUNDING * self._effect_of_neighbours(), _MAX_TOLERANCE))
         padding = self._difference([long[0], self._short[1]], fastest)
@@ -93,9 +95,9 @@ class BatchEffects:
         neighbours = max(self._effect_of_neighbours(), experts)
         if neighbours <= self.tolerance:
             reason = f"padding changes the numbers of an input, by up to {padding:.2g}"
-            return Layout(pads=False, longest=self.longest), {"padding": reason}
+            return replace(fastest, pads=False), {"padding": reason}
         reason = f"the other inputs of a batch change the numbers of an input, by up to {max(neighbours, padding):.2g}"
-        return Layout(pads=False, batches=False), {"batches": reason}
+        return replace(fastest, pads=False, batches=False), {"batches": reason}
 
     def _refuse_random_numbers(self) -> None:
         again = self._numbers(self._short, Layout(batches=False))
@@ -104,6 +106,14 @@ class BatchEffects:
                 f"{type(self._answerer.model).__name__} gives other numbers when the same input is sent again, so its "
                 "scores would be random; if its config has a seed (such as hash_seed), set it there."
             )
+
+    def _effect_of_truncation(self) -> float:
+        """The largest difference that tokens after the last read position make; 0 in a causal model."""
+        if self._answerer.kind not in ("causal", "seq2seq"):
+            return 0.0
+        questions = self.inputs.questions_at_the_start(self.inputs.short())
+        self._alone |= self._numbers(questions, Layout(batches=False, truncates=False))
+        return self._difference(questions, Layout(batches=False))
 
     def _effect_of_neighbours(self) -> float:
         """The largest difference between inputs alone and in batches of equal length."""

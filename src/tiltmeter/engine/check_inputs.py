@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from tiltmeter.engine.input_limits import decoder_start_in_config
 from tiltmeter.questions import Ids, Kind, Question
 
 # How the names of special tokens end in configs.
@@ -27,6 +28,7 @@ class CheckInputs:
         self._kind = kind
         self._stretch = stretch
         self._pool = ordinary_ids(model.config, _vocabulary_size(model))
+        self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
 
     def mixed(self, length: int, start: int = 0) -> Ids:
         """An input in which neighbours differ and whose order is irregular; another `start` gives another one."""
@@ -66,6 +68,13 @@ class CheckInputs:
             for ids, source in self._with_sources(inputs, sources)
         ]
 
+    def questions_at_the_start(self, inputs: Sequence[Ids]) -> list[Question]:
+        """Questions that read the first two positions of these inputs; none for a next-sentence head."""
+        if self._reads_once:
+            return []
+        wanted = (0, _WANTED), (1, _WANTED)
+        return [Question(ids, wanted, source) for ids, source in self._with_sources(inputs, ())]
+
     def questions_at_two_places(self) -> list[Question]:
         """Questions about two inputs of one length that read few of many positions: together more than one."""
         questions = []
@@ -80,7 +89,10 @@ class CheckInputs:
         return self._kind == "next-sentence"
 
     def _with_sources(self, inputs: Sequence[Ids], sources: Sequence[Ids]) -> Iterator[tuple[Ids, Ids]]:
-        return zip(inputs, cycle(sources or self.sources()), strict=False)
+        """Each input with a source; the targets of an encoder-decoder begin with its own first token."""
+        start = self._decoder_start
+        begun = [ids if start is None else (start, *ids[1:]) for ids in inputs]
+        return zip(begun, cycle(sources or self.sources()), strict=False)
 
 
 def ordinary_ids(config: Any, size: int) -> Ids:
@@ -98,6 +110,12 @@ def _special_ids(config: Mapping[str, Any]) -> Iterator[int]:
             yield from _special_ids(value)
         elif str(name).endswith(_SPECIAL):
             yield from (token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int))
+
+
+def _find_decoder_start(config: Any) -> int | None:
+    """The first token of the decoder's inputs: the one in the config, or that of padding."""
+    start = decoder_start_in_config(config)
+    return getattr(config, "pad_token_id", None) if start is None else start
 
 
 def _vocabulary_size(model: Any) -> int:

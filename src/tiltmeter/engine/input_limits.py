@@ -1,4 +1,4 @@
-"""The longest input that a model takes, as far as its config and its modules say."""
+"""What a model's config and modules say of its inputs: the longest one, the first position, the decoder's start."""
 
 from typing import Any
 
@@ -31,6 +31,17 @@ def positions_of(model: nn.Module) -> int | None:
         if isinstance(module, nn.Embedding) and "pos" in name and "rel" not in name:
             limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
     return min(limits, default=None)
+
+
+def decoder_start_in_config(config: Any) -> int | None:
+    """The first token of the decoder's inputs; None if the config does not say.
+
+    T5Gemma has a config for its decoder, whose first token is that of the beginning.
+    """
+    start = getattr(config, "decoder_start_token_id", None)
+    if start is None:
+        start = getattr(getattr(config, "decoder", None), "bos_token_id", None)
+    return start if isinstance(start, int) else None
 
 
 def first_position(model: nn.Module) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tiltmeter.engine.input_limits import decoder_start_in_config
 from tiltmeter.errors import ModelError
 from tiltmeter.models.text_growth import refuse_growth
 from tiltmeter.questions import Encoded, Kind
@@ -101,7 +102,7 @@ class TokenizerText:
         self.sentinel: int | None = known.get(_SENTINEL)
         self.sentinel_text = _SENTINEL if self.sentinel is not None else ""
         self.decoder_start: int | None = _first(
-            getattr(config, "decoder_start_token_id", None), tokenizer.pad_token_id, tokenizer.bos_token_id
+            decoder_start_in_config(config), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
         # Byte-level tokenizers encode any text; some name another special token as the unknown one.
