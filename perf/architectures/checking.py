@@ -135,7 +135,7 @@ def _naive_scores(
         # The faster implementations of experts have no float64.
         model = AUTO_CLASSES[architecture.kind].from_pretrained(folder, dtype=dtype, experts_implementation="eager")
         model.eval()
-        naive = Naive(model, tokenizer)
+        naive = Naive(model, tokenizer, architecture.kind)
         return {
             part: score(part, architecture.kind, naive, records)
             for part, records in material.items.items()
