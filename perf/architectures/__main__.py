@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 from perf.architectures.catalogue import Architecture, find_architectures
-from perf.architectures.checking import Outcome, check, prepare_material
+from perf.architectures.checking import DEFAULT, WAYS, Outcome, check, prepare_material
 from perf.architectures.isolation import Failure, run_isolated
 from perf.architectures.making import LONGROPE, MIDDLE, SMALL, Variant
 from perf.architectures.short import list_short
@@ -41,7 +41,10 @@ def main() -> int:
         # Imports what checks import, before the first fork.
         check(*list_short()[-1], material)
         for (architecture, variant), found in run_isolated(
-            lambda one: check(*one, material), checks, at_once=options.jobs, seconds=options.seconds
+            lambda one: check(*one, material, WAYS if one[1] == SMALL else DEFAULT),
+            checks,
+            at_once=options.jobs,
+            seconds=options.seconds,
         ):
             outcome = _outcome(architecture, variant, found)
             if outcome is not None:

@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ TOLERANCE = 1e-3
 _TIMES_ROUNDING = 5
 _VOCABULARY = 1000
 # Ways to run: the default, without speed-ups, and in batches of another size.
+DEFAULT = ("default",)
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "--plain": {"plain": True},
@@ -80,7 +81,7 @@ def prepare_material(folder: Path, few: int) -> Material:
 
 
 def check(
-    architecture: Architecture, variant: Variant, material: Material, ways: Sequence[str] = tuple(WAYS)
+    architecture: Architecture, variant: Variant, material: Material, ways: Iterable[str] = DEFAULT
 ) -> Outcome | None:
     """Compare one variant of an architecture; None if the variant does not apply to it."""
     began = time.process_time()
@@ -135,7 +136,7 @@ def _naive_scores(
         # The faster implementations of experts have no float64.
         model = AUTO_CLASSES[architecture.kind].from_pretrained(folder, dtype=dtype, experts_implementation="eager")
         model.eval()
-        naive = Naive(model, tokenizer)
+        naive = Naive(model, tokenizer, architecture.kind)
         return {
             part: score(part, architecture.kind, naive, records)
             for part, records in material.items.items()

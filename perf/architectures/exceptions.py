@@ -33,6 +33,7 @@ GIVEN: dict[str, dict[str, Any]] = {
         "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"],
     },
     "bamba": {"attn_layer_indices": [1]},
+    "funnel": {"block_sizes": (1, 1, 1)},
     "xmod": {"default_language": "en_XX"},
     "dbrx": {"attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8.0}},
     "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention"]},

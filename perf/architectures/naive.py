@@ -26,9 +26,11 @@ ANSWERS = ("stereotype", "anti-stereotype", "unknown")
 class Naive:
     """A model that is asked one input at a time; the distributions of an input are computed once."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, kind: str) -> None:
         self.model, self.tokenizer, self.config = model, tokenizer, model.config
         self._accepted = set(inspect.signature(model.forward).parameters)
+        if kind == "seq2seq" and "decoder_input_ids" not in self._accepted:
+            raise ValueError("it has no decoder of its own, and reads sound or images beside the text")
         self._cache: dict[tuple[tuple[int, ...], tuple[int, ...]], torch.Tensor] = {}
 
     def ids(self, text: str, *, special: bool = True) -> list[int]:

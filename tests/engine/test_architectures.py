@@ -20,7 +20,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
 def test_scores_are_those_of_the_naive_implementation(
     architecture: Architecture, variant: Variant, material: Material
 ) -> None:
-    outcome = check(architecture, variant, material, ways=("default",))
+    outcome = check(architecture, variant, material)
     assert outcome is not None
     assert outcome.verdict == "agrees", outcome
     assert outcome.scores >= 10
@@ -29,7 +29,7 @@ def test_scores_are_those_of_the_naive_implementation(
 def test_a_wrong_score_is_found(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltmeter.benchmarks.association.DEFAULT_CASE", "c")
     monkeypatch.setattr("perf.architectures.naive._with_mark", lambda context: f"{context}!")
-    outcome = check(find_architectures(["causal/gpt2"])[0], SMALL, material, ways=("default",))
+    outcome = check(find_architectures(["causal/gpt2"])[0], SMALL, material)
     assert outcome is not None
     assert outcome.verdict == "wrong"
     assert "intersentence" in outcome.where
