@@ -194,7 +194,9 @@ def _judge(outcome: Outcome, expected: dict[str, Scores], rounded: dict[str, Sco
     """Call the difference wrong unless naive forward passes in float32 are off by nearly as much."""
     rounding = Outcome(outcome.name, outcome.variant, "agrees")
     _compare(rounding, expected, rounded, "")
-    if outcome.difference > _TIMES_ROUNDING * rounding.difference:
+    if math.isinf(rounding.difference):
+        outcome.verdict, outcome.reason = "cannot be built", "its numbers are not finite"
+    elif outcome.difference > _TIMES_ROUNDING * rounding.difference:
         outcome.verdict = "wrong"
     else:
         outcome.notes.append(f"amplifies rounding: {rounding.difference:.1e} between its float32 and float64")

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 # The largest difference between log-probabilities that counts as rounding. The values of half precision are just above
 # the largest differences from float32 that were measured on a GPU (0.012 and 0.095, docs/performance.md).
 _TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
-_TOLERANCE_OTHERWISE = 1e-3
-# In half precision, deep models differ by more between two batches of equal length. Up to three times that difference
-# is tolerated, within a limit that a wrong mask or position exceeds.
+_TOLERANCE_OTHERWISE = 1e-4
+# Deep models differ by more between two batches of equal length. Up to three times that difference is tolerated, within
+# a limit that a wrong mask or position exceeds.
 _TIMES_ROUNDING = 3
-_MAX_TOLERANCE = 0.5
+_MAX_TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
+_MAX_TOLERANCE_OTHERWISE = 1e-3
 # The length of the longest input that is checked; longer ones are sent alone. On a CPU, a batch of that many tokens is
 # about as fast per token as a larger one.
 _LONGEST_ON_CPU = LARGEST_TREE
@@ -51,14 +52,15 @@ Reasons = dict[str, str]
 class BatchEffects:
     """Compares a plain model's numbers for inputs alone with those in batches, and finds the layout that keeps them.
 
-    `tolerance` is the difference that counts as rounding; in half precision it is partly measured. `longest` is the
-    length of the longest input that is checked.
+    `longest` is the length of the longest input that is checked.
     """
 
     def __init__(self, answerer: "Answerer") -> None:
         self._answerer = answerer
         self.has_experts = _has_experts(answerer.model.config)
-        self.tolerance = _TOLERANCE.get(answerer.dtype, _TOLERANCE_OTHERWISE)
+        self._tolerance = _TOLERANCE.get(answerer.dtype, _TOLERANCE_OTHERWISE)
+        self._max_tolerance = _MAX_TOLERANCE.get(answerer.dtype, _MAX_TOLERANCE_OTHERWISE)
+        self._has_measured_rounding = False
         longest = _LONGEST_ON_CPU if answerer.device.type == "cpu" else _LONGEST_ON_GPU
         self.longest = min(longest, answerer.positions or longest)
         # Short inputs come first: some models change their attention for good when they meet a short input.
@@ -84,16 +86,15 @@ class BatchEffects:
         long = self.inputs.questions([self.inputs.mixed(self.longest)], self._long_sources(0))
         self._alone |= self._numbers(long, Layout(batches=False))
         self._refuse_random_numbers()
-        truncates = self._effect_of_truncation() <= self.tolerance
-        fastest = Layout(longest=self.longest, truncates=truncates)
-        if self.tolerance != _TOLERANCE_OTHERWISE:
-            self.tolerance = max(self.tolerance, min(_TIMES_ROUNDING * self._effect_of_neighbours(), _MAX_TOLERANCE))
-        padding = self._difference([long[0], self._short[1]], fastest)
+        if self._answerer.kind == "seq2seq":
+            self._refuse_later_tokens()
+        fastest = Layout(longest=self.longest)
+        padding = max(self._difference([long[0], self._short[1]], fastest), self._difference(self._short, fastest))
         experts = self._effect_of_full_batches() if self.has_experts else 0.0
-        if max(padding, experts) <= self.tolerance:
+        if self.allows(max(padding, experts)):
             return fastest, {}
         neighbours = max(self._effect_of_neighbours(), experts)
-        if neighbours <= self.tolerance:
+        if self.allows(neighbours):
             reason = f"padding changes the numbers of an input, by up to {padding:.2g}"
             return replace(fastest, pads=False), {"padding": reason}
         reason = f"the other inputs of a batch change the numbers of an input, by up to {max(neighbours, padding):.2g}"
@@ -101,19 +102,32 @@ class BatchEffects:
 
     def _refuse_random_numbers(self) -> None:
         again = self._numbers(self._short, Layout(batches=False))
-        if not largest_difference(self._alone, again) <= self.tolerance:
+        # Numbers that are not finite are reported with the first item that has one.
+        if self._max_tolerance < largest_difference(self._alone, again) < float("inf"):
             raise ModelError(
                 f"{type(self._answerer.model).__name__} gives other numbers when the same input is sent again, so its "
                 "scores would be random; if its config has a seed (such as hash_seed), set it there."
             )
 
-    def _effect_of_truncation(self) -> float:
-        """The largest difference that tokens after the last read position make; 0 in a causal model."""
-        if self._answerer.kind not in ("causal", "seq2seq"):
-            return 0.0
-        questions = self.inputs.questions_at_the_start(self.inputs.short())
-        self._alone |= self._numbers(questions, Layout(batches=False, truncates=False))
-        return self._difference(questions, Layout(batches=False))
+    def _refuse_later_tokens(self) -> None:
+        """Raise an error if the decoder reads the tokens after the one that it is asked about."""
+        whole = self._short[3]
+        beginning = Question(whole.ids[:2], whole.wanted[:2], whole.source)
+        (numbers,) = self._numbers([beginning], Layout(batches=False)).values()
+        if np.abs(numbers - self._alone[whole.digest][:2]).max() > self._max_tolerance:
+            raise ModelError(
+                f"The decoder of {type(self._answerer.model).__name__} reads the tokens after the one that it is asked "
+                "about, so its answers would be known to it beforehand; check is_decoder in its config.json."
+            )
+
+    def allows(self, difference: float, tolerance: float = 0.0) -> bool:
+        """Whether a difference is no more than rounding, or than a given tolerance."""
+        is_open = max(self._tolerance, tolerance) < difference <= self._max_tolerance
+        if is_open and not self._has_measured_rounding:
+            self._has_measured_rounding = True
+            rounding = _TIMES_ROUNDING * self._effect_of_neighbours()
+            self._tolerance = max(self._tolerance, min(rounding, self._max_tolerance))
+        return difference <= max(self._tolerance, tolerance)
 
     def _effect_of_neighbours(self) -> float:
         """The largest difference between inputs alone and in batches of equal length."""

@@ -13,6 +13,8 @@ from tiltmeter.questions import Ids, Kind, Question
 _SPECIAL = ("token_id", "token_ids", "token_index", "pad_index", "pad_idx", "eos_index", "bos_index", "unk_index")
 # The number of distinct ids that inputs are made of.
 _DISTINCT = 251
+# Both decisions of a next-sentence head: the probability of one alone may be too near 1 to show a difference.
+_DECISIONS = ((0, 0), (0, 1))
 # The tokens whose probabilities are requested.
 _WANTED, _WANTED_OF_FEW = 1, 2
 
@@ -57,23 +59,16 @@ class CheckInputs:
     def questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
         """Questions that read every position of these inputs."""
         return [
-            Question(ids, ((0, 0),) if self._reads_once else tuple((at, _WANTED) for at in range(len(ids))), source)
+            Question(ids, _DECISIONS if self._reads_once else tuple((at, _WANTED) for at in range(len(ids))), source)
             for ids, source in self._with_sources(inputs, sources)
         ]
 
     def questions_at_the_end(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
         """Questions that read the last position of these inputs, for another token than `questions`."""
         return [
-            Question(ids, ((0, 0),) if self._reads_once else ((len(ids) - 1, _WANTED_OF_FEW),), source)
+            Question(ids, _DECISIONS if self._reads_once else ((len(ids) - 1, _WANTED_OF_FEW),), source)
             for ids, source in self._with_sources(inputs, sources)
         ]
-
-    def questions_at_the_start(self, inputs: Sequence[Ids]) -> list[Question]:
-        """Questions that read the first two positions of these inputs; none for a next-sentence head."""
-        if self._reads_once:
-            return []
-        wanted = (0, _WANTED), (1, _WANTED)
-        return [Question(ids, wanted, source) for ids, source in self._with_sources(inputs, ())]
 
     def questions_at_two_places(self) -> list[Question]:
         """Questions about two inputs of one length that read few of many positions: together more than one."""
@@ -81,7 +76,7 @@ class CheckInputs:
         for start in (70, 71):
             ids = self.mixed(12 * self._stretch, start)
             wanted = ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW))
-            questions.append(Question(ids, ((0, 0),) if self._reads_once else wanted, self.sources()[0]))
+            questions.append(Question(ids, _DECISIONS if self._reads_once else wanted, self.sources()[0]))
         return questions
 
     @property

@@ -36,7 +36,7 @@ class EquivalenceCheck:
     def __init__(self, answerer: "Answerer", effects: BatchEffects) -> None:
         self._answerer = answerer
         self._inputs = effects.inputs
-        self._tolerance = effects.tolerance
+        self._effects = effects
         self._compares_logits = answerer.dtype not in (torch.float16, torch.bfloat16)
         short = self._inputs.short()
         self._everywhere = self._inputs.questions(short)
@@ -76,9 +76,7 @@ class EquivalenceCheck:
         With `few`, only the questions that read few positions are compared; with `rows`, the long inputs of
         `prepare_rows` too.
         """
-        tolerance = self._tolerance
-        if rounds_logits_less:
-            tolerance = max(tolerance, torch.finfo(self._answerer.dtype).eps * self._largest_logit)
+        tolerance = torch.finfo(self._answerer.dtype).eps * self._largest_logit if rounds_logits_less else 0.0
         everywhere = [] if few else [*(self._rows[rows] if rows else []), *self._everywhere]
         try:
             layout = self._answerer.layout
@@ -86,7 +84,7 @@ class EquivalenceCheck:
             self.difference = largest_difference(self._reference, self._latest)
         except Exception:  # any error a model may raise for a mask, hook or shape that it does not support
             self.difference = float("inf")
-        return self.difference < tolerance
+        return self._effects.allows(self.difference, tolerance)
 
     def accept(self) -> None:
         """Use the numbers of the last check as the reference from now on."""
