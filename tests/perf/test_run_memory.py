@@ -1,0 +1,14 @@
+"""The items that `perf.run_memory` makes; `tests/runs/test_chunks.py` counts the questions that a run has in memory."""
+
+from pathlib import Path
+
+import pytest
+
+from perf.run_memory import FORMS, made_items, write_items
+from tiltmeter.datasets.by_name import load_file
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_made_items_are_items(form: str, tmp_path: Path) -> None:
+    items = load_file(write_items(form, 30, tmp_path / "items.jsonl"))
+    assert [item.id for item in items] == [entry["id"] for entry in made_items(form, 30)]
