@@ -82,7 +82,7 @@ def _special_tokens(tokenizer: Any) -> dict[str, int | None]:
     tokens: dict[str, int | None] = {name: token for name, token in found.items() if token is not None}
     tokens.setdefault("pad_token_id", 0)
     return tokens | {
-        "decoder_start_token_id": tokens.get("bos_token_id", tokens["pad_token_id"]),
+        "decoder_start_token_id": tokens.get("eos_token_id", tokens["pad_token_id"]),
         "forced_bos_token_id": None,
         "forced_eos_token_id": None,
     }

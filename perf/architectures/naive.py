@@ -204,6 +204,9 @@ def _causal_choice(model: Naive, record: Record) -> Scored:
 
 def _lead(model: Naive) -> list[int]:
     start = getattr(model.config, "decoder_start_token_id", None)
+    if start is None:
+        # T5Gemma's decoder has a config of its own.
+        start = getattr(getattr(model.config, "decoder", None), "bos_token_id", None)
     start = model.tokenizer.pad_token_id if start is None else start
     return [start, model.tokenizer.convert_tokens_to_ids(SENTINEL)]
 

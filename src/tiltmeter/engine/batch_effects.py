@@ -89,7 +89,7 @@ class BatchEffects:
         if self._answerer.kind == "seq2seq":
             self._refuse_later_tokens()
         fastest = Layout(longest=self.longest)
-        padding = max(self._difference([long[0], self._short[1]], fastest), self._difference(self._short, fastest))
+        padding = max(self._difference([long[0], self._short[1]], fastest), self._effect_of_some_padding())
         experts = self._effect_of_full_batches() if self.has_experts else 0.0
         if self.allows(max(padding, experts)):
             return fastest, {}
@@ -139,6 +139,18 @@ class BatchEffects:
             [question for question in questions if question.digest not in self._alone], Layout(batches=False)
         )
         return self._difference(questions, Layout(pads=False))
+
+    def _effect_of_some_padding(self) -> float:
+        """The largest difference between short inputs alone and in one padded batch.
+
+        Of an input for a next-sentence head only one output is seen, so more inputs are compared.
+        """
+        questions = self._short
+        if self._answerer.kind == "next-sentence":
+            inputs = [self.inputs.mixed(4 + index, 13 * index) for index in range(_NEIGHBOURS)]
+            questions = self.inputs.questions(inputs)
+            self._alone |= self._numbers(questions, Layout(batches=False))
+        return self._difference(questions, Layout())
 
     def _effect_of_full_batches(self) -> float:
         """The largest difference that a batch of full size makes, in which every input repeats one token."""
