@@ -41,7 +41,7 @@ def test_all_tensors_are_on_the_device(name: str) -> None:
     answerer = next_sentence() if name == "next-sentence" else ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
     answerer.model.to(META)
     answerer.device = META
-    batches = plan(asked(answerer.kind), answerer.kind, 64, share_prefixes=answerer.shares_prefixes, pack=answerer.pack)
+    batches = plan(asked(answerer.kind), answerer.kind, 64, answerer.layout)
     for batch in batches:
         assert any(row.has_several for row in batch)
         numbers = answerer.numbers(batch)

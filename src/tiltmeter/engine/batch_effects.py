@@ -89,7 +89,7 @@ class BatchEffects:
         if self._answerer.kind == "seq2seq":
             self._refuse_later_tokens()
         fastest = Layout(longest=self.longest)
-        padding = max(self._difference([long[0], self._short[1]], fastest), self._effect_of_some_padding())
+        padding = max(self._effect_of_much_padding(long), self._effect_of_some_padding())
         experts = self._effect_of_full_batches() if self.has_experts else 0.0
         if self.allows(max(padding, experts)):
             return fastest, {}
@@ -139,6 +139,13 @@ class BatchEffects:
             [question for question in questions if question.digest not in self._alone], Layout(batches=False)
         )
         return self._difference(questions, Layout(pads=False))
+
+    def _effect_of_much_padding(self, long: Sequence[Question]) -> float:
+        """The largest difference between inputs of very different lengths alone and in one batch with a long one."""
+        lengths = [max(1, self.longest // 6), max(1, self.longest // 16)]
+        others = self.inputs.questions([self.inputs.mixed(length, 80) for length in lengths])
+        self._alone |= self._numbers(others, Layout(batches=False))
+        return self._difference([*long, *others], Layout(longest=self.longest))
 
     def _effect_of_some_padding(self) -> float:
         """The largest difference between short inputs alone and in one padded batch.

@@ -74,7 +74,7 @@ class CheckInputs:
         """Questions about two inputs of one length that read few of many positions: together more than one."""
         questions = []
         for start in (70, 71):
-            ids = self.mixed(12 * self._stretch, start)
+            ids = self.mixed(8 + 4 * self._stretch, start)
             wanted = ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW))
             questions.append(Question(ids, _DECISIONS if self._reads_once else wanted, self.sources()[0]))
         return questions
