@@ -26,9 +26,10 @@ BLOCK_ITEMS = 512
 # The size of the questions that are planned and answered together, in units of about 28 bytes of memory. With a smaller
 # one, prefixes are shared between fewer items and more batches are not full.
 CHUNK_SIZE = 8_000_000
-# The sizes of a question and of a number that it asks for, with everything that a plan and an answer hold of them; that
-# of a token is 1. Measured with tracemalloc on pairs, StereoSet and multiple choice, masked and causal.
-_QUESTION_SIZE, _WANTED_SIZE = 24, 4
+# The sizes of a question, of a number that it asks for and of a token, with everything that a plan and an answer hold
+# of them: of a token in a prefix tree also its place there. Measured with tracemalloc on pairs, StereoSet and multiple
+# choice.
+_QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 
 @dataclass(slots=True)
@@ -143,7 +144,7 @@ def _checked(model: Model, portion: Portion, benchmark: Benchmark, prepared: Pre
         entry.doubts |= doubts
         entry.skipped += asked.skipped + items_without_questions(asked, model.max_length)
         lengths |= too_long
-        block = _block(start, stop, asked.trials)
+        block = _block(start, stop, asked)
         kept += block.size
         entry.blocks.append(block if kept <= CHUNK_SIZE else replace(block, trials=None))
     assert entry is not None  # there is at least one block
@@ -162,14 +163,16 @@ def _asked(portion: Portion, benchmark: Benchmark, start: int, stop: int, model:
     return asked
 
 
-def _block(start: int, stop: int, trials: list[Trial]) -> Block:
-    questions = {question.digest: question for trial in trials for question in trial.questions}
-    return Block(start, stop, len(questions), sum(map(_size, questions.values())), trials)
+def _block(start: int, stop: int, asked: Asked) -> Block:
+    questions = {question.digest: question for trial in asked.trials for question in trial.questions}
+    size = sum(_size(question, asked.kind) for question in questions.values())
+    return Block(start, stop, len(questions), size, asked.trials)
 
 
-def _size(question: Question) -> int:
+def _size(question: Question, kind: Kind) -> int:
     """The size of a question in a plan: that of its tokens, and of everything else."""
-    tokens = len(question.ids) + len(question.source)
+    token = _TREE_TOKEN_SIZE if kind in ("causal", "seq2seq") else _TOKEN_SIZE
+    tokens = token * len(question.ids) + _TOKEN_SIZE * len(question.source)
     return _QUESTION_SIZE + tokens + _WANTED_SIZE * len(question.wanted)
 
 
