@@ -41,7 +41,7 @@ def make_items(few: int) -> dict[str, list[Record]]:
         "intersentence": with_long("intersentence", _before("context")),
         "pairs": with_long("pairs", _before("more", "less"), _LENGTHS[:1]),
         "gest": with_long("gest", _before("sentence"), _LENGTHS[:2]),
-        "multiple-choice": _multiple_choice(neutral),
+        "multiple-choice": _multiple_choice(neutral, _QUESTIONS[:few]),
     }
 
 
@@ -77,9 +77,9 @@ def _lengthened(
         yield lengthen(record, " ".join(neutral[:length])) | {"id": f"{record['id']}-long-{length}"}
 
 
-def _multiple_choice(neutral: Sequence[str]) -> list[Record]:
+def _multiple_choice(neutral: Sequence[str], questions: Sequence[tuple[str, str, str, str]]) -> list[Record]:
     records: list[Record] = []
-    for number, (context, question, stereotype, other) in enumerate(_QUESTIONS):
+    for number, (context, question, stereotype, other) in enumerate(questions):
         for length in (0, *_LENGTHS):
             record: Record = {
                 "id": f"made/{number}-{length}",
