@@ -47,7 +47,7 @@ class Layout:
         `sources` are the lengths of the rows' sources, for an encoder-decoder: they are padded, too.
 
         >>> Layout(longest=8).divide([2, 5, 9, 2, 5], 20)
-        [[2], [1, 4, 0, 3]]
+        [[2], [1, 4], [0, 3]]
         >>> Layout(pads=False).divide([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]
         """
