@@ -88,7 +88,7 @@ class BatchEffects:
         self._refuse_random_numbers()
         if self._answerer.kind == "seq2seq":
             self._refuse_later_tokens()
-        fastest = Layout(longest=self.longest)
+        fastest = Layout(longest=self.longest, truncates=self.allows(self._effect_of_truncation()))
         padding = max(self._effect_of_much_padding(long), self._effect_of_some_padding())
         experts = self._effect_of_full_batches() if self.has_experts else 0.0
         if self.allows(max(padding, experts)):
@@ -108,6 +108,19 @@ class BatchEffects:
                 f"{type(self._answerer.model).__name__} gives other numbers when the same input is sent again, so its "
                 "scores would be random; if its config has a seed (such as hash_seed), set it there."
             )
+
+    def _effect_of_truncation(self) -> float:
+        """The largest difference that the tokens after the last read position make to a causal model.
+
+        None by attention, but some position encodings depend on the length of the input.
+        """
+        if self._answerer.kind != "causal":
+            return 0.0
+        ids = self.inputs.mixed(self.longest)
+        places = [self.longest // parts for parts in (2, 6, 16)]
+        questions = [Question(ids, tuple((at, 1) for at in range(place))) for place in places if place]
+        self._alone |= self._numbers(questions, Layout(batches=False, truncates=False))
+        return self._difference(questions, Layout(batches=False))
 
     def _refuse_later_tokens(self) -> None:
         """Raise an error if the decoder reads the tokens after the one that it is asked about."""

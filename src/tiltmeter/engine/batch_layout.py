@@ -13,14 +13,15 @@ class Layout:
 
     `pack` is the width of packed rows in tokens; 0 if each input has a row of its own. `shares_prefixes`: inputs with a
     common prefix may share a row. `pads`: inputs of different lengths may share a batch. `batches`: several rows may
-    share a batch. `longest` is the number of tokens up to which padding and batches were checked; longer rows are sent
-    alone. 0 means no limit.
+    share a batch. `truncates`: causal inputs and decoder targets may end at the last position that is read. `longest`
+    is the number of tokens up to which padding and batches were checked; longer rows are sent alone. 0 means no limit.
     """
 
     pack: int = 0
     shares_prefixes: bool = False
     pads: bool = True
     batches: bool = True
+    truncates: bool = True
     longest: int = 0
 
     @classmethod
@@ -28,7 +29,7 @@ class Layout:
         """The layout that suits all of these.
 
         >>> Layout.common([Layout(pack=64, longest=192), Layout(pack=128, longest=1024, pads=False)])
-        Layout(pack=64, shares_prefixes=False, pads=False, batches=True, longest=192)
+        Layout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)
         """
         every = list(layouts)
         return cls(
@@ -36,6 +37,7 @@ class Layout:
             shares_prefixes=all(layout.shares_prefixes for layout in every),
             pads=all(layout.pads for layout in every),
             batches=all(layout.batches for layout in every),
+            truncates=all(layout.truncates for layout in every),
             longest=min((layout.longest for layout in every if layout.longest), default=0),
         )
 

@@ -41,7 +41,7 @@ def plan(questions: Iterable[Question], kind: Kind, batch_tokens: int, layout: L
     and decoder.
     """
     causal = kind in ("causal", "seq2seq")
-    rows = _unique_rows(questions, kind)
+    rows = _unique_rows(questions, truncates=causal and layout.truncates, has_sources=kind == "seq2seq")
     if causal and layout.shares_prefixes:
         rows = list(_trees(rows, layout.pack or LARGEST_TREE))
     # Attention weights are measured only in rows with one input.
@@ -68,16 +68,16 @@ def padding_share(batches: Iterable[Batch], batch_tokens: int, layout: Layout) -
     return 1 - useful / sent if sent else 0.0
 
 
-def _unique_rows(questions: Iterable[Question], kind: Kind) -> list[Row]:
-    """One row per distinct input; causal inputs and decoder targets end at the last position that is read."""
+def _unique_rows(questions: Iterable[Question], *, truncates: bool, has_sources: bool) -> list[Row]:
+    """One row per distinct input; with `truncates`, inputs end at the last position that is read."""
     rows: dict[tuple[Ids, ...], tuple[Row, range]] = {}
     for question in {question.digest: question for question in questions}.values():
         ids = question.ids
-        if kind in ("causal", "seq2seq"):
+        if truncates:
             ids = ids[: 1 + max(question.wanted)[0]]
         key = (ids, question.source, question.segments)
         if key not in rows:
-            sources = (question.source,) if kind == "seq2seq" else ()
+            sources = (question.source,) if has_sources else ()
             rows[key] = Row(ids, sources, question.segments), range(len(ids))
         row, indices = rows[key]
         row.reads.append(Read(question, indices))
