@@ -56,7 +56,7 @@ def _has_open(process: Path, path: Path) -> bool:
 
 @pytest.mark.slow
 def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
-    """One run through all that can happen to it: what was answered is never asked for again."""
+    """One run through all that can happen to it: only unconfirmed replies are asked for again."""
     workspace = workspace_with_items(tmp_path / "work")
     with pausing() as (server, model):
         queue = JobQueue(workspace)
@@ -104,7 +104,8 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
         assert before >= answered
         ended(queue, job.id)
         assert queue.job(job.id).state == "finished", queue.job(job.id).sentence
-        assert len(server.answered) <= MESSAGES - before
+        # Replies of the killed call that were not confirmed are asked again, at most 16 of them.
+        assert len(server.answered) <= MESSAGES - before + min(16, before)
     result = Result.load(workspace.folder / "runs" / "mine")
     assert len(set(result.scores["item"])) == 5
     with pytest.raises(UsageError, match="only a job that stopped"):
