@@ -17,7 +17,8 @@ def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         words = ("run", name, "--on", association_file(tmp_path, 12), "--out", str(out), "--samples", "2")
         assert command(monkeypatch, *words, "--temperature", "0.5", "--max-tokens", "7") == 0
     printed = capsys.readouterr()
-    assert "144 requests, about" in printed.err
+    # 144 of the run and 12 that confirm the model.
+    assert "156 requests, about" in printed.err
     assert "chosen stereotype" in printed.out.replace("\n", " ") or "stereotype" in printed.out
     assert {(body["temperature"], body["max_tokens"]) for body in server.bodies} == {(0.5, 7)}
     request = json.loads((out / "manifest.json").read_text())["request"]
