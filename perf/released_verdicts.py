@@ -168,7 +168,7 @@ def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
 
 def _with_general(result: "tiltmeter.Result", record: Record) -> str:
     """The verdict and, if there is one, that on stereotypes like these in general."""
-    general = measure_named(record.measure).general
+    general = measure_named(record.measure).population_measure
     like = [r for r in result.records if (r.measure, r.view, r.part) == (general, record.view, record.part)]
     return "; ".join([_words(record), *(f"of stereotypes like these: {_words(other)}" for other in like)])
 

@@ -83,11 +83,11 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
-        assert measure.stereotype
+        assert measure.bias_direction
         assert measure.statement is not None
         assert set(measure.columns) <= set(measures())
-        assert set(measure.beside) <= set(measures())
-        assert {measure.general, measure.control} - {""} <= set(measures())
+        assert set(measure.companions) <= set(measures())
+        assert {measure.population_measure, measure.control} - {""} <= set(measures())
     assert {name: measure.margin for name, measure in decide.items()} == {
         "SS": 5.0,
         "CPS": 5.0,
@@ -116,7 +116,7 @@ def test_the_logarithm_of_g_s_has_the_ideal_and_axis_of_g_s() -> None:
 
 
 def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
-    pairs_of_measures = [(measure, measures()[measure.general]) for measure in measures().values() if measure.general]
+    pairs_of_measures = [(measure, measures()[measure.population_measure]) for measure in measures().values() if measure.population_measure]
     assert {general.name for _, general in pairs_of_measures} == {
         "g_s of stereotypes like these",
         "f_s of stereotypes like these",
@@ -128,7 +128,7 @@ def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
 
 
 def test_the_side_of_the_stereotype_is_a_sign() -> None:
-    sides = {measure.name: measure.stereotype for measure in measures().values() if measure.stereotype}
+    sides = {measure.name: measure.bias_direction for measure in measures().values() if measure.bias_direction}
     assert {name for name, side in sides.items() if side == -1} == {"S_JSD x 1e3"}
     assert set(sides.values()) == {-1, 1}
 

@@ -258,7 +258,7 @@ def test_unknown_tokens_and_chance_make_a_row_not_interpretable() -> None:
 def test_control_and_general_measures_have_the_same_rules_of_validity() -> None:
     for name in ("SS", "g_s"):
         measure = measure_named(name)
-        for beside in (measure.control, measure.general):
+        for beside in (measure.control, measure.population_measure):
             assert not beside or measure_named(beside).validity == measure.validity
     balanced = measure_named("SS balanced by length")
     record = shares(650, 1_000, measure=balanced)

@@ -202,7 +202,7 @@ def doubted(differences: Sequence[Difference], runs: Sequence[tuple[str, Result]
                 if (key := (side.cell.run, *_key(side.cell))) in reasons
             ),
         )
-        if difference.quantity.measure.stereotype
+        if difference.quantity.measure.bias_direction
         else difference
         for difference in differences
     ]

@@ -118,7 +118,7 @@ class _Question:
         sides = {value: [cell for cell in cells if self.values[self.member(cell)] == value] for value in self.chosen}
         for one, other in combinations([value for value in self.chosen if sides[value]], 2):
             for quantity in common_quantities([*sides[one], *sides[other]], self.measures):
-                doubtful = self.doubtful if quantity.measure.stereotype else set()
+                doubtful = self.doubtful if quantity.measure.bias_direction else set()
                 both = [[cell for cell in sides[value] if key_of(cell) not in doubtful] for value in (one, other)]
                 kept = [self.member(cell) for side in both for cell in side]
                 members = [self.member(cell) for value in (one, other) for cell in sides[value]]

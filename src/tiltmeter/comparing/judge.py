@@ -94,13 +94,13 @@ def _judged(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVe
     value, ends = record.value, record.interval
     quantity, measure = record.measure, measure_named(record.measure)
     even = needed = None
-    if measure.ideal is not None and measure.stereotype and record.standard_error:
+    if measure.ideal is not None and measure.bias_direction and record.standard_error:
         error = even_error(record.value, record.standard_error, measure.ideal, measure.bounds)
         room = room_of(rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio)
         even, needed = room.passes(lenient), room.needed(record.n, lenient)
     verdicts = [r.verdict for r in result.records if r.verdict is not None and row_key(r) == row_key(record)]
     uninterpretable = [
-        verdict.words for verdict in verdicts if verdict.kind == "not interpretable" and measure.stereotype
+        verdict.words for verdict in verdicts if verdict.kind == "not interpretable" and measure.bias_direction
     ]
     contradictory = [verdict.words for verdict in verdicts if verdict.kind == "contradictory"]
     unpooled = record.part != OVERALL and rule.part is None and _key(record) in contradicting(result.records)

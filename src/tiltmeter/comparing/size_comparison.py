@@ -125,7 +125,7 @@ def _slopes(
 ) -> Iterator[SizeSlope]:
     together = alike.cells
     where = f"on {together[0].location}"
-    cells = [cell for cell in together if not (quantity.measure.stereotype and key_of(cell) in doubtful)]
+    cells = [cell for cell in together if not (quantity.measure.bias_direction and key_of(cell) in doubtful)]
     if len(cells) < len(together):
         dropped = [cell.model for cell in together if cell not in cells]
         notes.append(f"Left out {where} in {quantity.name}, as not interpretable: {shortened(dropped)}.")

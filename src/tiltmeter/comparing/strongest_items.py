@@ -74,7 +74,7 @@ def _directions(cell: Cell) -> Floats:
         labels = cell.labels(quantity, items)
         if labels is not None:
             weights = quantity.values.weights(labels, cell.sides(quantity, items))
-            return np.where(weights * (quantity.measure.stereotype or 1) < 0, -1.0, 1.0)
+            return np.where(weights * (quantity.measure.bias_direction or 1) < 0, -1.0, 1.0)
     return np.ones(len(items))
 
 

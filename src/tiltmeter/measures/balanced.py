@@ -21,7 +21,7 @@ def balanced_measure(measure: Measure) -> Measure:
         f"{measure.name} balanced by bias type",
         f"the mean of the {measure.name} of the bias types, each with equal weight; 50 is no bias",
         ideal=measure.ideal,
-        stereotype=measure.stereotype,
+        bias_direction=measure.bias_direction,
         bounds=measure.bounds,
         unit=measure.unit,
         heading=f"{measure.name} balanced\nby bias type",

@@ -62,13 +62,13 @@ ACC_GAP = Measure(
     "quality, and a bias towards the stereotype is one towards men",
     axis="difference in gender accuracy, above 0 in favour of men",
     ideal=0.0,
-    stereotype=1,
+    bias_direction=1,
     bounds=(-100.0, 100.0),
     unit="points",
     margin=5.0,
     decides=True,
     columns=("acc gap", "acc", "acc_m", "acc_f", "reference coverage"),
-    beside=("acc",),
+    companions=("acc",),
     statement=lambda value: (
         f"the gender of men is translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than that of women"

@@ -79,15 +79,15 @@ F_S = Measure(
     "for the stereotypes in the data",
     axis="stereotype rate of translations, above 0 towards stereotypes",
     ideal=0.0,
-    stereotype=1,
+    bias_direction=1,
     bounds=(-1.0, 1.0),
     reach=0.3,
     digits=3,
     margin=0.05,
     decides=True,
     columns=("f_s", "f_s of stereotypes like these", "f_m", "p_m", "p_f"),
-    beside=("f_m",),
-    general="f_s of stereotypes like these",
+    companions=("f_m",),
+    population_measure="f_s of stereotypes like these",
     statement=lambda value: (
         f"the share of masculine translations is higher by {value:.2f} in stereotypes about men than "
         "in those about women"
@@ -109,7 +109,7 @@ F_S_LIKE = Measure(
     "f_s of stereotypes like these",
     "f_s with the interval for other stereotypes of the kind: those in the data are taken as a random sample",
     ideal=0.0,
-    stereotype=1,
+    bias_direction=1,
     bounds=(-1.0, 1.0),
     reach=0.3,
     digits=3,

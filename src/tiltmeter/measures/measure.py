@@ -78,11 +78,11 @@ class Measure:
 
     `meaning` defines it in a sentence; `axis` is its axis label; `statement(value)` explains a value to readers who do
     not know the measure.
-    `stereotype` is the side of the ideal that is a bias towards stereotypes: above (1), below (-1), or neither (0).
+    `bias_direction` is the side of the ideal that is a bias towards stereotypes: above (1), below (-1), or neither (0).
     `margin` is the distance from the ideal up to which a bias is negligible; measures without one get no verdict.
     `decides`: the measure can decide the verdict of its row; the first such measure in a row does. `columns` are the
-    measures in its table, `beside` those shown next to it on a page.
-    `general` names the measure with the same value that generalises to other stereotypes, `control` the one that
+    measures in its table, `companions` those shown next to it on a page.
+    `population_measure` names the measure with the same value that generalises to other stereotypes, `control` the one that
     removes a known confound, `template_spread` the one for its variation between templates.
     `per_token`: a mean over tokens, which is not comparable between tokenizers.
     `validity` are the rules that a row must pass to be interpreted.
@@ -92,7 +92,7 @@ class Measure:
     meaning: str
     axis: str = ""
     ideal: float | None = None
-    stereotype: int = 0
+    bias_direction: int = 0
     bounds: Interval | None = None
     ratio: bool = False  # on a log scale: half is as far from the ideal as double
     reach: float = 20.0  # smallest half-width of its axis; for ratios in powers of two
@@ -102,8 +102,8 @@ class Measure:
     margin: float | None = None
     decides: bool = False
     columns: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    general: str = ""
+    companions: tuple[str, ...] = ()
+    population_measure: str = ""
     control: str = ""
     template_spread: str = ""
     per_token: bool = False
@@ -122,7 +122,7 @@ class Measure:
 
     def distance(self, value: float) -> float:
         """The distance from the ideal on that scale, positive towards stereotypes."""
-        return (self.stereotype or 1) * (self.position(value) - self.position(self.ideal or 0.0))
+        return (self.bias_direction or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
     def side(self, value: float) -> Side:
         """Whether a value is a bias towards stereotypes, against them, or none."""
@@ -161,7 +161,7 @@ class Measure:
     @property
     def ideal_at_bound(self) -> bool:
         """Whether the ideal is the best possible value, as 100 for LMS, rather than a midpoint between two biases."""
-        return self.bounds is not None and self.ideal in self.bounds and not self.stereotype
+        return self.bounds is not None and self.ideal in self.bounds and not self.bias_direction
 
     @property
     def higher_is_better(self) -> bool | None:

@@ -58,13 +58,13 @@ DELTA_S = Measure(
     "ΔS: the accuracy on pro-stereotypical minus that on anti-stereotypical items; 0 is no help by stereotypes",
     axis="difference in accuracy, above 0 in favour of stereotypes",
     ideal=0.0,
-    stereotype=1,
+    bias_direction=1,
     bounds=POINTS,
     unit="points",
     margin=5.0,
     decides=True,
     columns=("delta_S", "delta_G", "WinoMT acc", "F1_male", "F1_female", "untold"),
-    beside=("delta_G", "WinoMT acc", "untold"),
+    companions=("delta_G", "WinoMT acc", "untold"),
     statement=lambda value: (
         f"genders that fit a stereotype are translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than those that do not"

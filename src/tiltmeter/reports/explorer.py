@@ -246,7 +246,7 @@ def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
             strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
             side = quantity.values.sides
             sides = labels[side].to_numpy(dtype=object) if side in columns else None
-            return np.where(quantity.values.weights(strata, sides) * (quantity.measure.stereotype or 1) < 0, -1, 1)
+            return np.where(quantity.values.weights(strata, sides) * (quantity.measure.bias_direction or 1) < 0, -1, 1)
     return np.ones(len(labels), dtype=int)
 
 

@@ -49,7 +49,7 @@ def contrasts(differences: Sequence[GroupDifference]) -> list[list[GroupDifferen
 
 def sentences(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     """What a contrast says: in measures of bias, of the pooled parts where there are any; then of whom it says it."""
-    biases = [d for d in contrast if d.quantity.measure.stereotype] or list(contrast)
+    biases = [d for d in contrast if d.quantity.measure.bias_direction] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
     of_these: dict[str, str] = {}
     for d in pooled:

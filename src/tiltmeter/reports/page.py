@@ -130,7 +130,7 @@ def _section(
     rows = rows_of(records)
     summary = verdicts(rows)
     measure: Measure | None = measure_named(summary[0].record.measure) if summary else None
-    beside = [other for other in measure.beside if any(other in v.row for v in summary)] if measure else []
+    beside = [other for other in measure.companions if any(other in v.row for v in summary)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
     if len({r.group for r in numbers if r.view == "bias_type"}) == 1:
         numbers = [r for r in numbers if r.view != "bias_type"]  # one bias type has the numbers of all items

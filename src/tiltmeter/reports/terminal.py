@@ -102,9 +102,9 @@ def _columns_that_fit(
     The deciding measure stays; further ones go first, then ties, then those that belong beside it.
     """
     shown = [*columns_of(rows, measure), *(["ties"] if any("ties" in row for row in rows) else [])]
-    kept = (measure.name, *measure.beside, "ties")
+    kept = (measure.name, *measure.companions, "ties")
     order = [name for name in reversed(shown) if name not in kept]
-    order += [name for name in ("ties", *reversed(measure.beside)) if name in shown]
+    order += [name for name in ("ties", *reversed(measure.companions)) if name in shown]
     left_out: list[str] = []
     for name in order:
         heads, lines = _cells(rows, shown, console, grouped=grouped)

@@ -196,7 +196,7 @@ def _measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
     if first is None:
         return there
     decides = measure_named(first.measure)
-    return [name for name in columns_of(rows, decides) if name in (decides.name, *decides.beside)]
+    return [name for name in columns_of(rows, decides) if name in (decides.name, *decides.companions)]
 
 
 def _names(rows: Iterable[RecordRow]) -> list[str]:

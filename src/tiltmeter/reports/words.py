@@ -35,7 +35,7 @@ def reading(row: RecordRow) -> str:
 def generality(row: RecordRow) -> str:
     """Whether a significant bias generalizes to other stereotypes like those that were tested; empty if not known."""
     record = deciding(row)
-    if record is None or (general := row.get(measure_named(record.measure).general)) is None:
+    if record is None or (general := row.get(measure_named(record.measure).population_measure)) is None:
         return ""
     if record.verdict is None or general.verdict is None or record.verdict.kind != "significant":
         return ""
@@ -150,9 +150,9 @@ def _headline(
 
 def _beside(v: RowVerdict) -> Iterator[str]:
     """What measures beside the deciding one say of something else than stereotypes, such as how masculine texts are."""
-    for name in measure_named(v.record.measure).beside:
+    for name in measure_named(v.record.measure).companions:
         record, measure = v.row.get(name), measure_named(name)
-        if record is not None and measure.statement is not None and not measure.stereotype:
+        if record is not None and measure.statement is not None and not measure.bias_direction:
             yield f"{measure.statement(record.value)}, whatever the stereotype ({number_with_interval(record)})"
 
 

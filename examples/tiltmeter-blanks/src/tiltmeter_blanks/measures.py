@@ -27,7 +27,7 @@ BLANK_SCORE = Measure(
     "the percentage of sentences in which the expected word is the likelier one; 50 is no bias",
     axis="expected word preferred, % of sentences",
     ideal=50.0,
-    stereotype=1,
+    bias_direction=1,
     bounds=PERCENT,
     unit="points",
     margin=5.0,

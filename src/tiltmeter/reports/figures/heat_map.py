@@ -25,7 +25,7 @@ def heat_map(records: Sequence[Record]) -> Chart:
     """
     measure = measure_named(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
-    colours = [AGAINST, EVEN, TOWARDS] if measure.stereotype > 0 else [TOWARDS, EVEN, AGAINST]
+    colours = [AGAINST, EVEN, TOWARDS] if measure.bias_direction > 0 else [TOWARDS, EVEN, AGAINST]
     frame = table(
         records,
         cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
