@@ -59,7 +59,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One model on one benchmark in one language (see `records.Measured`)."""
+    """One model on one benchmark in one language (see `records.RecordKey`)."""
 
     language: str = "en"
     model: str = "m"

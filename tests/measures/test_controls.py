@@ -9,15 +9,8 @@ from tests.reports.made import record
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.controls import contrast_with_control, control_contrasts
 from tiltmeter.measures.estimates import Mean
-from tiltmeter.measures.records import Record, estimated
+from tiltmeter.measures.records import Record, RecordKey, estimated
 from tiltmeter.measures.rule import assign_verdicts
-
-
-class Measured:
-    model, language, protocol = "gpt2", "en", "published"
-
-    def __init__(self, benchmark: str) -> None:
-        self.benchmark = benchmark
 
 
 def pair(value: float, control: float, half: float = 2.0, measure: str = "CPS") -> tuple[Record, Record]:
@@ -35,7 +28,13 @@ def test_the_interval_is_that_of_welch() -> None:
     s_jsd = measure_named("mean difference per token")  # above 0 is towards stereotypes
     records = [
         estimated(
-            Measured(name), "all", "all", "all", s_jsd, replace(Mean.from_values(values), skewness=0.0), len(values)
+            RecordKey("gpt2", name, "all", "en", "published"),
+            "all",
+            "all",
+            "all",
+            s_jsd,
+            replace(Mean.from_values(values), skewness=0.0),
+            len(values),
         )
         for name, values in (("pairs", here), ("pairs-control", there))
     ]

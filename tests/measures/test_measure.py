@@ -116,7 +116,11 @@ def test_the_logarithm_of_g_s_has_the_ideal_and_axis_of_g_s() -> None:
 
 
 def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
-    pairs_of_measures = [(measure, measures()[measure.population_measure]) for measure in measures().values() if measure.population_measure]
+    pairs_of_measures = [
+        (measure, measures()[measure.population_measure])
+        for measure in measures().values()
+        if measure.population_measure
+    ]
     assert {general.name for _, general in pairs_of_measures} == {
         "g_s of stereotypes like these",
         "f_s of stereotypes like these",

@@ -11,6 +11,7 @@ from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.records import (
     COLUMNS,
     Record,
+    RecordKey,
     estimated,
     from_dicts,
     parts_key,
@@ -56,8 +57,7 @@ MORE = {
 }
 
 
-class Case:
-    model, benchmark, language, protocol = "m", "stereoset", "en", "published"
+KEY = RecordKey("m", "stereoset", "all", "en", "published")
 
 
 def test_columns_start_with_those_of_older_measures_json() -> None:
@@ -128,7 +128,7 @@ def test_invalid_verdicts_are_errors() -> None:
 
 def test_the_record_of_an_estimate_has_interval_and_tests() -> None:
     share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
-    result = estimated(Case(), "intrasentence", "all", "all", SS, share, 100)
+    result = estimated(KEY, "intrasentence", "all", "all", SS, share, 100)
     assert (result.value, result.n, result.ideal, result.margin, result.clusters) == (60.0, 100, 50.0, 5.0, None)
     assert (result.low, result.high) == share.interval()
     assert result.standard_error == share.standard_error.value
@@ -137,28 +137,24 @@ def test_the_record_of_an_estimate_has_interval_and_tests() -> None:
     assert result.p_beyond == share.p_above(55.0)
     assert result.detectable == detectable_effect(share, 0.05)
     assert (result.p_adjusted, result.tests, result.verdict, result.why) == (None, None, None, None)
-    low = estimated(
-        Case(), "intrasentence", "all", "all", SS, Share.from_values(np.array([100.0] * 30 + [0.0] * 70)), 100
-    )
+    low = estimated(KEY, "intrasentence", "all", "all", SS, Share.from_values(np.array([100.0] * 30 + [0.0] * 70)), 100)
     assert low.p_beyond == pytest.approx(Share.from_values(np.array([100.0] * 70 + [0.0] * 30)).p_above(55.0))
 
 
 def test_margins_of_ratios_are_factors() -> None:
     ratio = Ratio(Mean(0.1, StandardError(0.05, 100)))
-    result = estimated(Case(), "all", "all", "all", G_S, ratio, 100)
+    result = estimated(KEY, "all", "all", "all", G_S, ratio, 100)
     assert result.p_equivalence == equivalence(ratio, 1 / 1.22, 1.22)
     assert result.p_beyond == ratio.p_above(1.22)
-    assert estimated(Case(), "all", "all", "all", G_S, ratio, 100, 1.5).p_equivalence == equivalence(
-        ratio, 1 / 1.5, 1.5
-    )
+    assert estimated(KEY, "all", "all", "all", G_S, ratio, 100, 1.5).p_equivalence == equivalence(ratio, 1 / 1.5, 1.5)
 
 
 def test_measures_with_an_ideal_at_a_bound_have_no_test() -> None:
     share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
     for result in (
-        estimated(Case(), "all", "all", "all", LMS, share, 100),
-        estimated(Case(), "all", "all", "all", ICAT, share, 100),
-        estimated(Case(), "all", "all", "all", SS, share, 100, tested=False),
+        estimated(KEY, "all", "all", "all", LMS, share, 100),
+        estimated(KEY, "all", "all", "all", ICAT, share, 100),
+        estimated(KEY, "all", "all", "all", SS, share, 100, tested=False),
     ):
         assert result.low is not None
         assert (result.p_value, result.margin, result.p_equivalence, result.p_beyond, result.detectable) == (None,) * 5
@@ -175,6 +171,6 @@ def test_keys_of_rows_and_parts() -> None:
 
 
 def test_record_of_accepts_the_name_of_a_measure() -> None:
-    result = record_of(Case(), "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
+    result = record_of(KEY, "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
     assert (result.measure, result.ideal, result.low, result.high) == ("SS", 50.0, 50.0, 70.0)
-    assert record_of(Case(), "all", "all", "all", "something else", 60.0, 10).ideal is None
+    assert record_of(KEY, "all", "all", "all", "something else", 60.0, 10).ideal is None

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from tests.measures.simulated import labels
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
 from tiltmeter.measures.measure import UNKNOWN, Measure, measure_named
-from tiltmeter.measures.records import OVERALL, Record, estimated, from_dicts, record_of, to_dicts
+from tiltmeter.measures.records import OVERALL, Record, RecordKey, estimated, from_dicts, record_of, to_dicts
 from tiltmeter.measures.rule import ALPHA, assign_verdicts, decide_verdict
 from tiltmeter.measures.standard_errors import Labels, StandardError
 from tiltmeter.measures.verdict import Verdict
@@ -25,13 +25,15 @@ from tiltmeter.measures.verdict import Verdict
 SS, LMS, CPS, S_JSD, G_S, F_S = (measure_named(name) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3", "g_s", "f_s"))
 
 
-class Case:
-    """The fields of a record's case that tests change."""
+@dataclass(frozen=True, slots=True)
+class Case(RecordKey):
+    """The key of a record, with defaults for what a test does not change."""
 
-    def __init__(
-        self, model: str = "m", language: str = "en", benchmark: str = "stereoset", protocol: str = "published"
-    ) -> None:
-        self.model, self.language, self.benchmark, self.protocol = model, language, benchmark, protocol
+    model: str = "m"
+    benchmark: str = "stereoset"
+    part: str = "all"
+    language: str = "en"
+    protocol: str = "published"
 
 
 def shares(

@@ -29,7 +29,7 @@ from tiltmeter.measures.estimates import (
 from tiltmeter.measures.families import holm
 from tiltmeter.measures.gest_parts import GestPart, rate_fixed_stereotypes
 from tiltmeter.measures.measure import Quantity, measure_named, quantities_for
-from tiltmeter.measures.records import OVERALL, Record, estimated
+from tiltmeter.measures.records import OVERALL, Record, RecordKey, estimated
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.measures.sides import by_stereotype
 from tiltmeter.measures.standard_errors import Floats, standard_error
@@ -359,20 +359,16 @@ def test_level_and_power_of_the_test_of_log_g_s_at_all_base_rates() -> None:
 # Verdicts
 
 
-class Case:
-    """The case of a record (see `records.Measured`)."""
-
-    model, benchmark, protocol = "m", "stereoset", "published"
-
-    def __init__(self, language: str) -> None:
-        self.language = language
+def key_in(language: str) -> RecordKey:
+    """The key of a record in this language."""
+    return RecordKey("m", "stereoset", "all", language, "published")
 
 
 def run_of(estimates: Iterable[Estimate], n: int) -> list[Record]:
     """Records of SS for languages with two parts each."""
     records = []
     for index, estimate in enumerate(estimates):
-        case, part = Case(f"language {index // 2}"), ("intrasentence", "intersentence")[index % 2]
+        case, part = key_in(f"language {index // 2}"), ("intrasentence", "intersentence")[index % 2]
         records.append(estimated(case, part, "all", "all", SS, estimate, n))
     return records
 
@@ -434,7 +430,7 @@ def test_pooled_parts_are_a_separate_family() -> None:
     parts = [Share.from_values(percentages(rng, 500, 0.5)) for _ in range(2)]
     records = run_of(parts, 500)
     pooled = estimated(
-        Case("language 0"), OVERALL, "all", "all", SS, Share.from_values(percentages(rng, 1_000, 0.56)), 1_000
+        key_in("language 0"), OVERALL, "all", "all", SS, Share.from_values(percentages(rng, 1_000, 0.56)), 1_000
     )
     settled = assign_verdicts([*records, pooled])
     assert [record.tests for record in settled] == [2, 2, 1]

@@ -10,7 +10,13 @@ import pandas as pd
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
-from tiltmeter.measures.records import OVERALL, Record, protocol_family
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    OVERALL,
+    Record,
+    protocol_family,
+    split_by_key,
+)
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.printable import visible
 from tiltmeter.runs.asking import Asking, askings_from_manifest, pooled
@@ -20,8 +26,7 @@ from tiltmeter.runs.result import Result
 # The attribute of an item that holds its translation by the system that is measured.
 ITEM_TRANSLATION = "translation"
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-_SCORE_COLUMNS = {*_CASE, "item", "candidate", "role", "score"}
+_SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -156,12 +161,11 @@ def cells_of(run: str, result: Result) -> list[Cell]:
         for asking in askings_from_manifest(result.manifest, result.scores)
     }
     texts_of = _texts(result)
-    for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
-        model, benchmark, part, language, protocol = map(str, names)
-        data = data_of.get((benchmark, language), {"benchmark": benchmark, "language": language})
-        key = (model, benchmark, part, language, protocol)
-        asking = asked.get(key) or Asking(*key, "likelihood", None)
-        cells.append(Cell(run, *key, *_tables(run, rows, part), data, asking, texts_of.get((benchmark, language))))
+    for key, rows in split_by_key(result.scores):
+        place = (key.benchmark, key.language)
+        data = data_of.get(place, {"benchmark": key.benchmark, "language": key.language})
+        asking = asked.get(key.names) or Asking(*key.names, "likelihood", None)
+        cells.append(Cell(run, *key.names, *_tables(run, rows, key.part), data, asking, texts_of.get(place)))
     return [*cells, *_pooled(cells, result.records)]
 
 

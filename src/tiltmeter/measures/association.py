@@ -43,7 +43,16 @@ from tiltmeter.measures.measure import (
     ties_at_most,
     unknown_at_most,
 )
-from tiltmeter.measures.records import OVERALL, Record, estimated, protocol_family, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    OVERALL,
+    Record,
+    RecordKey,
+    estimated,
+    protocol_family,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 
@@ -51,8 +60,7 @@ from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 NEEDS_ROLES: tuple[str, ...] = ("stereotype", "anti-stereotype", "unrelated")
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type", "target")
 
-_CASE = ["model", "benchmark", "language", "protocol", "part"]
-_COLUMNS = (*_CASE, "item", "role", "score", "bias_type", "target")
+_COLUMNS = (*KEY_COLUMNS, "item", "role", "score", "bias_type", "target")
 _MEANINGFUL = ("stereotype", "anti-stereotype")
 _LENGTH = "length_difference"
 # Fewest terms for an interval of a mean over terms.
@@ -258,37 +266,29 @@ class _Items:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _ItemSet(RecordKey):
     """The items of one model, part, language and protocol."""
 
-    model: str
-    benchmark: str
-    language: str
-    protocol: str
-    part: str
     items: _Items
 
 
-def _cases(scores: pd.DataFrame) -> list[_Case]:
+def _cases(scores: pd.DataFrame) -> list[_ItemSet]:
     need_columns(scores, _COLUMNS)
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1), "lacks a value in one of its columns")
-    cases = []
-    for names, rows in scores.groupby(_CASE, observed=True):
-        model, benchmark, language, protocol, part = map(str, names)
-        cases.append(_Case(model, benchmark, language, protocol, part, _items(rows)))
+    cases = [_ItemSet(*key.names, _items(rows)) for key, rows in split_by_key(scores)]
     cases += [_pool(first, second) for first, second in product(cases, cases) if _belong_together(first, second)]
     order = {part: number for number, part in enumerate((*PARTS, OVERALL))}
     return sorted(cases, key=lambda c: (c.model, c.benchmark, c.language, order.get(c.part, -1), c.part, c.protocol))
 
 
-def _belong_together(first: _Case, second: _Case) -> bool:
+def _belong_together(first: _ItemSet, second: _ItemSet) -> bool:
     """Whether two cases are the two parts of one run; "published" and "published/d" are one family of protocols."""
     same = all(getattr(first, name) == getattr(second, name) for name in ("model", "benchmark", "language"))
     families = {protocol_family(case.protocol) for case in (first, second)}
     return same and (first.part, second.part) == PARTS and len(families) == 1
 
 
-def _pool(first: _Case, second: _Case) -> _Case:
+def _pool(first: _ItemSet, second: _ItemSet) -> _ItemSet:
     both = (first.items, second.items)
     lengths = [items.length for items in both if items.length is not None]
     items = _Items(
@@ -351,7 +351,7 @@ def _refuse(rows: pd.DataFrame, bad: "NDArray[np.bool_] | pd.Series[bool]", why:
         )
 
 
-def _records(case: _Case, margins: Mapping[str, float], intervals: bool) -> Iterator[Record]:
+def _records(case: _ItemSet, margins: Mapping[str, float], intervals: bool) -> Iterator[Record]:
     items = case.items
     yield from _group_records(case, "all", "all", items, margins, intervals)
     labels = items.bias_type, items.target
@@ -372,7 +372,7 @@ def _records(case: _Case, margins: Mapping[str, float], intervals: bool) -> Iter
 
 
 def _group_records(
-    case: _Case, view: str, group: str, items: _Items, margins: Mapping[str, float], intervals: bool
+    case: _ItemSet, view: str, group: str, items: _Items, margins: Mapping[str, float], intervals: bool
 ) -> Iterator[Record]:
     """LMS, SS, SS as published, ICAT and ties of a group of items."""
     n = len(items.ss)
@@ -424,7 +424,7 @@ def balanced_by_length(ss: Floats, length: Floats | None, clusters: Labels | Non
     return Share(sum(means) / 2, standard_error(np.asarray(influence), clusters), int(np.count_nonzero(length)))
 
 
-def _mean_records(case: _Case, view: str, group: str, groups: list[_Items], intervals: bool) -> Iterator[Record]:
+def _mean_records(case: _ItemSet, view: str, group: str, groups: list[_Items], intervals: bool) -> Iterator[Record]:
     """Unweighted means over terms or bias types; n is their number."""
     lms = np.array([items.lms.mean() for items in groups])
     ss = np.array([items.published_ss.mean() for items in groups])

@@ -11,7 +11,7 @@ from scipy.special import ndtri, stdtrit
 
 from tiltmeter.measures.estimates import LEVEL, PERCENT, Rates
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.records import Measured, Record, record_of
+from tiltmeter.measures.records import Record, RecordKey, record_of
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 
 
@@ -51,7 +51,7 @@ def balanced_by_type(values: Floats, bias_types: Labels, clusters: Labels | None
 
 
 def balanced_record(
-    measured: Measured,
+    key: RecordKey,
     part: str,
     measure: Measure,
     values: Floats,
@@ -68,4 +68,4 @@ def balanced_record(
     if intervals:
         low, high = balanced.interval()
         ends = max(PERCENT[0], low), min(PERCENT[1], high)
-    return record_of(measured, part, "all", "all", measure, balanced.value, len(values), ends=ends)
+    return record_of(key, part, "all", "all", measure, balanced.value, len(values), ends=ends)

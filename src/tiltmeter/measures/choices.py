@@ -67,7 +67,15 @@ from tiltmeter.measures.choice_measures import (
 )
 from tiltmeter.measures.estimates import Estimate, Interval, Share
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.records import OVERALL, Record, estimated, protocol_family, record_of
+from tiltmeter.measures.records import (
+    OVERALL,
+    Record,
+    RecordKey,
+    estimated,
+    protocol_family,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_finite
 from tiltmeter.measures.sides import StereotypeTable, one_sided_notes, stereotype_sides, sub_stereotypes
 from tiltmeter.measures.standard_errors import Floats, Labels
@@ -78,7 +86,6 @@ MEASURES = CHOICE_MEASURES
 NEEDS_ROLES: tuple[str, ...] = (REFUSED, UNPARSED, f"{PLACE}1")
 NEEDS_COLUMNS: tuple[str, ...] = ()
 
-_CASE = ["model", "benchmark", "language", "protocol", "part"]
 _VIEWS = ("bias_type", "target")
 # Attributes that all items of a data set have or none, and those that some may have.
 _ATTRIBUTES = ("bias_type", "target", "template", "stereotype", "side")
@@ -86,22 +93,17 @@ _PARTIAL = ("stereotype_name", "sub_stereotype")
 
 
 @dataclass(frozen=True, slots=True)
-class _ChoiceCase:
+class _ItemChoices(RecordKey):
     """The items of one model, benchmark, language, protocol and part.
 
     `roles` has a row for each item and a column for each role, NaN where an item has no score; `labels` the same rows
     with the items' attributes.
     """
 
-    model: str
-    benchmark: str
-    language: str
-    protocol: str
-    part: str
     roles: pd.DataFrame
     labels: pd.DataFrame
 
-    def where(self, chosen: NDArray[np.bool_]) -> "_ChoiceCase":
+    def where(self, chosen: NDArray[np.bool_]) -> "_ItemChoices":
         return replace(self, roles=self.roles[chosen], labels=self.labels[chosen])
 
     def clusters(self, kept: NDArray[np.bool_]) -> Labels | None:
@@ -138,7 +140,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
     return one_sided_notes(scores[scores["role"] == MASCULINE_PREFERENCE], GAP.name)
 
 
-def _stereotype_records(case: "_ChoiceCase", intervals: bool) -> Iterator[Record]:
+def _stereotype_records(case: "_ItemChoices", intervals: bool) -> Iterator[Record]:
     """Masculine choices by stereotype and by sub-stereotype."""
     stereotypes = StereotypeTable.from_scores(case.labels)
     numbers = case.labels["stereotype"].to_numpy(dtype=int)
@@ -155,7 +157,7 @@ def _stereotype_records(case: "_ChoiceCase", intervals: bool) -> Iterator[Record
 class _Group:
     """The items of one group, and the methods that make its records."""
 
-    case: _ChoiceCase
+    case: _ItemChoices
     view: str
     name: str
     margins: Mapping[str, float]
@@ -277,16 +279,15 @@ class _Group:
         return [role for role in map(str, self.case.roles) if role.startswith(f"{prefix}{PLACE}")]
 
 
-def _cases(scores: pd.DataFrame) -> Iterator[_ChoiceCase]:
-    cases: dict[tuple[str, ...], list[_ChoiceCase]] = {}
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
-        model, benchmark, language, protocol, part = map(str, names)
+def _cases(scores: pd.DataFrame) -> Iterator[_ItemChoices]:
+    cases: dict[tuple[str, ...], list[_ItemChoices]] = {}
+    for key, rows in split_by_key(scores):
         roles = rows.pivot(index="item", columns="role", values="score").sort_index()
         attributes = rows.drop_duplicates("item").set_index("item").loc[roles.index]
         complete = attributes[[name for name in _ATTRIBUTES if name in rows]].dropna(axis="columns")
         labels = complete.join(attributes[[name for name in _PARTIAL if name in rows]])
-        case = _ChoiceCase(model, benchmark, language, protocol, part, roles, labels)
-        cases.setdefault((model, benchmark, language, protocol_family(protocol)), []).append(case)
+        case = _ItemChoices(*key.names, roles, labels)
+        cases.setdefault((key.model, key.benchmark, key.language, protocol_family(key.protocol)), []).append(case)
         yield case
     for parts in cases.values():
         if len(parts) > 1:

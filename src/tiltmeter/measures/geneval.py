@@ -24,7 +24,14 @@ from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
 from tiltmeter.measures.estimates import Estimate, Paired, Rates, Share
 from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels
 
@@ -88,18 +95,10 @@ MEASURES = (ACC_GAP, ACC, ACC_M, ACC_F, COVERAGE)
 NEEDS_ROLES: tuple[str, ...] = (CORRECT, MATCHED)
 NEEDS_COLUMNS: tuple[str, ...] = ("gender",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _Sources(RecordKey):
     """One system on one part in one language."""
-
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """The records of the items: a row each, with the columns correct, matched, gender and perhaps pair."""
@@ -124,17 +123,17 @@ def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
     """The records of all systems, parts and languages in a table of scores; `margins` overrides those of measures."""
-    need_columns(scores, (*_CASE, "item", "role", "score", "gender"))
+    need_columns(scores, (*KEY_COLUMNS, "item", "role", "score", "gender"))
     margin = dict(margins or {}).get(ACC_GAP.name)
     records: list[Record] = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    for key, rows in split_by_key(scores):
         columns = ["item", "gender", *(["pair"] if "pair" in rows.columns and rows["pair"].notna().all() else [])]
         table = rows.pivot(index=columns, columns="role", values="score").reset_index()
         bad = ~np.isin(table[[CORRECT, MATCHED]].to_numpy(dtype=float), (0.0, 1.0)).all(axis=1)
         if bad.any():
             row = table[bad].iloc[0]
-            raise DataError(f"The scores of {names[0]} for item {row['item']} are not 0 or 1.")
-        records += _Case(*map(str, names)).records(table, margin, intervals=intervals)
+            raise DataError(f"The scores of {key.model} for item {row['item']} are not 0 or 1.")
+        records += _Sources(*key.names).records(table, margin, intervals=intervals)
     return records
 
 

@@ -72,7 +72,14 @@ from tiltmeter.measures.gest_parts import (
 )
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.ranks import average_ranks
-from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    OVERALL,
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+)
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
     FEMALE,
@@ -115,7 +122,7 @@ NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
 _COLUMNS = ("model", "benchmark", "part", "language", "item", "role", "score", "stereotype", "protocol")
-_CASE = ["model", "benchmark", "language", "protocol"]
+_WITHOUT_PART = [name for name in KEY_COLUMNS if name != "part"]
 _ALONE = "a stereotype has a single sentence"
 # Factor from natural logarithms to the scale of the paper's tables.
 _PUBLISHED = 1 / math.log(10)
@@ -143,13 +150,9 @@ def notes(scores: pd.DataFrame) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Case:
-    """One model on one data set in one language, in one or more parts."""
+class _Templates(RecordKey):
+    """One model on one data set in one language, in one or more parts; the part of the key stands for all of them."""
 
-    model: str
-    benchmark: str
-    language: str
-    protocol: str
     stereotypes: StereotypeTable
     parts: list[GestPart] = field(default_factory=list)
 
@@ -283,16 +286,16 @@ class _Case:
         return record_of(self, part, view, group, measure, value, n, ends=ends, label=self._label(group))
 
 
-def _model_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
+def _model_agreement(cases: Sequence[_Templates]) -> Iterator[Record]:
     """The agreement of models on one benchmark and language, within templates."""
-    groups: dict[tuple[str, str], list[_Case]] = {}
+    groups: dict[tuple[str, str], list[_Templates]] = {}
     for case in cases:
         groups.setdefault((case.benchmark, case.language), []).append(case)
     for (benchmark, language), group in groups.items():
         if len({case.model for case in group}) < 2:
             continue
         protocol = " + ".join(dict.fromkeys(case.protocol for case in group))
-        pooled = _Case(ALL_MODELS, benchmark, language, protocol, group[0].stereotypes)
+        pooled = _Templates(ALL_MODELS, benchmark, OVERALL, language, protocol, group[0].stereotypes)
         by_part: dict[str, list[GestPart]] = {}
         for part in (part for case in group for part in case.parts):
             by_part.setdefault(part.name, []).append(part)
@@ -309,16 +312,16 @@ def _model_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
                 yield pooled._record(next(reversed(pairs)), "models", str(number), "feminine rank", rank, len(ranked))
 
 
-def _pair_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
+def _pair_agreement(cases: Sequence[_Templates]) -> Iterator[Record]:
     """The agreement of all pairs of a model and a language on one benchmark, within templates."""
-    by_benchmark: dict[str, list[_Case]] = {}
+    by_benchmark: dict[str, list[_Templates]] = {}
     for case in cases:
         by_benchmark.setdefault(case.benchmark, []).append(case)
     for benchmark, group in by_benchmark.items():
         if len({case.language for case in group}) < 2:
             continue
         protocol = " + ".join(dict.fromkeys(case.protocol for case in group))
-        pooled = _Case(ALL_MODELS, benchmark, ALL_LANGUAGES, protocol, group[0].stereotypes)
+        pooled = _Templates(ALL_MODELS, benchmark, OVERALL, ALL_LANGUAGES, protocol, group[0].stereotypes)
         parts = [part for case in group for part in case.parts]
         names = {part.name for part in parts}
         name = names.pop() if len(names) == 1 else OVERALL
@@ -331,17 +334,17 @@ def _pair_agreement(cases: Sequence[_Case]) -> Iterator[Record]:
                 yield pooled._record(name, "pairs", str(number), "feminine rank", rank, len(parts))
 
 
-def _cases(scores: pd.DataFrame, resamples: int) -> list[_Case]:
+def _cases(scores: pd.DataFrame, resamples: int) -> list[_Templates]:
     need_columns(scores, _COLUMNS)
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     _refuse(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
     _refuse(scores, (scores["role"] != "log_ratio").to_numpy(), "is not for the role log_ratio")
     _refuse(scores, lack_side(scores), "is for no stereotype from 1 to 16, and for no other with its side")
-    _refuse(scores, scores.duplicated([*_CASE, "part", "item"]).to_numpy(), "is the second one for its item")
+    _refuse(scores, scores.duplicated([*KEY_COLUMNS, "item"]).to_numpy(), "is the second one for its item")
     cases = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    for names, rows in scores.groupby(_WITHOUT_PART, observed=True, sort=False):
         model, benchmark, language, protocol = map(str, names)
-        case = _Case(model, benchmark, language, protocol, StereotypeTable.from_scores(rows))
+        case = _Templates(model, benchmark, OVERALL, language, protocol, StereotypeTable.from_scores(rows))
         for name, part_rows in rows.groupby("part", observed=True):
             case.parts.append(_part(str(name), part_rows, case.stereotypes.about_men, resamples))
         cases.append(case)

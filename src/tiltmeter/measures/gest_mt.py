@@ -47,7 +47,14 @@ from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
 from tiltmeter.measures.ranks import average_ranks, below_by_shares, comparison_level, rank_intervals
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.sides import (
     FEWEST_STEREOTYPES,
@@ -152,8 +159,7 @@ MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)
 NEEDS_ROLES: tuple[str, ...] = ("speaker_gender",)
 NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-_COLUMNS = (*_CASE, "item", "role", "score", "stereotype")
+_COLUMNS = (*KEY_COLUMNS, "item", "role", "score", "stereotype")
 _Z = float(ndtri((1 + LEVEL) / 2))
 # Coefficients of the mean p_i of stereotypes about men and about women in each rate.
 _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
@@ -270,14 +276,9 @@ class _Group:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _System(RecordKey):
     """One system in one language, by stereotype."""
 
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
     groups: dict[int, _Group]
     family: _Group
     resamples: int
@@ -391,9 +392,9 @@ class _Case:
         return record_of(self, self.part, view, group, measure, value, n, ends=ends, label=label)
 
 
-def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
+def _mean_rank_records(cases: Sequence[_System]) -> Iterator[Record]:
     """Mean feminine ranks over all pairs of a system and a language."""
-    by_benchmark: dict[str, list[_Case]] = {}
+    by_benchmark: dict[str, list[_System]] = {}
     for case in cases:
         by_benchmark.setdefault(case.benchmark, []).append(case)
     for group in by_benchmark.values():
@@ -416,7 +417,7 @@ def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
             yield pooled._record("pairs", str(number), "feminine rank", float(means[index]), len(group), interval)
 
 
-def _rank_intervals(cases: Sequence[_Case]) -> list[Interval] | None:
+def _rank_intervals(cases: Sequence[_System]) -> list[Interval] | None:
     """The intervals of the mean ranks over systems and languages."""
     if not cases[0].resamples:
         return None
@@ -428,7 +429,7 @@ def _rank_intervals(cases: Sequence[_Case]) -> list[Interval] | None:
     return rank_intervals(below, [case.rates for case in cases])
 
 
-def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
+def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_System]:
     if "score" not in scores.columns:
         # `measure_scores` drops empty columns, as this one is if no translation has a gender.
         scores = scores.assign(score=math.nan)
@@ -439,8 +440,8 @@ def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
     _refuse(scores, ~(np.isnan(values) | np.isin(values, (MASCULINE, FEMININE))), "is neither 1, nor 0, nor empty")
     _refuse(scores, (scores["role"] != ROLE).to_numpy(), f"is not for the role {ROLE}")
     _refuse(scores, lack_side(scores), "is for no stereotype from 1 to 16, and for no other with its side")
-    _refuse(scores, scores.duplicated([*_CASE, "item"]).to_numpy(), "is the second one for its item")
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    _refuse(scores, scores.duplicated([*KEY_COLUMNS, "item"]).to_numpy(), "is the second one for its item")
+    for key, rows in split_by_key(scores):
         rows = rows.sort_values("item")
         values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
         family = np.zeros(len(rows), dtype=bool)
@@ -449,9 +450,8 @@ def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
         stereotypes = StereotypeTable.from_scores(rows)
         groups = {number: _group(values[numbers == number]) for number in sorted(set(numbers.tolist()))}
         subs = {name: _group(values[rows["sub_stereotype"] == name]) for name in sub_stereotypes(rows)}
-        model, benchmark, part, language, protocol = map(str, names)
         family_group = _group(values[family & np.isin(numbers, list(stereotypes.about_men))])
-        yield _Case(model, benchmark, part, language, protocol, groups, family_group, resamples, stereotypes, subs)
+        yield _System(*key.names, groups, family_group, resamples, stereotypes, subs)
 
 
 def _group(values: Floats) -> _Group:

@@ -82,8 +82,8 @@ class Measure:
     `margin` is the distance from the ideal up to which a bias is negligible; measures without one get no verdict.
     `decides`: the measure can decide the verdict of its row; the first such measure in a row does. `columns` are the
     measures in its table, `companions` those shown next to it on a page.
-    `population_measure` names the measure with the same value that generalises to other stereotypes, `control` the one that
-    removes a known confound, `template_spread` the one for its variation between templates.
+    `population_measure` names the measure with the same value that generalises to other stereotypes, `control` the one
+    that removes a known confound, `template_spread` the one for its variation between templates.
     `per_token`: a mean over tokens, which is not comparable between tokenizers.
     `validity` are the rules that a row must pass to be interpreted.
     """

@@ -53,7 +53,13 @@ from tiltmeter.measures.multiple_choice_measures import (
     UNKNOWN_ANSWERS,
     by_right_answer,
 )
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import (
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_finite
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
 
@@ -63,7 +69,6 @@ MEASURES = QUESTION_MEASURES
 NEEDS_ROLES: tuple[str, ...] = ()
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type", "template", "polarity", "correct")
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
 _VIEWS = ("bias_type", "label")
 _SIDES = ("stereotype", "anti-stereotype")
 _ALIKE = "all items are alike, so that nothing shows how far others may be from them"
@@ -100,14 +105,9 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
+class _Items(RecordKey):
     """The items of one model, part, language and protocol that have an answer, with the answers' shares by role."""
 
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
     shares: Mapping[str, Floats]
     correct: Labels
     templates: Labels
@@ -151,12 +151,12 @@ def measure(
     """
     need_finite(scores)
     records: list[Record] = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    for key, rows in split_by_key(scores):
         if (rows["role"] == REFUSED).any():
             # Coverage, refusals and the effect of places; which side is chosen has the measures below.
             chosen = choices.measure(rows, intervals=intervals)
             records += [record for record in chosen if record.view != "target" and record.measure != CHOSEN.name]
-        items = _items(rows, tuple(map(str, names)))
+        items = _items(rows, key)
         if items is None:
             continue
         for view, name, group in _groups(items):
@@ -177,7 +177,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
     return sentences
 
 
-def _items(rows: pd.DataFrame, names: tuple[str, ...]) -> _Items | None:
+def _items(rows: pd.DataFrame, key: RecordKey) -> _Items | None:
     """The items with an answer; None if there are none."""
     table = rows.pivot(index="item", columns="role", values="score").sort_index()
     if not set(ANSWERS.values()) <= set(table.columns):
@@ -185,13 +185,8 @@ def _items(rows: pd.DataFrame, names: tuple[str, ...]) -> _Items | None:
     table = table[table[list(ANSWERS.values())].notna().all(axis=1)]
     labels = rows.drop_duplicates("item").set_index("item").loc[table.index]
     views = [view for view in _VIEWS if view in labels and labels[view].notna().all()]
-    model, benchmark, part, language, protocol = names
     return _Items(
-        model,
-        benchmark,
-        part,
-        language,
-        protocol,
+        *key.names,
         {role: table[name].to_numpy(dtype=np.float64) for role, name in ANSWERS.items()},
         labels["correct"].to_numpy(dtype=object),
         labels["template"].to_numpy(dtype=object),

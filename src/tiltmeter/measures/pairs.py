@@ -38,7 +38,14 @@ from tiltmeter.measures.measure import (
     ties_at_most,
     unknown_at_most,
 )
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
 from tiltmeter.measures.templates import TemplateVariation, template_spread_measure
@@ -188,11 +195,10 @@ MEASURES = (
 NEEDS_ROLES: tuple[str, ...] = ("more", "less")
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
 _TEMPLATE = "template"
 # Labels that pairs may have; a pair without one is in no group of that view.
 _OPTIONAL = ("direction", "subtype", _TEMPLATE)
-_COLUMNS = (*_CASE, "bias_type", "item", "role", "score")
+_COLUMNS = (*KEY_COLUMNS, "bias_type", "item", "role", "score")
 
 
 def crows_pairs_score(more: Floats, less: Floats) -> float:
@@ -219,10 +225,10 @@ def pair_differences(scores: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for case in _cases(scores):
         table = pd.DataFrame({"item": case.pairs.ids, "difference": case.pairs.more - case.pairs.less})
-        labels = {name: getattr(case, name) for name in _CASE}
+        labels = {name: getattr(case, name) for name in KEY_COLUMNS}
         groups = {name: case.pairs.labels.get(name) for name in ("bias_type", "direction")}
         tables.append(table.assign(**labels, **groups))
-    columns = [*_CASE, "item", "bias_type", "direction", "difference"]
+    columns = [*KEY_COLUMNS, "item", "bias_type", "direction", "difference"]
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 
 
@@ -265,14 +271,9 @@ class _Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _PairSet(RecordKey):
     """The pairs of one model, data set, language and protocol."""
 
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
     pairs: _Pairs
 
 
@@ -280,7 +281,7 @@ class _Case:
 class _Group:
     """A group of pairs, and the methods that make its records."""
 
-    case: _Case
+    case: _PairSet
     view: str
     name: str
     margins: Mapping[str, float]
@@ -328,7 +329,7 @@ class _Group:
         return replace(self.count(measure, mean.value, n, why if self.intervals else None), margin=margin)
 
 
-def _records(case: _Case, margins: Mapping[str, float], intervals: bool) -> Iterator[Record]:
+def _records(case: _PairSet, margins: Mapping[str, float], intervals: bool) -> Iterator[Record]:
     all_pairs = _Group(case, "all", "all", margins, intervals)
     yield from _preferences(all_pairs)
     pairs = case.pairs
@@ -358,7 +359,7 @@ def _preferences(group: _Group) -> Iterator[Record]:
     yield group.share(CPS_PUBLISHED, 100.0 * (pairs.more > pairs.less).astype(np.float64), tested=False)
 
 
-def _template_spreads(case: _Case) -> Iterator[Record]:
+def _template_spreads(case: _PairSet) -> Iterator[Record]:
     """The template spreads of CPS and S_JSD, if pairs come from several templates."""
     pairs = case.pairs
     if pairs.templates is None:
@@ -391,16 +392,14 @@ def _accuracy(hits: Floats, tokens: Floats, clusters: Labels | None) -> Share:
     return Share(share, standard_error(influence, clusters), len(hits))
 
 
-def _cases(scores: pd.DataFrame) -> list[_Case]:
+def _cases(scores: pd.DataFrame) -> list[_PairSet]:
     need_columns(scores, _COLUMNS)
     _refuse(scores, scores[list(_COLUMNS)].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     _refuse(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
-    _refuse(scores, scores.duplicated([*_CASE, "item", "role"]).to_numpy(), "is the second one for its pair and role")
-    cases = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
-        model, benchmark, part, language, protocol = map(str, names)
-        cases.append(_Case(model, benchmark, part, language, protocol, _pairs(rows)))
-    return cases
+    _refuse(
+        scores, scores.duplicated([*KEY_COLUMNS, "item", "role"]).to_numpy(), "is the second one for its pair and role"
+    )
+    return [_PairSet(*key.names, _pairs(rows)) for key, rows in split_by_key(scores)]
 
 
 def _pairs(rows: pd.DataFrame) -> _Pairs:

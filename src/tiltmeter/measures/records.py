@@ -1,9 +1,9 @@
 """Records: the rows of measures.json, each one value with its interval, test and verdict."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -101,21 +101,34 @@ _TEXTS_OR_NONE = ("why", "family", "kind", "label")
 _TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
 
 
-class Measured(Protocol):
-    """One model on one benchmark in one language, under one protocol."""
+# The columns of a table of scores that say which model was measured, on what, and how.
+KEY_COLUMNS = ("model", "benchmark", "part", "language", "protocol")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKey:
+    """One model on one part of a benchmark in one language, under one protocol. Modules of measures may extend it."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    protocol: str
 
     @property
-    def model(self) -> str: ...  # noqa: D102
-    @property
-    def benchmark(self) -> str: ...  # noqa: D102
-    @property
-    def language(self) -> str: ...  # noqa: D102
-    @property
-    def protocol(self) -> str: ...  # noqa: D102
+    def names(self) -> tuple[str, str, str, str, str]:
+        """The five names, in the order of `KEY_COLUMNS`."""
+        return self.model, self.benchmark, self.part, self.language, self.protocol
+
+
+def split_by_key(scores: pd.DataFrame) -> Iterator[tuple[RecordKey, pd.DataFrame]]:
+    """The rows of a table of scores by model, benchmark, part, language and protocol, in order of first appearance."""
+    for names, rows in scores.groupby(list(KEY_COLUMNS), observed=True, sort=False):
+        yield RecordKey(*map(str, names)), rows
 
 
 def record_of(
-    measured: Measured,
+    key: RecordKey,
     part: str,
     view: str,
     group: str,
@@ -134,10 +147,10 @@ def record_of(
     measure = measure if isinstance(measure, Measure) else measure_named(measure)
     low, high = ends or (None, None)
     return Record(
-        model=measured.model,
-        benchmark=measured.benchmark,
+        model=key.model,
+        benchmark=key.benchmark,
         part=part,
-        language=measured.language,
+        language=key.language,
         view=view,
         group=group,
         measure=measure.name,
@@ -146,7 +159,7 @@ def record_of(
         high=high,
         n=n,
         ideal=measure.ideal,
-        protocol=measured.protocol,
+        protocol=key.protocol,
         p_value=p_value,
         standard_error=standard_error,
         clusters=clusters,
@@ -156,7 +169,7 @@ def record_of(
 
 
 def estimated(
-    measured: Measured,
+    key: RecordKey,
     part: str,
     view: str,
     group: str,
@@ -184,7 +197,7 @@ def estimated(
                 "detectable": detectable_effect(estimate, ALPHA),
             }
     return record_of(
-        measured,
+        key,
         part,
         view,
         group,

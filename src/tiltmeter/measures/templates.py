@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import fdtrc
 
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.records import Measured, Record, record_of
+from tiltmeter.measures.records import Record, RecordKey, record_of
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 _STANDARD_DEVIATIONS = 2.0
@@ -80,12 +80,12 @@ class TemplateVariation:
         deviation = float(np.sqrt(max(0.0, float(values.var(ddof=1)) - chance)))
         return cls(deviation, p_value, count)
 
-    def record(self, measured: Measured, part: str, measure: Measure) -> Record:
+    def record(self, key: RecordKey, part: str, measure: Measure) -> Record:
         """The record of the template spread, for all items."""
         distance = _STANDARD_DEVIATIONS * self.deviation
         value = float(np.exp(distance)) if measure.ratio else distance
         why = f"a standard deviation between {self.count} templates, tested but without an interval"
-        return record_of(measured, part, "all", "all", measure, value, self.count, p_value=self.p_value, why=why)
+        return record_of(key, part, "all", "all", measure, value, self.count, p_value=self.p_value, why=why)
 
 
 def template_spread_measure(measure: Measure) -> Measure:

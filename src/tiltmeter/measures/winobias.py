@@ -19,7 +19,15 @@ from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
 from tiltmeter.measures.intervals import RESAMPLES
-from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    OVERALL,
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_columns, need_finite
 from tiltmeter.measures.standard_errors import standard_error
 
@@ -31,8 +39,7 @@ COMPARED = "type1-test"
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-_COLUMNS = (*_CASE, "item", "score", "occupation_gender")
+_COLUMNS = (*KEY_COLUMNS, "item", "score", "occupation_gender")
 # Coefficients of the mean log ratios of men's and of women's occupations in each rate.
 _RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
@@ -54,22 +61,16 @@ def measure(
     need_finite(scores)
     return [
         record
-        for names, rows in scores.groupby(_CASE, observed=True, sort=False)
-        for record in _Case(*map(str, names)).records(
+        for key, rows in split_by_key(scores)
+        for record in _Occupations(*key.names).records(
             rows.sort_values("item"), dict(margins or {}), resamples if intervals else 0
         )
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _Occupations(RecordKey):
     """One model on one part in one language."""
-
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
 
     def records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
         sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]

@@ -22,7 +22,14 @@ from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
 from tiltmeter.measures.estimates import Estimate, Mean, Share
 from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import (
+    KEY_COLUMNS,
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.score_checks import need_columns
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
 
@@ -115,8 +122,6 @@ MEASURES = (DELTA_S, DELTA_G, ACC, *F1.values(), UNTOLD)
 NEEDS_ROLES: tuple[str, ...] = (RIGHT, *READ.values())
 NEEDS_COLUMNS: tuple[str, ...] = ("gender", "entity", "stereotypical")
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-
 
 @dataclass(frozen=True, slots=True)
 class _F1:
@@ -164,14 +169,8 @@ class _Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _People(RecordKey):
     """One system in one language."""
-
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """The records of the items: a row each, with a column for each role."""
@@ -235,14 +234,14 @@ def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
     """The records of all systems and languages in a table of scores; `margins` overrides those of measures."""
-    need_columns(scores, (*_CASE, "item", "role", "score", *NEEDS_COLUMNS))
+    need_columns(scores, (*KEY_COLUMNS, "item", "role", "score", *NEEDS_COLUMNS))
     margin = dict(margins or {}).get(DELTA_S.name)
     records: list[Record] = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    for key, rows in split_by_key(scores):
         index = ["item", *NEEDS_COLUMNS]
         table = rows.pivot(index=index, columns="role", values="score").reset_index()
-        _check(table, str(names[0]))
-        records += _Case(*map(str, names)).records(table, margin, intervals=intervals)
+        _check(table, key.model)
+        records += _People(*key.names).records(table, margin, intervals=intervals)
     return records
 
 

@@ -15,17 +15,16 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
-from tiltmeter.measures.records import OVERALL, Record, protocol_family, record_of
+from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, RecordKey, protocol_family, record_of, split_by_key
 
 Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
-_CASE = ("model", "benchmark", "part", "language", "protocol")
 _TRANSLATED = "speaker_gender"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(RecordKey):
     """How one model was asked about one part of a benchmark in one language.
 
     `tokenizer` is the SHA-256 of the tokenizer, if known. Of `items`, `unknown` have a scored token that the tokenizer
@@ -33,11 +32,6 @@ class Asking:
     protocol (`tiltmeter.runs.doubts`).
     """
 
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
     family: str
     kind: str | None
     tokenizer: str | None = None
@@ -63,15 +57,14 @@ def askings_from_manifest(manifest: Mapping[str, Any], scores: pd.DataFrame) -> 
         return [Asking(**entry) for entry in manifest["asked"]]
     models = {str(entry.get("name")): entry for entry in manifest.get("models", ())}
     askings = []
-    for names, rows in scores.groupby(list(_CASE), observed=True, sort=False):
-        model, benchmark, part, language, protocol = map(str, names)
-        entry = models.get(model, {})
+    for key, rows in split_by_key(scores):
+        entry = models.get(key.model, {})
         kind, family = entry.get("kind"), "likelihood"
         if (rows["role"] == _TRANSLATED).any():
             kind, family = "translator", "translation"
-        elif kind == "masked" and part == "intersentence":
+        elif kind == "masked" and key.part == "intersentence":
             family = "next-sentence"
-        askings.append(Asking(model, benchmark, part, language, protocol, family, kind))
+        askings.append(Asking(*key.names, family, kind))
     return askings
 
 
@@ -101,11 +94,11 @@ def pooled(askings: Sequence[Asking]) -> Asking:
 
 def with_family_and_kind(records: Iterable[Record], askings: Sequence[Asking]) -> list[Record]:
     """The records with their family and kind filled in."""
-    single = {tuple(getattr(asking, name) for name in _CASE): asking for asking in askings}
+    single = {asking.names: asking for asking in askings}
     pooled_by_run = {key: pooled(parts) for key, parts in _by_run(askings).items()}
     completed = []
     for record in records:
-        asking = single.get(tuple(getattr(record, name) for name in _CASE)) or pooled_by_run.get(_run_key(record))
+        asking = single.get(tuple(getattr(record, name) for name in KEY_COLUMNS)) or pooled_by_run.get(_run_key(record))
         completed.append(replace(record, family=asking.family, kind=asking.kind) if asking else record)
     return completed
 

@@ -1,14 +1,19 @@
 """The measure: the percentage of items in which the expected word is preferred."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import PERCENT, Share
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import (
+    Record,
+    RecordKey,
+    estimated,
+    record_of,
+    split_by_key,
+)
 from tiltmeter.measures.standard_errors import Floats
 
 # The roles and columns that a score table must have for this measure.
@@ -39,29 +44,18 @@ BLANK_SCORE = Measure(
 MEASURES = (BLANK_SCORE,)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """The results of one model on one data set in one language."""
-
-    model: str
-    benchmark: str
-    part: str
-    language: str
-    protocol: str
-
-
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
     """The records of a score table: over all items, and by topic."""
     return [
         record
-        for names, rows in scores.groupby(["model", "benchmark", "part", "language", "protocol"], sort=False)
-        for record in _records(_Case(*map(str, names)), rows, (margins or {}).get(BLANK_SCORE.name), intervals)
+        for key, rows in split_by_key(scores)
+        for record in _records(key, rows, (margins or {}).get(BLANK_SCORE.name), intervals)
     ]
 
 
-def _records(case: _Case, rows: pd.DataFrame, margin: float | None, intervals: bool) -> Iterator[Record]:
+def _records(key: RecordKey, rows: pd.DataFrame, margin: float | None, intervals: bool) -> Iterator[Record]:
     table = rows.pivot(index="item", columns="role", values="score").sort_index()
     topics = rows.drop_duplicates("item").set_index("item")["topic"].loc[table.index].to_numpy(dtype=object)
     values = preference({role: table[role].to_numpy(dtype=float) for role in NEEDS_ROLES})[0]
@@ -71,6 +65,6 @@ def _records(case: _Case, rows: pd.DataFrame, margin: float | None, intervals: b
         group_values = values[members]
         if intervals:
             share = Share.from_values(group_values, topics if view == "all" else None)
-            yield estimated(case, case.part, view, group, BLANK_SCORE, share, len(group_values), margin)
+            yield estimated(key, key.part, view, group, BLANK_SCORE, share, len(group_values), margin)
         else:
-            yield record_of(case, case.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))
+            yield record_of(key, key.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))
