@@ -127,6 +127,7 @@ def test_without_the_data_set_nothing_is_available(own_mirror: Path) -> None:
 
 def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from tiltmeter.datasets import download
+    from tiltmeter.http_client.retries import TransientError
 
     monkeypatch.delenv("TILTMETER_MIRROR", raising=False)
     monkeypatch.setattr(download, "PAUSES", ())
@@ -134,7 +135,7 @@ def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
 
     def refuse(*arguments: object, **options: object) -> None:
         tries.append(arguments)
-        raise ConnectionError("no network")
+        raise TransientError("no network")
 
     monkeypatch.setattr(download, "_receive", refuse)
     result = reproduce("oeztuerk2023", table="2")

@@ -10,9 +10,10 @@ from itertools import chain
 from typing import Any
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import MISSING, api_key
+from tiltmeter.http_client.client import Client, Request
+from tiltmeter.models.endpoint import MISSING
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.server_client import open_client
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
 # What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
@@ -198,12 +199,5 @@ def _count(value: Any) -> int | None:
 
 def open_chat_server(served: str, address: str, options: ModelOptions) -> ServedChat:
     """The model of a name such as `chat:MODEL@http://host:8000/v1`."""
-    client = Client(
-        address,
-        key=api_key(),
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        timeout=options.timeout,
-        excused=_excused,
-    )
+    client = open_client(address, options, _excused)
     return ServedChat(name=f"chat:{served}@{client.public_address}", served=served, client=client)

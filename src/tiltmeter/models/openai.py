@@ -3,7 +3,7 @@
 from typing import Any
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.client import Client, Request
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.text_plan import Entry

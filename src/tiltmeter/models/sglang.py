@@ -5,7 +5,7 @@ Written from SGLang's documentation (0.5.23); not tried against a real server.
 
 from typing import Any
 
-from tiltmeter.models.client import Client, Request
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.text_plan import Entry

@@ -6,7 +6,7 @@ have to be the ones that the tokenizer made of it; the check of every reply sees
 
 from typing import Any
 
-from tiltmeter.models.client import Client, Request
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.text_plan import Entry
