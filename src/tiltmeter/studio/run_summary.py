@@ -1,7 +1,7 @@
 """What the list of runs shows of one run, from its manifest.json and measures.json; its tables are not read."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,6 @@ from tiltmeter.reports.record_rows import ALL_MODELS, rows_of, summaries
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Headline, RowVerdict, Tone, headlines, verdicts
-from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.samples import sample_notes
 
@@ -116,18 +115,18 @@ def summarize(folder: Path) -> RunSummary:
     manifest: dict[str, Any] = {}
     try:
         manifest = _mapping(_read(folder / MANIFEST), MANIFEST)
-        return _summary(manifest, _rows(_read(folder / MEASURES, only_over_all)))
+        return _summary(manifest, _rows(_read(folder / MEASURES)))
     except (TiltmeterError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         return RunSummary(finished=_finished(manifest), models=_models(manifest, ()), problem=_problem(error))
 
 
-def _read(path: Path, shorten: Callable[[bytes], bytes] = bytes) -> Any:
+def _read(path: Path) -> Any:
     if not path.exists():
         raise DataError(f"It has no {path.name}; make the run again.")
     if not path.is_file():  # to read a pipe would take for ever
         raise DataError(f"Its {path.name} is no regular file; make the run again.")
     try:
-        return json.loads(shorten(path.read_bytes()))
+        return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
 
