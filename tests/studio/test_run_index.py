@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.runs.made import saved_before
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.gather import gather
@@ -162,16 +161,6 @@ def test_an_unknown_measure_or_verdict_is_a_problem(work: Path) -> None:
     path.write_text(text.replace('"measure": "SS"', '"measure": "SSS"'), encoding="utf-8")
     listed = by_path(index_of(work))["gpt"].summary
     assert listed.problem or not listed.benchmarks[0].rulers
-
-
-def test_a_run_without_verdicts_is_listed(tmp_path: Path) -> None:
-    saved_before(tmp_path / "old", biased())
-    (run,) = index_of(tmp_path).runs()
-    (benchmark,) = run.summary.benchmarks
-    assert run.is_whole
-    assert benchmark.lead == "Made by an earlier version, without a verdict; its report has one."
-    assert benchmark.rulers[0].words == "no verdict"
-    assert run.summary.tones == set()
 
 
 def test_a_folder_that_cannot_be_named_is_listed_without_a_path(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from tiltmeter.reports.clean import short_names
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import changed_files
 from tiltmeter.runs.nested_runs import runs_below
-from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.runs.run_shape import checked_manifest, checked_rows
 
@@ -78,9 +77,7 @@ def _read(folder: Path, name: str) -> BoardRun:
     manifest = checked_manifest(read_json(folder / MANIFEST))
     rows = checked_rows(read_json(folder / MEASURES))
     changed = changed_files(manifest, folder, (SCORES, MEASURES))
-    # Rows without verdicts are of earlier versions, and are measured again from the scores.
-    records = from_dicts(rows) if all("verdict" in row for row in rows) else Result.load(folder).records
-    over_all = [record for record in records if record.view == "all" and record.model != ALL_MODELS]
+    over_all = [record for record in from_dicts(rows) if record.view == "all" and record.model != ALL_MODELS]
     if not over_all:
         raise DataError(f"{folder} has no numbers over all items; make the run again.")
     return BoardRun(folder, name, _finished(manifest, folder), manifest, over_all, changed)
