@@ -37,15 +37,10 @@ def forms() -> dict[str, Form[Any]]:
 
 
 def form_named(name: str) -> Form[Any]:
-    """The form with this name or former name.
-
-    >>> form_named("gest-pairs").name
-    'gendered-pairs'
-    """
-    for form in forms().values():
-        if name == form.name or name in form.former_names:
-            return form
-    raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(forms())}.")
+    """The form with this name."""
+    if name not in forms():
+        raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(forms())}.")
+    return forms()[name]
 
 
 def form_of(item: Item) -> Form[Any]:

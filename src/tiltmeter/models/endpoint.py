@@ -1,6 +1,6 @@
 """Causal models behind an HTTP server that gives the log-probabilities of a text's tokens.
 
-A dialect (`openai.py`, `sglang.py`, `tgi.py`) implements the requests of one kind of server. This module decides which
+A dialect (`openai.py`, `sglang.py`) implements the requests of one kind of server. This module decides which
 texts are sent, checks replies, and computes the fingerprint by which answers are stored.
 """
 

@@ -12,7 +12,6 @@ from tiltmeter.studio.folders import StudioWorkspace
 ENDPOINTS = {
     "openai": "completions with log-probabilities, as vLLM serves them",
     "sglang": "SGLang's own log-probabilities",
-    "tgi": "Text Generation Inference",
     "chat": "chat: the model chooses between options",
 }
 CHAT = "chat:"
