@@ -115,11 +115,11 @@ def test_the_error_for_a_broken_plug_in_names_it_and_the_remedy(tmp_path: Path) 
 
 def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path) -> None:
     install(tmp_path, "wrong", "FORM = 3", "[tiltmeter.forms]\nx = wrong:FORM")
-    assert "'x' (tiltmeter.forms) is int; it should be Form" in python(tmp_path, "-c", USE).stderr
+    assert "'x' (tiltmeter.forms) of wrong is int; it should be Form" in python(tmp_path, "-c", USE).stderr
     other = tmp_path / "other"
     other.mkdir()
     install(other, "again", "from tiltmeter.forms.pairs import FORM", "[tiltmeter.forms]\nx = again:FORM")
-    assert "'x' (tiltmeter.forms) is for 'pairs', which is there already" in python(other, "-c", USE).stderr
+    assert "tiltmeter and again both provide 'pairs' (tiltmeter.forms)" in python(other, "-c", USE).stderr
 
 
 def test_no_module_outside_forms_distinguishes_item_classes() -> None:

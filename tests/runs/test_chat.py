@@ -594,7 +594,7 @@ def test_chat_models_have_a_run_of_their_own(tmp_path: Path) -> None:
 
 
 def test_settings_of_chat_models_are_refused_for_others(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="name chat:MODEL"):
+    with pytest.raises(UsageError, match="in chat:MODEL"):
         evaluate("gpt2", pairs_file(tmp_path), chat=ChatOptions(samples=5))
 
 

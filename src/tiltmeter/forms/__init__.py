@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, Same, TextKind, Unique
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.registry import load_components, package_objects
 
 __all__ = [
     "Fields",
@@ -33,7 +33,7 @@ __all__ = [
 @cache
 def forms() -> dict[str, Form[Any]]:
     """All forms, by name."""
-    return by_name(package_objects(__name__, "FORM"), "forms", Form, lambda form: str(form.name))
+    return load_components("forms", package_objects(__name__, "FORM"), Form, lambda form: str(form.name))
 
 
 def form_named(name: str) -> Form[Any]:

@@ -6,7 +6,7 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -54,11 +54,13 @@ class Client:
     `secrets`. `per_minute` limits the requests of a minute; None means no limit. `excused` is called with the status
     and content of a refused request; if it returns a reply, that is used as the server's. `service` names the server in
     messages, `hints` says by status what to do about a refused request, and `resume` what to do after a failure.
+    `headers` are sent with every request. `transport` sends requests in place of HTTP; it then needs no address.
     """
 
     address: str
     key: str | None = field(default=None, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     concurrency: int = 16
     per_minute: int | None = None
     timeout: float = 300.0
@@ -68,11 +70,12 @@ class Client:
     service: str = "The server"
     hints: Mapping[int, str] = field(default_factory=dict)
     resume: str = "Try again later."
+    transport: Callable[[Request], Awaitable[httpx2.Response]] | None = None
     _urls: dict[str, httpx2.URL] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if (parts.scheme not in ("http", "https") or not parts.hostname) and (self.address or not self.transport):
             raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
         if self.concurrency < 1:
             raise UsageError(f"A concurrency of {self.concurrency} asks nothing; give at least 1.")
@@ -90,7 +93,7 @@ class Client:
     @property
     def label(self) -> str:
         """The server's name in messages."""
-        return f"{self.service} at {self.public_address}"
+        return f"{self.service} at {self.public_address}" if self.address else self.service
 
     def ask(self, request: Request) -> Any:
         """The reply to one request."""
@@ -140,6 +143,7 @@ class Client:
     ) -> None:
         limits = httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         headers = {"User-Agent": USER_AGENT} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        headers |= self.headers
         pace = _Pace(self.per_minute)
         numbered = iter(enumerate(requests))
 
@@ -172,7 +176,7 @@ class Client:
         try:
             # The timeout of httpx limits the time between two bytes; this one limits the whole reply.
             async with asyncio.timeout(self.timeout):
-                response = await self._receive(http, request)
+                response = await (self.transport(request) if self.transport else self._receive(http, request))
         except TimeoutError as error:
             raise ModelError(
                 f"{self.label} did not finish its reply within {self.timeout:g} seconds. {self.resume}"

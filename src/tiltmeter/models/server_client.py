@@ -1,7 +1,6 @@
 """The HTTP client of a model server, with its key and limits."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from tiltmeter.http_client.client import Client
@@ -15,25 +14,20 @@ _HINTS = {
 }
 
 
-def open_client(
-    address: str,
-    options: ModelOptions,
-    excused: Callable[[int, Any], Any | None] = lambda _status, _content: None,
-) -> Client:
-    """The client of the server at an address; `excused` is that of `Client`."""
-    return Client(
-        address,
-        key=api_key(),
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        timeout=options.timeout,
-        excused=excused,
-        hints=_HINTS,
-        resume=(
+def open_client(address: str, options: ModelOptions, **settings: Any) -> Client:
+    """The client of the server at an address; `settings` are other fields of `Client`."""
+    defaults = {
+        "key": api_key(),
+        "concurrency": options.concurrency,
+        "per_minute": options.per_minute,
+        "timeout": options.timeout,
+        "hints": _HINTS,
+        "resume": (
             "Answers that came before are kept; run the same command again to go on, with a larger --timeout if the "
             "server is slow."
         ),
-    )
+    }
+    return Client(address, **defaults | settings)
 
 
 def api_key() -> str | None:
