@@ -2,9 +2,12 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import tiltmeter
 
@@ -120,6 +123,98 @@ def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path)
     other.mkdir()
     install(other, "again", "from tiltmeter.forms.pairs import FORM", "[tiltmeter.forms]\nx = again:FORM")
     assert "tiltmeter and again both provide 'pairs' (tiltmeter.forms)" in python(other, "-c", USE).stderr
+
+
+CLASHES = {
+    "forms": ("from tiltmeter.forms.pairs import FORM as X", "pairs", "from tiltmeter.forms import forms; forms()"),
+    "benchmarks": (
+        "from tiltmeter.benchmarks.pairs import BENCHMARK as X",
+        "pairs",
+        "from tiltmeter.benchmarks import benchmarks; benchmarks()",
+    ),
+    "datasets": (
+        "from tiltmeter.datasets.entries.starter_data import ENTRIES\nX = ENTRIES[0]",
+        "starter",
+        "from tiltmeter.datasets import DATASETS; list(DATASETS)",
+    ),
+    "models": (
+        "from tiltmeter.models.scheme import Scheme\nX = Scheme(open=print)",
+        "openai",
+        "from tiltmeter.models.scheme import find_scheme; find_scheme('openai:m')",
+    ),
+    "exports": (
+        "def X(result, options): return ''",
+        "jsonl",
+        "from tiltmeter.reports.exports import list_formats; list_formats()",
+    ),
+    "translators": (
+        "from tiltmeter.translators import TranslationSystem\nX = TranslationSystem(open=print)",
+        "deepl",
+        "from tiltmeter.translators import check_system; check_system('deepl')",
+    ),
+    "translation_tests": (
+        "from tiltmeter.runs.translating.winomt import TEST as X",
+        "winomt",
+        "from tiltmeter.runs.translating import translation_tests; translation_tests()",
+    ),
+}
+
+
+@pytest.mark.parametrize("group", CLASHES)
+def test_two_components_of_one_name_are_an_error_that_names_both_packages(group: str, tmp_path: Path) -> None:
+    source, name, use = CLASHES[group]
+    install(tmp_path, "again", source, f"[tiltmeter.{group}]\n{name} = again:X")
+    done = python(tmp_path, "-c", use)
+    assert f"tiltmeter and again both provide {name!r} (tiltmeter.{group})" in done.stderr, done.stdout
+
+
+MEASURES = """
+from tiltmeter.measures.measure import Measure
+MEASURES = [Measure("{name}", "a number of its own")]
+NEEDS_ROLES, NEEDS_COLUMNS = (), ()
+def measure(scores, margins=None, intervals=True):
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "use", "clash"),
+    [
+        ("own", "SS", "from tiltmeter.measures import measures; measures()", "'SS'"),
+        ("pairs", "own", "from tiltmeter.measures import measures_for; measures_for('pairs')", "'pairs'"),
+    ],
+)
+def test_a_plug_in_cannot_replace_a_measure_or_a_module_of_measures(
+    entry: str, name: str, use: str, clash: str, tmp_path: Path
+) -> None:
+    install(tmp_path, "again", MEASURES.format(name=name), f"[tiltmeter.measures]\n{entry} = again")
+    assert f"tiltmeter and again both provide {clash} (tiltmeter.measures)" in python(tmp_path, "-c", use).stderr
+
+
+def test_two_packages_with_the_same_scheme_are_both_named(tmp_path: Path) -> None:
+    source = "from tiltmeter.models.scheme import Scheme\nX = Scheme(open=print)"
+    for name in ("ada", "bob"):
+        install(tmp_path, name, source, f"[tiltmeter.models]\nmine = {name}:X")
+    done = python(tmp_path, "-c", "from tiltmeter.models.scheme import find_scheme; find_scheme('mine:m')")
+    assert re.search("(ada and bob|bob and ada) both provide 'mine'", done.stderr), done.stderr
+
+
+def test_a_package_adds_an_export_format_and_a_translation_system(tmp_path: Path) -> None:
+    source = (
+        "from types import SimpleNamespace\n"
+        "from tiltmeter.translators import TranslationSystem\n"
+        "def export(result, options): return f'{result} {options.model}'\n"
+        "SYSTEM = TranslationSystem(open=lambda url: SimpleNamespace(name=url), argument='URL')\n"
+    )
+    entries = "[tiltmeter.exports]\nmine = mine:export\n[tiltmeter.translators]\nmine = mine:SYSTEM"
+    install(tmp_path, "mine", source, entries)
+    use = (
+        "from tiltmeter.reports.exports import Options, list_formats\n"
+        "from tiltmeter.translators import open_translator\n"
+        "print(list_formats()['mine']('run', Options(model='m')), open_translator('mine:here').name)"
+    )
+    done = python(tmp_path, "-c", use)
+    assert done.stdout == "run m here\n", done.stderr
 
 
 def test_no_module_outside_forms_distinguishes_item_classes() -> None:
