@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import tiltmeter
 
 FORM = """
@@ -125,6 +123,7 @@ def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path)
     assert "tiltmeter and again both provide 'pairs' (tiltmeter.forms)" in python(other, "-c", USE).stderr
 
 
+# By group: the source of a component X, its name, and a statement that looks it up.
 CLASHES = {
     "forms": ("from tiltmeter.forms.pairs import FORM as X", "pairs", "from tiltmeter.forms import forms; forms()"),
     "benchmarks": (
@@ -158,37 +157,40 @@ CLASHES = {
         "from tiltmeter.runs.translating import translation_tests; translation_tests()",
     ),
 }
-
-
-@pytest.mark.parametrize("group", CLASHES)
-def test_two_components_of_one_name_are_an_error_that_names_both_packages(group: str, tmp_path: Path) -> None:
-    source, name, use = CLASHES[group]
-    install(tmp_path, "again", source, f"[tiltmeter.{group}]\n{name} = again:X")
-    done = python(tmp_path, "-c", use)
-    assert f"tiltmeter and again both provide {name!r} (tiltmeter.{group})" in done.stderr, done.stdout
-
-
 MEASURES = """
 from tiltmeter.measures.measure import Measure
-MEASURES = [Measure("{name}", "a number of its own")]
+MEASURES = [Measure("SS", "a number of its own")]
 NEEDS_ROLES, NEEDS_COLUMNS = (), ()
 def measure(scores, margins=None, intervals=True):
     return []
 """
+LOOK_UP = """
+import sys
+from tiltmeter.errors import UsageError
+for statement in sys.argv[1:]:
+    try:
+        exec(statement)
+    except UsageError as error:
+        print(error)
+"""
 
 
-@pytest.mark.parametrize(
-    ("entry", "name", "use", "clash"),
-    [
-        ("own", "SS", "from tiltmeter.measures import measures; measures()", "'SS'"),
-        ("pairs", "own", "from tiltmeter.measures import measures_for; measures_for('pairs')", "'pairs'"),
-    ],
-)
-def test_a_plug_in_cannot_replace_a_measure_or_a_module_of_measures(
-    entry: str, name: str, use: str, clash: str, tmp_path: Path
-) -> None:
-    install(tmp_path, "again", MEASURES.format(name=name), f"[tiltmeter.measures]\n{entry} = again")
-    assert f"tiltmeter and again both provide {clash} (tiltmeter.measures)" in python(tmp_path, "-c", use).stderr
+def test_two_components_of_one_name_are_an_error_that_names_both_packages(tmp_path: Path) -> None:
+    statements, expected = [], []
+    for group, (source, name, look_up) in CLASHES.items():
+        install(tmp_path, f"of_{group}", source, f"[tiltmeter.{group}]\n{name} = of_{group}:X")
+        statements.append(look_up)
+        expected.append((f"of_{group}", name, group))
+    # A module of measures and a single measure.
+    install(tmp_path, "of_measures", MEASURES, "[tiltmeter.measures]\npairs = of_measures")
+    statements += [
+        "import tiltmeter.measures as m; m.measures_for('pairs')",
+        "import tiltmeter.measures as m; m.measures()",
+    ]
+    expected += [("of_measures", "pairs", "measures"), ("of_measures", "SS", "measures")]
+    done = python(tmp_path, "-c", LOOK_UP, *statements)
+    for (package, name, group), line in zip(expected, done.stdout.splitlines(), strict=True):
+        assert f"tiltmeter and {package} both provide {name!r} (tiltmeter.{group})" in line
 
 
 def test_two_packages_with_the_same_scheme_are_both_named(tmp_path: Path) -> None:
