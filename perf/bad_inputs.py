@@ -34,10 +34,9 @@ from perf.bad_input_cases.calls import Ending, called, import_what_it_imports, i
 from perf.bad_input_cases.judging import FAILURES, GOOD, judged  # noqa: E402
 from perf.bad_input_cases.scene import Case, Scene, make_scene  # noqa: E402
 from tiltmeter.datasets import download  # noqa: E402
+from tiltmeter.http_client import retries  # noqa: E402
 from tiltmeter.making.project import new_project  # noqa: E402
-from tiltmeter.models import client  # noqa: E402
 from tiltmeter.reports import html  # noqa: E402
-from tiltmeter.translators import retries  # noqa: E402
 
 
 def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]]]:
@@ -63,7 +62,6 @@ def prepared(root: Path, *, many: bool) -> Scene:
     For many calls, everything that they import is imported before, which takes as long as a dozen of them.
     """
     os.environ.update(TILTMETER_CACHE=str(root / "cache"), HF_HUB_OFFLINE="1", COLUMNS="200")
-    client.LONGEST_WAIT = 0.01
     retries.PAUSES = (0.01,)
     download.PAUSES = (0.01,)
     scene = Scene(root)

@@ -23,7 +23,7 @@ from typing import Any
 import httpx2
 
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.models.client import Client
+from tiltmeter.http_client.client import Client
 from tiltmeter.models.confirmation import AGAIN, WINDOW
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.openai import OpenAiDialect

@@ -24,9 +24,9 @@ from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.engine import devices
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.http_client import retries
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.runs.result import Result
-from tiltmeter.translators import retries
 from tiltmeter.translators.translation_store import TranslationStore
 
 HUB_ID = "made/tiny"

@@ -51,16 +51,3 @@ def test_waiting_for_a_lock_ends_with_an_error(tmp_path: Path, monkeypatch: pyte
     holder.close()
     with _open(path):
         pass
-
-
-def test_columns_that_an_earlier_version_lacked_are_added(tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    with _open(path) as file, file.transaction():
-        file._db.execute("INSERT INTO counts VALUES (1, 2)")
-    newer = _SCHEMA.replace("count INTEGER)", "count INTEGER, words TEXT NOT NULL DEFAULT '[]', note TEXT)")
-    for _ in range(2):
-        with Database(str(path), newer, synchronous="NORMAL", contents="counts", remedy="delete it") as file:
-            assert file._db.execute("SELECT thread, count, words, note FROM counts").fetchall() == [(1, 2, "[]", None)]
-    needed = _SCHEMA.replace("count INTEGER)", "count INTEGER, needed TEXT NOT NULL)")
-    with pytest.raises(TiltmeterError, match=r"store of counts .*old\.sqlite cannot be used .*; delete it"):
-        Database(str(path), needed, synchronous="NORMAL", contents="counts", remedy="delete it")

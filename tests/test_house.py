@@ -19,6 +19,7 @@ ROOMS = [
     "addresses",
     "guarded_output",
     "errors",
+    "http_client",
     "files",
     "reading",
     "database",

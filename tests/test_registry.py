@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -115,11 +116,107 @@ def test_the_error_for_a_broken_plug_in_names_it_and_the_remedy(tmp_path: Path) 
 
 def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path) -> None:
     install(tmp_path, "wrong", "FORM = 3", "[tiltmeter.forms]\nx = wrong:FORM")
-    assert "'x' (tiltmeter.forms) is int; it should be Form" in python(tmp_path, "-c", USE).stderr
+    assert "'x' (tiltmeter.forms) of wrong is int; it should be Form" in python(tmp_path, "-c", USE).stderr
     other = tmp_path / "other"
     other.mkdir()
     install(other, "again", "from tiltmeter.forms.pairs import FORM", "[tiltmeter.forms]\nx = again:FORM")
-    assert "'x' (tiltmeter.forms) is for 'pairs', which is there already" in python(other, "-c", USE).stderr
+    assert "tiltmeter and again both provide 'pairs' (tiltmeter.forms)" in python(other, "-c", USE).stderr
+
+
+# By group: the source of a component X, its name, and a statement that looks it up.
+CLASHES = {
+    "forms": ("from tiltmeter.forms.pairs import FORM as X", "pairs", "from tiltmeter.forms import forms; forms()"),
+    "benchmarks": (
+        "from tiltmeter.benchmarks.pairs import BENCHMARK as X",
+        "pairs",
+        "from tiltmeter.benchmarks import benchmarks; benchmarks()",
+    ),
+    "datasets": (
+        "from tiltmeter.datasets.entries.starter_data import ENTRIES\nX = ENTRIES[0]",
+        "starter",
+        "from tiltmeter.datasets import DATASETS; list(DATASETS)",
+    ),
+    "models": (
+        "from tiltmeter.models.scheme import Scheme\nX = Scheme(open=print)",
+        "openai",
+        "from tiltmeter.models.scheme import find_scheme; find_scheme('openai:m')",
+    ),
+    "exports": (
+        "def X(result, options): return ''",
+        "jsonl",
+        "from tiltmeter.reports.exports import list_formats; list_formats()",
+    ),
+    "translators": (
+        "from tiltmeter.translators import TranslationSystem\nX = TranslationSystem(open=print)",
+        "deepl",
+        "from tiltmeter.translators import check_system; check_system('deepl')",
+    ),
+    "translation_tests": (
+        "from tiltmeter.runs.translating.winomt import TEST as X",
+        "winomt",
+        "from tiltmeter.runs.translating import translation_tests; translation_tests()",
+    ),
+}
+MEASURES = """
+from tiltmeter.measures.measure import Measure
+MEASURES = [Measure("SS", "a number of its own")]
+NEEDS_ROLES, NEEDS_COLUMNS = (), ()
+def measure(scores, margins=None, intervals=True):
+    return []
+"""
+LOOK_UP = """
+import sys
+from tiltmeter.errors import UsageError
+for statement in sys.argv[1:]:
+    try:
+        exec(statement)
+    except UsageError as error:
+        print(error)
+"""
+
+
+def test_two_components_of_one_name_are_an_error_that_names_both_packages(tmp_path: Path) -> None:
+    statements, expected = [], []
+    for group, (source, name, look_up) in CLASHES.items():
+        install(tmp_path, f"of_{group}", source, f"[tiltmeter.{group}]\n{name} = of_{group}:X")
+        statements.append(look_up)
+        expected.append((f"of_{group}", name, group))
+    # A module of measures and a single measure.
+    install(tmp_path, "of_measures", MEASURES, "[tiltmeter.measures]\npairs = of_measures")
+    statements += [
+        "import tiltmeter.measures as m; m.measures_for('pairs')",
+        "import tiltmeter.measures as m; m.measures()",
+    ]
+    expected += [("of_measures", "pairs", "measures"), ("of_measures", "SS", "measures")]
+    done = python(tmp_path, "-c", LOOK_UP, *statements)
+    for (package, name, group), line in zip(expected, done.stdout.splitlines(), strict=True):
+        assert f"tiltmeter and {package} both provide {name!r} (tiltmeter.{group})" in line
+
+
+def test_two_packages_with_the_same_scheme_are_both_named(tmp_path: Path) -> None:
+    source = "from tiltmeter.models.scheme import Scheme\nX = Scheme(open=print)"
+    for name in ("ada", "bob"):
+        install(tmp_path, name, source, f"[tiltmeter.models]\nmine = {name}:X")
+    done = python(tmp_path, "-c", "from tiltmeter.models.scheme import find_scheme; find_scheme('mine:m')")
+    assert re.search("(ada and bob|bob and ada) both provide 'mine'", done.stderr), done.stderr
+
+
+def test_a_package_adds_an_export_format_and_a_translation_system(tmp_path: Path) -> None:
+    source = (
+        "from types import SimpleNamespace\n"
+        "from tiltmeter.translators import TranslationSystem\n"
+        "def export(result, options): return f'{result} {options.model}'\n"
+        "SYSTEM = TranslationSystem(open=lambda url: SimpleNamespace(name=url), argument='URL')\n"
+    )
+    entries = "[tiltmeter.exports]\nmine = mine:export\n[tiltmeter.translators]\nmine = mine:SYSTEM"
+    install(tmp_path, "mine", source, entries)
+    use = (
+        "from tiltmeter.reports.exports import Options, list_formats\n"
+        "from tiltmeter.translators import open_translator\n"
+        "print(list_formats()['mine']('run', Options(model='m')), open_translator('mine:here').name)"
+    )
+    done = python(tmp_path, "-c", use)
+    assert done.stdout == "run m here\n", done.stderr
 
 
 def test_no_module_outside_forms_distinguishes_item_classes() -> None:

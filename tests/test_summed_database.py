@@ -113,7 +113,7 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, caplog: pytest.LogCaptureF
         assert caplog.text.count("indexes") == 1
 
 
-def test_a_file_of_an_earlier_version_is_summed_once(tmp_path: Path) -> None:
+def test_a_file_without_sums_is_summed_once(tmp_path: Path) -> None:
     path = filled(tmp_path / "project.sqlite")
     with opened(path) as db:
         for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
@@ -130,18 +130,6 @@ def test_a_file_of_an_earlier_version_is_summed_once(tmp_path: Path) -> None:
         db.execute(f"DROP TABLE {SUMS}")
     with ProjectStore(path) as store:
         assert store.texts("text", "item-1") == {"item-1": {"context": "Der Tee ist kelt."}}
-
-
-def test_a_new_column_is_no_damage(tmp_path: Path) -> None:
-    path = filled(tmp_path / "project.sqlite")
-    with opened(path) as db:
-        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            db.execute(f"DROP TRIGGER {name}")
-        db.execute(f"DROP TABLE {SUMS}")
-        db.execute("ALTER TABLE items DROP COLUMN dropped_in")
-    ProjectStore(path).close()  # which adds the column, and sums up
-    with ProjectStore(path) as store:
-        assert len(store.items(dropped=None)) == 6
 
 
 def test_another_program_cannot_write_unnoticed(tmp_path: Path) -> None:

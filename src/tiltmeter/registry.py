@@ -1,12 +1,26 @@
-"""Discovery of components: modules of Tiltmeter's own packages, and entry points of installed packages."""
+"""Discovery of components: modules of Tiltmeter's own packages, and entry points of installed packages.
 
-from collections.abc import Callable
+A component is a form, benchmark, measure, data set, model scheme, export format or translation system. Two components
+of one type with the same name are an error that names both packages.
+"""
+
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, NamedTuple
 
 from tiltmeter.errors import UsageError
+
+OWN_PACKAGE = "tiltmeter"
+
+
+class Component(NamedTuple):
+    """A component, or a function that loads it, with its name and the package that provides it."""
+
+    name: str
+    package: str
+    value: Any
 
 
 def package_objects(package: str, attribute: str) -> list[Any]:
@@ -20,42 +34,62 @@ def package_objects(package: str, attribute: str) -> list[Any]:
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
 
 
-def plugins(group: str) -> dict[str, Callable[[], Any]]:
-    """Loaders of the entry points in the group `tiltmeter.<group>`, by name."""
-    return {entry.name: _loader(entry, group) for entry in entry_points(group=f"tiltmeter.{group}")}
+def list_plugins(group: str, expected: type = object) -> list[Component]:
+    """The entry points in the group `tiltmeter.<group>`, each with a function that loads it.
+
+    Loading raises a UsageError if the plug-in fails, or is not of the `expected` type.
+    """
+    return [
+        Component(entry.name, _package_of(entry), _loader(entry, group, expected))
+        for entry in entry_points(group=f"tiltmeter.{group}")
+    ]
 
 
-def _loader(entry: Any, group: str) -> Callable[[], Any]:
-    def load() -> Any:
-        try:
-            return entry.load()
-        except Exception as error:  # a plug-in's module may raise anything
-            package = entry.dist.name if entry.dist else entry.value
+def index_components(group: str, components: Iterable[Component]) -> dict[str, Any]:
+    """The values of components by name; a UsageError if two have the same name.
+
+    >>> index_components("measures", [Component("SS", "tiltmeter", 1), Component("SS", "my-plugin", 2)])
+    Traceback (most recent call last):
+    tiltmeter.errors.UsageError: tiltmeter and my-plugin both provide 'SS' (tiltmeter.measures); uninstall one of them.
+    """
+    found: dict[str, Component] = {}
+    for component in components:
+        first = found.setdefault(component.name, component)
+        if first is not component:
             raise UsageError(
-                f"The plug-in {entry.name!r} (tiltmeter.{group}) of {package} cannot be loaded: "
-                f"{type(error).__name__}: {error}. Repair or uninstall {package}."
+                f"{first.package} and {component.package} both provide {component.name!r} (tiltmeter.{group}); "
+                "uninstall one of them."
+            )
+    return {name: component.value for name, component in found.items()}
+
+
+def load_components(group: str, builtin: Iterable[Any], expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
+    """Built-in components and those of plug-ins, by the name that they have themselves."""
+    components = [Component(name(value), OWN_PACKAGE, value) for value in builtin]
+    for plugin in list_plugins(group, expected):
+        value = plugin.value()
+        components.append(Component(name(value), plugin.package, value))
+    return index_components(group, components)
+
+
+def _package_of(entry: Any) -> str:
+    return str(entry.dist.name if entry.dist else entry.value)
+
+
+def _loader(entry: Any, group: str, expected: type) -> Callable[[], Any]:
+    def load() -> Any:
+        package = _package_of(entry)
+        label = f"The plug-in {entry.name!r} (tiltmeter.{group}) of {package}"
+        try:
+            value = entry.load()
+        except Exception as error:  # a plug-in's module may raise anything
+            raise UsageError(
+                f"{label} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall {package}."
             ) from error
+        if not isinstance(value, expected):
+            raise UsageError(
+                f"{label} is {type(value).__name__}; it should be {expected.__name__}. Repair or uninstall {package}."
+            )
+        return value
 
     return load
-
-
-def by_name(builtin: list[Any], group: str, expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
-    """Built-in objects and those of plug-ins, by name.
-
-    A plug-in that is not of the `expected` type, or whose name is taken, raises a UsageError.
-    """
-    objects = {name(component): component for component in builtin}
-    for entry, load in plugins(group).items():
-        plugin = load()
-        if not isinstance(plugin, expected):
-            raise UsageError(
-                f"The plug-in {entry!r} (tiltmeter.{group}) is {type(plugin).__name__}; it should be "
-                f"{expected.__name__}, or it should be uninstalled."
-            )
-        if name(plugin) in objects:
-            raise UsageError(
-                f"The plug-in {entry!r} (tiltmeter.{group}) is for {name(plugin)!r}, which is there already; "
-                "uninstall one of the two."
-            )
-        objects[name(plugin)] = plugin
-    return objects

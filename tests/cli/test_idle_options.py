@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.command import command
 from tiltmeter.errors import UsageError
-from tiltmeter.models.client import Client
+from tiltmeter.http_client.client import Client
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.translators import open_translator
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.made import association_scores, chosen_scores, pair_scores, run, saved, saved_before
+from tests.runs.made import association_scores, chosen_scores, pair_scores, run, saved
 from tests.runs.test_predictions import predictions
 from tests.support.command import command
 
@@ -35,8 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "even": run(chosen_scores("even", 50.0, n=200)),
         "senseless": run(chosen_scores("senseless", 50.0, n=400, sense=False)),
     }
-    paths = {name: saved(folder / name, result) for name, result in made.items()}
-    return {**paths, "before": saved_before(folder / "before", made["roberta"])}
+    return {name: saved(folder / name, result) for name, result in made.items()}
 
 
 @pytest.mark.parametrize(
@@ -89,16 +88,6 @@ def test_languages_have_their_caveat(runs: dict[str, str], monkeypatch: pytest.M
     content = json.loads(capsys.readouterr().out)
     assert content["notes"] == ["A difference between languages may be due to the translation as much as to the model."]
     assert {(d["left"]["language"], d["right"]["language"]) for d in content["differences"]} == {("en", "de")}
-
-
-def test_runs_made_before(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    assert command(monkeypatch, "show", runs["before"]) == 0
-    before = capsys.readouterr().out
-    assert command(monkeypatch, "show", runs["roberta"]) == 0
-    assert before == capsys.readouterr().out
-    assert command(monkeypatch, "compare", runs["bert"], runs["before"], "--measure", "LMS") == 0
-    capsys.readouterr()
-    assert command(monkeypatch, "check", runs["before"], "--min", "stereoset.LMS 10") == 0
 
 
 def test_show_by_target(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -45,7 +45,7 @@ def plan(tmp_path: Path, text: str) -> Path:
         (GOOD + "max_memory = 3", "max_memory should be a table of sizes"),
         (GOOD + "samples = 3\ntemperature = 0", "model 1: At temperature 0 all 3 samples are alike"),
         (GOOD + "per_minute = 3", "--per-minute is for models behind a server"),
-        (GOOD + "samples = 3", "chat models are set for a run without one"),
+        (GOOD + "samples = 3", "options of chat models, such as --samples, but no chat model"),
         ('benchmarks = ["starter"]\n[[models]]\nname = "a@b"\nrevision = "c"', "has a revision or address after @"),
         (
             'benchmarks = ["starter"]\n[[models]]\nname = "openai:m@http://me:secret@host/v1"',

@@ -6,11 +6,8 @@ import pytest
 from tests.runs.made import (
     association_scores,
     chosen_scores,
-    gest_scores,
     pair_scores,
     run,
-    saved,
-    saved_before,
 )
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.not_compared import NotCompared, not_compared
@@ -241,55 +238,6 @@ def test_samples_are_named() -> None:
     comparison = compare([(str(number), run(table, data=[entry])) for number, table in enumerate(tables)])
     assert comparison.notes == ["A sample: 60 of the 2,106 items of stereoset/intrasentence:en (--limit)."]
     assert "A sample: 60 of the 2,106" in comparison_page(comparison)
-
-
-# ---- runs that were made before
-
-
-def test_runs_made_before_can_be_read_and_compared(tmp_path) -> None:
-    first, other = run(association_scores("bert", seed=1, lean=1.5)), run(association_scores("roberta", seed=2))
-    before = [
-        ("a", Result.load(saved_before(tmp_path / "a", first))),
-        ("b", Result.load(saved_before(tmp_path / "b", other))),
-    ]
-    now = compare([("a", first), ("b", other)])
-    comparison = compare(before)
-    assert [d.verdict for d in comparison.differences] == [d.verdict for d in now.differences]
-    assert [d.contrast for d in comparison.differences] == [d.contrast for d in now.differences]
-    assert comparison.notes == []
-    # Numbers, tests and verdicts are those of a run that is made now; only the family of answers is a guess.
-    read = before[0][1]
-    assert [record.verdict for record in read.records] == [record.verdict for record in first.records]
-    assert {record.kind for record in read.records} == {"masked"}
-    # Of masked models, what was asked between sentences was asked of the next-sentence head.
-    head = run(association_scores("albert", seed=3, parts=["intersentence"]), answers="next-sentence")
-    mixed = compare([before[0], ("c", head)], measures=["SS"])
-    assert [d.part for d in mixed.differences] == ["intersentence"]
-    likely = run(association_scores("albert", seed=3, parts=["intersentence"]), answers="likelihood")
-    with pytest.raises(UsageError, match=r"published, next-sentence; published, likelihood.*--across protocols"):
-        compare([before[0], ("d", likely)])
-
-
-def test_the_kinds_of_runs_made_before_are_told_apart(tmp_path) -> None:
-    folders = [saved_before(tmp_path / name, result) for name, result in (("a", BERT), ("b", GPT))]
-    with pytest.raises(UsageError, match=r"different kinds \(masked; causal\).*add --across kinds"):
-        compare([(folder, Result.load(folder)) for folder in folders])
-
-
-def test_a_margin_of_a_run_made_before_is_kept(tmp_path) -> None:
-    first = run(chosen_scores(ss=52.0, n=1500), margins={"SS": 10.0}, statistics={"margins": {"SS": 10.0}})
-    again = Result.load(saved_before(tmp_path / "a", first))
-    assert {r.margin for r in again.records if r.measure == "SS"} == {10.0}
-    assert [r.verdict for r in again.records] == [r.verdict for r in first.records]
-
-
-def test_gest_made_before(tmp_path) -> None:
-    first = run(gest_scores(lean=1.0, n=320), family="gest")
-    again = Result.load(saved_before(tmp_path / "a", first))
-    verdicts = {record.measure: record.verdict for record in again.records if record.view == "all"}
-    assert verdicts["g_s"] is not None
-    assert verdicts["g_s"].kind == "significant"
-    assert Result.load(saved(tmp_path / "b", first)).records == first.records
 
 
 def test_everything_that_is_not_compared_is_listed_with_its_reason() -> None:

@@ -126,7 +126,7 @@ def test_starts_over_where_the_server_cannot_go_on(http_mirror):
 def test_gives_up_on_a_server_that_always_cuts_at_the_same_place(http_mirror):
     http_mirror.ranges = False
     http_mirror.cuts = [100_000] * 100
-    with pytest.raises(DownloadError, match="100000 of 680000 bytes"):
+    with pytest.raises(DownloadError, match=r"100000 bytes.* 680000"):
         fetch(FILE)
     assert len(http_mirror.asked) == 4
 

@@ -5,14 +5,12 @@ import os
 import socket
 import ssl
 import threading
-import urllib.request
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler
-from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,7 +22,6 @@ from tests.support.serving import serving
 from tiltmeter.datasets import download, recorded
 from tiltmeter.datasets import fetch as fetching
 from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.datasets.download import RefusedError
 from tiltmeter.datasets.fetch import fetch
 from tiltmeter.datasets.local_files import cached_path
 from tiltmeter.datasets.recorded import record_path
@@ -195,16 +192,17 @@ def test_a_link_in_place_of_the_part_is_not_followed(web: Web, tmp_path: Path, m
 def test_a_file_that_is_too_large_is_not_received(web: Web, says_length: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     web.says_length = says_length
     web.pages[f"/{FILE.name}"] = CONTENT + b"1\n"
-    with pytest.raises(DownloadError, match=f"sends more than the {len(CONTENT):,} bytes"):
+    with pytest.raises(DownloadError, match=f"sends more than {len(CONTENT):,} bytes"):
         fetch(PINNED)
     monkeypatch.setattr(fetching, "LARGEST", 1000)
-    with pytest.raises(DownloadError, match="sends more than the 1,000 bytes"):
+    with pytest.raises(DownloadError, match="sends more than 1,000 bytes"):
         fetch(FILE)
     assert in_cache() == []
 
 
 def test_a_server_that_hardly_sends_anything(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "SLOWEST", 1e300)
+    web.pages[f"/{FILE.name}"] = CONTENT * 50
+    monkeypatch.setattr(download, "SPEED", 1e300)
     monkeypatch.setattr(download, "WINDOW", 1e-12)
     with pytest.raises(DownloadError, match=r"cannot be reached \(it sends less than"):
         fetch(FILE)
@@ -227,31 +225,6 @@ def test_redirects_to_other_schemes_are_refused(web: Web, place: str) -> None:
     with pytest.raises(DownloadError):
         fetch(FILE)
     assert in_cache() == []
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "followed"),
-    [
-        ("https", "http", False),
-        ("https", "ftp", False),
-        ("http", "ftp", False),
-        ("https", "https", True),
-        ("http", "https", True),
-        ("http", "http", True),
-    ],
-)
-def test_no_redirect_gives_up_encryption(before: str, after: str, followed: bool) -> None:
-    def ask() -> object:
-        request = urllib.request.Request(f"{before}://host/a")
-        return download._Redirects().redirect_request(
-            request, BytesIO(), 302, "Found", HTTPMessage(), f"{after}://host/b"
-        )
-
-    if followed:
-        assert ask() is not None
-    else:
-        with pytest.raises(RefusedError, match=f"by {after}, which is not followed"):
-            ask()
 
 
 def secrets_in(text: str) -> bool:
@@ -359,7 +332,7 @@ def test_https_through_a_proxy_and_away_from_it(
         assert LOGIN in Tunnel.logins
         assert web.asked[0][1].get("Proxy-Authorization") is None
         web.redirects = {f"/{TABLE.name}": f"{plain.address}/plain"}
-        with pytest.raises(DownloadError, match="by http, which is not followed"):
+        with pytest.raises(DownloadError, match="redirects to http://, which is not followed"):
             fetch(TABLE)
         assert plain.asked == []
         monkeypatch.setenv("https_proxy", proxy.replace("//", "//ada:wrong-password@"))

@@ -189,7 +189,6 @@ def test_parts() -> None:
 
 
 def test_names() -> None:
-    assert form_named("gest-pairs") is form_named("gendered-pairs")
     with pytest.raises(UsageError, match="no form of items called 'triples'; there are association"):
         form_named("triples")
 

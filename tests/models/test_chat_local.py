@@ -17,7 +17,7 @@ from tests.runs.chosen import pairs_file
 from tests.support.command import command
 from tiltmeter import evaluate
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.chat import open_scheme
+from tiltmeter.models.chat import open_chat
 from tiltmeter.models.chat_local import LocalChat
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.protocol import ChatModel, ModelOptions
@@ -50,7 +50,7 @@ def instruct(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def opened(folder: str) -> LocalChat:
-    model = open_scheme(folder, ModelOptions(device="cpu"))
+    model = open_chat(folder, ModelOptions(device="cpu"))
     assert isinstance(model, LocalChat)
     return model
 
@@ -218,7 +218,7 @@ def test_replies_of_another_tokenizer_are_not_used(instruct: str, tmp_path: Path
     other = t.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(rules)), eos_token="<e>")
     other.chat_template = TEMPLATE
     other.save_pretrained(tmp_path)
-    given = open_scheme(instruct, ModelOptions(device="cpu", tokenizer=str(tmp_path)))
+    given = open_chat(instruct, ModelOptions(device="cpu", tokenizer=str(tmp_path)))
     assert given.chat_fingerprint(Sampling()) != opened(instruct).chat_fingerprint(Sampling())
 
 
@@ -402,9 +402,9 @@ def test_models_that_are_no_chat_models(causal: str, masked: str, tmp_path: Path
     with pytest.raises(ModelError, match="not a causal model"):
         opened(masked)
     with pytest.raises(UsageError, match="names no model"):
-        open_scheme("", ModelOptions())
+        open_chat("", ModelOptions())
     with pytest.raises(UsageError, match="not an http"):
-        open_scheme("model@ftp://host", ModelOptions())
+        open_chat("model@ftp://host", ModelOptions())
 
 
 def test_long_messages_are_refused(instruct: str) -> None:

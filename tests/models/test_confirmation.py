@@ -45,7 +45,7 @@ def opened(address: str, folder: Path, cache: Path, concurrency: int = 4) -> End
     options = ModelOptions(tokenizer=str(folder), cache=cache, concurrency=concurrency)
     model = open_given(f"openai:tiny@{address}", options)
     assert isinstance(model, EndpointModel)
-    model.client.pauses = 0.01
+    model.client.pauses = (0.01,)
     return model
 
 
@@ -163,7 +163,6 @@ def test_answers_before_a_failure_are_confirmed_by_the_next_run(
     folder: Path, tmp_path: Path, store: AnswerStore, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """The server dies in the middle of a window, and in the middle of a confirmation."""
-    monkeypatch.setattr("tiltmeter.models.client.ATTEMPTS", 2)
     served = Served(folder)
     with serving(served) as address:
         model = opened(address, folder, tmp_path, concurrency=1)
@@ -186,7 +185,6 @@ def test_answers_before_a_failure_are_discarded_if_the_last_ones_differ(
     folder: Path, truth: dict[bytes, Answer], tmp_path: Path, store: AnswerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another model gave the last three answers before the server died; the first model comes back."""
-    monkeypatch.setattr("tiltmeter.models.client.ATTEMPTS", 2)
     served = Served(folder)
     with serving(served) as address:
         model = opened(address, folder, tmp_path, concurrency=1)

@@ -14,8 +14,8 @@ import tiltmeter
 from tests.models.served import Served, serving, train
 from tests.support.patience import PATIENCE
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models import confirmation
-from tiltmeter.models.client import Client, Request
 from tiltmeter.models.confirmation import AGAIN
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.opening import open_given
@@ -43,7 +43,7 @@ def opened(address: str, folder: Path, cache: Path | None = None, **options: obj
         ModelOptions(tokenizer=str(folder), cache=cache, **options),  # type: ignore[arg-type]
     )
     assert isinstance(model, EndpointModel)
-    model.client.pauses = 0.01
+    model.client.pauses = (0.01,) * 5
     return model
 
 
@@ -271,23 +271,3 @@ def test_a_local_model_with_another_tokenizer(folder: Path, tmp_path: Path) -> N
     larger.save_pretrained(tmp_path / "larger")
     with pytest.raises(ModelError, match="is not a tokenizer for this model"):
         tiltmeter.evaluate(str(bare), "starter/intrasentence:en", limit=4, tokenizer=str(tmp_path / "larger"))
-
-
-def test_no_more_is_sent_than_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that is killed loses the replies that wait to be stored: they are few, however slow the disk is."""
-    taken, ahead = 0, 0
-
-    async def replied(*_: object) -> str:
-        return "reply"
-
-    def requests() -> Iterator[Request]:
-        nonlocal ahead
-        for number in range(500):
-            ahead = max(ahead, number - taken)
-            yield Request("/v1", {})
-
-    monkeypatch.setattr(Client, "_send", replied)
-    for replies in Client("http://localhost:1", concurrency=2).replies(requests()):
-        taken += len(replies)
-    assert taken == 500
-    assert ahead <= 2 * (2 * 4 + 2) + 2

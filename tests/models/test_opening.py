@@ -12,15 +12,17 @@ from tests.models.tiny import CAUSAL, made
 from tests.models.tiny_tokenizers import word_level
 from tests.test_registry import install, python
 from tiltmeter.errors import UsageError
-from tiltmeter.models import opening
+from tiltmeter.models import opening, scheme
 from tiltmeter.models.opening import listed, open_given
 from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.scheme import Scheme, find_scheme
 from tiltmeter.models.text import TokenizerText
 
 FAKE = """
 from types import SimpleNamespace
 import numpy as np
 from tests.models.tiny_tokenizers import word_level
+from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.text import TokenizerText
 
 class Fake:
@@ -38,6 +40,8 @@ class Fake:
         return {q.digest: np.array([-float(token) for _, token in q.wanted], np.float32) for q in questions}
     def close(self):
         self.closed = True
+
+SCHEME = Scheme(open=Fake)
 """
 
 
@@ -101,7 +105,7 @@ def test_objects_that_are_not_models() -> None:
 
 
 def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> None:
-    install(tmp_path, "faked", FAKE, "[tiltmeter.models]\nfake = faked:Fake")
+    install(tmp_path, "faked", FAKE, "[tiltmeter.models]\nfake = faked:SCHEME")
     root = str(Path(__file__).parents[2])
     use = (
         f"import sys; sys.path.append({root!r})\n"
@@ -116,9 +120,18 @@ def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> 
 def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
     from tiltmeter.models import kinds
 
-    assert opening._opener("kinds") is None  # a module, but not a source of models
-    monkeypatch.setattr(kinds, "open_scheme", lambda rest, _options: (rest, fake), raising=False)
-    assert open_given("kinds:x", ModelOptions()) == ("x", fake)
+    assert find_scheme("kinds:x") is None  # a module, but not a source of models
+    scheme._find_scheme.cache_clear()
+    monkeypatch.setattr(kinds, "SCHEME", Scheme(open=lambda rest, _options: {"x": fake}[rest]), raising=False)
+    assert open_given("kinds:x", ModelOptions()) is fake
+    scheme._find_scheme.cache_clear()
+
+
+def test_a_scheme_that_opens_another_kind_of_model_is_named(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
+    wrong = Scheme(open=lambda _rest, _options: fake, is_chat=True)
+    monkeypatch.setattr(opening, "find_scheme", lambda _name: wrong)
+    with pytest.raises(UsageError, match=r"'wrong' has is_chat=True, but opens Fake.*ChatModel"):
+        open_given("wrong:x", ModelOptions())
 
 
 def test_a_run_uses_only_the_protocol() -> None:

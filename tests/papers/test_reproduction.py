@@ -127,6 +127,7 @@ def test_without_the_data_set_nothing_is_available(own_mirror: Path) -> None:
 
 def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from tiltmeter.datasets import download
+    from tiltmeter.http_client.retries import TransientError
 
     monkeypatch.delenv("TILTMETER_MIRROR", raising=False)
     monkeypatch.setattr(download, "PAUSES", ())
@@ -134,7 +135,7 @@ def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
 
     def refuse(*arguments: object, **options: object) -> None:
         tries.append(arguments)
-        raise ConnectionError("no network")
+        raise TransientError("no network")
 
     monkeypatch.setattr(download, "_receive", refuse)
     result = reproduce("oeztuerk2023", table="2")
@@ -190,18 +191,10 @@ def test_json(command: Any) -> None:
     assert content["cross_checks"][0]["contradictions"][0]["printed"] == "55.6"
 
 
-def test_files_to_keep(command: Any, tmp_path: Path) -> None:
-    page, tex, text = tmp_path / "a.html", tmp_path / "b.tex", tmp_path / "c.md"
-    result = command(
-        "oeztuerk2022", "--table", "3.4", "--html", str(page), "--latex", str(tex), "--markdown", str(text)
-    )
-    assert result.exit_code == 0
-    assert "55.6 ~ 53.8" in page.read_text(encoding="utf-8")
-    assert "http:" not in page.read_text(encoding="utf-8")
-    assert "https:" not in page.read_text(encoding="utf-8")
-    assert "default-src &#39;none&#39;" in page.read_text(encoding="utf-8")
-    assert r"55.6 $\sim$ 53.8" in tex.read_text(encoding="utf-8")
-    assert "| 3.4 | GPT-2 generative orig, ICAT | 55.6 | 53.8 |" in text.read_text(encoding="utf-8")
+def test_the_page_is_written(command: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    assert command("oeztuerk2022", "--table", "3.4", "--markdown", str(page)).exit_code == 0
+    assert "| 3.4 | GPT-2 generative orig, ICAT | 55.6 | 53.8 |" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

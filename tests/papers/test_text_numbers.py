@@ -10,7 +10,6 @@ import pytest
 
 from tiltmeter.papers.output.as_json import to_json
 from tiltmeter.papers.output.markdown import to_markdown
-from tiltmeter.papers.output.reproduction_html import to_html
 from tiltmeter.papers.printed import TEXT, Printed, paper, papers, printed
 from tiltmeter.papers.reproduction import Reproduction, Status, reproduce
 from tiltmeter.papers.rounding import agrees
@@ -173,9 +172,6 @@ def test_all_outputs_have_them(thesis: Reproduction) -> None:
     assert f"| {place} | German intrasentence, before repair, {term} | 562 | 562 | agrees; {file} |" in page
     assert "- oeztuerk2022, Tables 2.1 to 2.3: " in page
     assert "oeztuerk2022, text: 1 number." in page
-    html = to_html(thesis)
-    assert "<h3>Text: Numbers in running text and captions</h3>" in html
-    assert "Tables 2.1 to 2.3" in html
     content = json.loads(to_json(thesis))
     assert content["papers"]["oeztuerk2022"]["not_recomputed"]["Tables 2.1 to 2.3"].endswith(".")
     assert {(n["table"], n["place"]) for n in content["numbers"]} >= {("text", place)}

@@ -16,6 +16,7 @@ from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.runs.asking import to_dicts
+from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.portions import Portion, portions
@@ -219,7 +220,8 @@ def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None)
     family = benchmark_for(asked[0].form).measures
     data = [{**portion.describe(), "available": len(portion.items)} for portion in asked]
     kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}
-    return _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
+    result = _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
+    return replace(result, texts=item_table(asked))
 
 
 def _made(

@@ -190,17 +190,9 @@ def test_a_hostile_data_set_is_only_text(tmp_path: Path) -> None:
     assert all(len(str(text)) < 5_000 for text in unpacked(page)["texts"])  # type: ignore[attr-defined]
 
 
-def test_without_the_texts_there_are_ids(tmp_path: Path) -> None:
-    pair = {"id": "p", "language": "en", "bias_type": "age", "direction": "stereo", "more": "A b.", "less": "C b."}
-    path = made.file_of(tmp_path, [pair])
-    result = made.pairs(["ada"], str(path))
-    with path.open("a") as file:
-        file.write("\n")
-    page, _ = make_report([("demo", result)])
-    assert "items.jsonl has changed since the run" in page
+def test_without_the_texts_there_are_ids() -> None:
+    page, _ = make_report([("demo", replace(made.pairs(["ada"]), texts=None))])
     assert unpacked(page)["texts"] == []
-    path.unlink()
-    assert "is not where it was when they were measured" in make_report([("demo", result)])[0]
 
 
 def test_the_weakest_preferences_are_left_out_where_there_are_too_many_items(monkeypatch: pytest.MonkeyPatch) -> None:

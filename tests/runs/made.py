@@ -1,6 +1,5 @@
 """Synthetic runs: random or chosen scores of synthetic items."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tiltmeter.measures.records import COLUMNS
 from tiltmeter.runs.asking import Asking, to_dicts
 from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.result import Result
@@ -232,18 +230,3 @@ def askings(
 def saved(folder: Path, result: Result) -> str:
     """Write a run to a folder and return its path."""
     return str(result.save(folder))
-
-
-def saved_before(folder: Path, result: Result) -> str:
-    """Write a run as older versions did: without askings, and with records without verdicts."""
-    path = saved(folder, result)
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    del manifest["asked"]
-    manifest.pop("digests", None)
-    for entry in manifest["data"]:
-        entry.pop("available", None)
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    rows = json.loads((folder / "measures.json").read_text(encoding="utf-8"))
-    known = COLUMNS[: COLUMNS.index("p_value") + 2]
-    (folder / "measures.json").write_text(json.dumps([{name: row[name] for name in known} for row in rows]))
-    return path

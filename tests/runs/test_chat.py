@@ -24,8 +24,8 @@ from tests.runs.chosen import association_file, gest_file, pairs_file
 from tests.runs.made import association_scores, run
 from tiltmeter import ChatOptions, compare, evaluate
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.http_client import retries
 from tiltmeter.measures.records import Record
-from tiltmeter.models.client import Client
 from tiltmeter.runs.chat_confirmation import AGAIN, asked_again
 from tiltmeter.runs.result import Result
 
@@ -249,7 +249,7 @@ def test_samples_and_temperature(tmp_path: Path) -> None:
 
 
 def test_a_server_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Client, "_wait", lambda *_: 0.0)
+    monkeypatch.setattr(retries, "PAUSES", (0.0,))
     server = ChatServer(biased(0.7))
     server.dies_after = 50
     path = pairs_file(tmp_path, 30)
@@ -594,7 +594,7 @@ def test_chat_models_have_a_run_of_their_own(tmp_path: Path) -> None:
 
 
 def test_settings_of_chat_models_are_refused_for_others(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="name chat:MODEL"):
+    with pytest.raises(UsageError, match="in chat:MODEL"):
         evaluate("gpt2", pairs_file(tmp_path), chat=ChatOptions(samples=5))
 
 

@@ -11,7 +11,7 @@ from tests.runs.chosen import pairs_file
 from tiltmeter import ChatOptions, evaluate
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.client import Client
+from tiltmeter.http_client import retries
 from tiltmeter.questions import Reply
 from tiltmeter.runs import chat_confirmation
 from tiltmeter.runs.chat_confirmation import is_same_reply
@@ -81,7 +81,7 @@ def test_noise_does_not_stop_a_run(path: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_replies_of_a_run_that_failed_are_confirmed_or_discarded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Client, "_wait", lambda *_: 0.0)
+    monkeypatch.setattr(retries, "PAUSES", (0.0,))
     server = ChatServer(TOWARDS)
     server.dies_after = 60
     with chat_serving(server) as name:

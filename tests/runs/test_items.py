@@ -77,21 +77,6 @@ def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path, mo
     assert f"gruff{item.removeprefix('n-')}" in page
 
 
-def test_texts_of_older_runs_are_looked_up(models: list[str], tmp_path: Path) -> None:
-    file = file_of(tmp_path, ITEMS)
-    evaluate(models[0], str(file), out=tmp_path / "run")
-    (tmp_path / "run" / "items.parquet").unlink()
-    old = Result.load(tmp_path / "run")
-    assert old.texts is None
-    result, missing = item_texts([old], {str(file): "mine"})
-    assert result["mine", "en"]["n-3"].texts["anti-stereotype"] == "gruff3"
-    assert not missing
-    file.unlink()
-    result, missing = item_texts([old], {str(file): "mine"})
-    assert not result
-    assert missing == ["mine: The file of items is not where it was when they were measured."]
-
-
 def test_contents_of_the_table(models: list[str], tmp_path: Path) -> None:
     evaluate(models[0], ["starter:en,de", "starter-gest"], limit=3, out=tmp_path / "run")
     table = pd.read_parquet(tmp_path / "run" / "items.parquet")

@@ -1,6 +1,5 @@
 """The list of runs: what it shows, broken runs, what is stored, filters, names and tags."""
 
-import json
 import os
 import re
 import shutil
@@ -11,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.runs.made import saved_before
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.words import headlines
-from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
 from tiltmeter.studio import run_index
@@ -164,32 +161,6 @@ def test_an_unknown_measure_or_verdict_is_a_problem(work: Path) -> None:
     path.write_text(text.replace('"measure": "SS"', '"measure": "SSS"'), encoding="utf-8")
     listed = by_path(index_of(work))["gpt"].summary
     assert listed.problem or not listed.benchmarks[0].rulers
-
-
-def test_a_run_without_verdicts_is_listed(tmp_path: Path) -> None:
-    saved_before(tmp_path / "old", biased())
-    (run,) = index_of(tmp_path).runs()
-    (benchmark,) = run.summary.benchmarks
-    assert run.is_whole
-    assert benchmark.lead == "Made by an earlier version, without a verdict; its report has one."
-    assert benchmark.rulers[0].words == "no verdict"
-    assert run.summary.tones == set()
-
-
-def test_only_the_rows_over_all_items_are_parsed_and_none_is_missed() -> None:
-    result = biased()
-    text = json.dumps([record_row(row) for row in result.measures.to_dict("records")], indent=1).encode() + b"\n"
-    rows = json.loads(only_over_all(text))
-    expected = [row for row in json.loads(text) if row["view"] == "all"]
-    assert rows == expected
-    assert 0 < len(rows) < len(json.loads(text)) / 5
-    for other in (b"[]\n", b"[ {}]", text.replace(b"\n", b"\r\n"), text[:-3]):
-        assert only_over_all(other) == other
-
-
-def record_row(row: Any) -> dict[str, str]:
-    # A text that looks like the layout is not taken for it: its line breaks are escaped.
-    return {"model": str(row["model"]), "label": '\n },\n {\n  "view": "all",\n', "view": str(row["view"]), "n": "1"}
 
 
 def test_a_folder_that_cannot_be_named_is_listed_without_a_path(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
+from tests.support.pauses import record_pauses
 from tests.support.serving import serving
-from tiltmeter.translators import retries
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,5 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Replaces sleep; returns the list of requested pauses."""
-    pauses: list[float] = []
-    monkeypatch.setattr(retries, "time", SimpleNamespace(sleep=pauses.append))
-    return pauses
+    """The pauses before retries, which are not waited for."""
+    return record_pauses(monkeypatch)

@@ -83,7 +83,7 @@ def test_a_language_it_does_not_have(amazon: AmazonTranslator, service: Service,
 
 def test_a_dead_server_is_given_time(settings: None, slept: list[float]) -> None:
     pytest.importorskip("boto3", reason="the package boto3 is not installed: pip install 'tiltmeter[amazon]'")
-    with pytest.raises(ModelError, match="Amazon Translate went on failing, 6 times"):
+    with pytest.raises(ModelError, match="Amazon Translate failed 6 times in a row"):
         AmazonTranslator(endpoint="http://127.0.0.1:9").translate(["I sang."], "sk")
     assert len(slept) == 5
 

@@ -7,7 +7,8 @@ import pytest
 from tests.translators.conftest import Asked, Failure, Service
 from tiltmeter.cli import main
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators import open_translator, retries
+from tiltmeter.http_client import retries
+from tiltmeter.translators import open_translator
 from tiltmeter.translators.deepl import DeepLTranslator
 
 TEXTS = ["I sang.", "I waited."]

@@ -4,14 +4,14 @@ from functools import cache
 
 from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.errors import UsageError
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.registry import load_components, package_objects
 
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
     """All benchmarks, by the form of their items."""
     builtin = package_objects(__name__, "BENCHMARK")
-    return by_name(builtin, "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
+    return load_components("benchmarks", builtin, Benchmark, lambda benchmark: str(benchmark.form))
 
 
 def benchmark_for(form: str) -> Benchmark:

@@ -7,12 +7,14 @@ import typer
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.exports import FORMATS, Options
+from tiltmeter.reports.exports import FORMATS, Options, list_formats
 
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}, or a format of a plug-in.")
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to export, if the run has several.")] = None,
     dataset_id: Annotated[
@@ -36,13 +38,14 @@ def export(
     from tiltmeter.files import check_file, write_text
     from tiltmeter.runs.result import Result
 
-    if to not in FORMATS:
-        raise UsageError(f"There is no export to {to!r}{did_you_mean(to, FORMATS)}; there is {', '.join(FORMATS)}.")
+    formats = list_formats()
+    if to not in formats:
+        raise UsageError(f"There is no export to {to!r}{did_you_mean(to, formats)}; there is {', '.join(formats)}.")
     if out is not None:
         check_file(out)
         if out.exists() and not force:
             raise UsageError(f"{out} already exists; choose another file with --out, or pass --force.")
-    text = FORMATS[to](Result.load(run), Options(model=model, dataset_id=dataset_id))
+    text = formats[to](Result.load(run), Options(model=model, dataset_id=dataset_id))
     if out is None:
         typer.echo(text, nl=False)
         return

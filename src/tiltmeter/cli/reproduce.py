@@ -1,16 +1,12 @@
 """`tiltmeter reproduce`: recompute the printed numbers of a paper."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tiltmeter.errors import UsageError
 from tiltmeter.printable import plain_console
-
-if TYPE_CHECKING:
-    from tiltmeter.papers.reproduction import Reproduction
 
 PAPERS = (
     "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024, nadeem2021, stereoset-ptbr, strazda2025, grigoreva2024 or all"
@@ -39,8 +35,6 @@ def reproduce(
     ] = None,
     device: Annotated[str, typer.Option(help="With --from-models: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page with all tables.")] = None,
-    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as LaTeX.")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as Markdown.")] = None,
 ) -> None:
     """Recompute the printed numbers of a paper and compare them.
@@ -56,18 +50,17 @@ def reproduce(
 
     `tiltmeter reproduce gest2024 --table 8 --model DeepL --language sk`
 
-    `tiltmeter reproduce steinborn2022 --from-models --html steinborn.html`
+    `tiltmeter reproduce steinborn2022 --from-models --markdown steinborn.md`
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
     from tiltmeter.cli.progress import answering_bar
-    from tiltmeter.files import check_file
+    from tiltmeter.files import check_file, write_text
     from tiltmeter.papers.reproduction import reproduce
     from tiltmeter.papers.sources.desk import Desk
 
-    for file in (html, latex, markdown):
-        if file is not None:
-            check_file(file)
+    if markdown is not None:
+        check_file(markdown)
     desk = Desk(
         dict(_path("--model-path", text) for text in model_path or []),
         head_paths=dict(_path("--head-path", text) for text in head_path or []),
@@ -75,9 +68,10 @@ def reproduce(
         watch=answering_bar,
     )
     reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
-    for file, write in ((html, _html), (latex, _latex), (markdown, _markdown)):
-        if file is not None:
-            _write(file, write, reproduction)
+    if markdown is not None:
+        from tiltmeter.papers.output.markdown import to_markdown
+
+        write_text(markdown, to_markdown(reproduction))
     if as_json:
         from tiltmeter.papers.output.as_json import to_json
 
@@ -95,27 +89,3 @@ def _path(option: str, text: str) -> tuple[str, str]:
     if not (name and equals and folder):
         raise UsageError(f"{option} {text} should be NAME=FOLDER, as in {option} gpt2=models/gpt2.")
     return name, folder
-
-
-def _write(file: Path, write: "Callable[[Reproduction], str]", reproduction: "Reproduction") -> None:
-    from tiltmeter.files import write_text
-
-    write_text(file, write(reproduction))
-
-
-def _html(reproduction: "Reproduction") -> str:
-    from tiltmeter.papers.output.reproduction_html import to_html
-
-    return to_html(reproduction)
-
-
-def _latex(reproduction: "Reproduction") -> str:
-    from tiltmeter.papers.output.latex import to_latex
-
-    return to_latex(reproduction)
-
-
-def _markdown(reproduction: "Reproduction") -> str:
-    from tiltmeter.papers.output.markdown import to_markdown
-
-    return to_markdown(reproduction)

@@ -8,14 +8,13 @@ from tiltmeter.cluster.job_stores import JobAnswers, JobReplies
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.engine.speedups import running
-from tiltmeter.errors import UsageError
 from tiltmeter.models.opening import Opened, left_out, opened
 from tiltmeter.models.protocol import ChatModel, ModelOptions
 from tiltmeter.runs.asking_models import Watch, ask_model
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.finishing import finished
 from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.preparing import MIXED, PreparedRun, prepare
+from tiltmeter.runs.preparing import PreparedRun, prepare
 
 
 class OpenModel:
@@ -36,8 +35,6 @@ class OpenModel:
         result.save(self._entry.folder / cell.folder, force=True)
 
     def _asked(self, prepared: PreparedRun, watch: Watch) -> ModelRun:
-        if isinstance(self._model, ChatModel) != prepared.is_chat:
-            raise UsageError(MIXED)
         # Opened for each cell: after a full disk, the next one tries again.
         if isinstance(self._model, ChatModel):
             with JobReplies(self._entry.folder, same_machine=self._same_machine) as replies:

@@ -17,8 +17,9 @@ from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.checkpoint import EMBEDDED
-from tiltmeter.models.opening import opened, own_scheme
+from tiltmeter.models.opening import opened
 from tiltmeter.models.protocol import Model
+from tiltmeter.models.scheme import find_scheme
 from tiltmeter.questions import Kind
 from tiltmeter.reading import home_path
 from tiltmeter.runs.asked_portions import questions_of
@@ -71,7 +72,7 @@ def _forecast(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
     ]
     one.items = sum(len(portion.items) for run in prepared for portion in run.chosen)
     size = ModelSize()
-    if own_scheme(entry.model.name) is not None:
+    if find_scheme(entry.model.name) is not None:
         one.why = "Questions of models behind servers and of chat models are not counted."
     elif not _has_files(entry.model.name):
         one.why = "Its files are not on this machine yet; see --prefetch."

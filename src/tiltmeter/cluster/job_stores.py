@@ -37,7 +37,7 @@ class _Unlocked:
         self.is_read_only = True
         self._try_tables()
 
-    def _rescue(self, error: StoreError) -> None:
+    def _set_aside(self, error: StoreError) -> None:
         raise error
 
 

@@ -18,6 +18,7 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.forms import form_of
+from tiltmeter.models.opening import is_chat_model
 from tiltmeter.models.option_scope import source_of
 from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
@@ -232,7 +233,7 @@ def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
 
 def _refuse_unknown_protocols(plan: Plan) -> None:
     """A DataError for a protocol by which none of the benchmarks is asked: before any model is."""
-    known = {*(OF_CHAT_MODELS if any(model.name.startswith("chat:") for model in plan.models) else ())}
+    known = {*(OF_CHAT_MODELS if any(is_chat_model(model.name) for model in plan.models) else ())}
     for form in forms_of(plan.benchmarks):
         known |= benchmark_for(form).protocols.keys()
     for protocol in plan.protocols:

@@ -59,14 +59,8 @@ class SummedDatabase(CountedDatabase):
         if problem:
             self._mend_indexes(problem)
 
-    def _add_columns(self, schema: str) -> None:
-        if self._is_summed() and self._missing_columns(schema):
-            with self.transaction():
-                self._forget_sums()
-        super()._add_columns(schema)
-
     def _is_summed(self) -> bool:
-        return bool(self._columns(SUMS))
+        return bool(self._facts(SUMS))
 
     def _refuse_damaged(self) -> None:
         """A StoreError with the tables and items whose rows are not as they were written."""
@@ -125,7 +119,7 @@ class SummedDatabase(CountedDatabase):
         self._db.execute(f"DROP TABLE IF EXISTS {SUMS}")
 
     def _sum_up(self) -> None:
-        """Sum the rows that there are, of a new file or one of an earlier version, and keep the sums from now on."""
+        """Sum the rows that there are, and keep the sums from now on."""
         self._forget_sums()
         self._db.execute(_SCHEMA)
         for table in table_columns(self._schema):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from tiltmeter.datasets.description import Dataset
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.registry import load_components, package_objects
 
 
 class Catalogue(Mapping[str, Dataset]):
@@ -17,7 +17,7 @@ class Catalogue(Mapping[str, Dataset]):
     def _datasets(self) -> dict[str, Dataset]:
         entries = [data for listed in package_objects("tiltmeter.datasets.entries", "ENTRIES") for data in listed]
         entries.sort(key=lambda data: not data.name.startswith("starter"))  # what to try first is listed first
-        return by_name(entries, "datasets", Dataset, lambda data: str(data.name))
+        return load_components("datasets", entries, Dataset, lambda data: str(data.name))
 
     def __getitem__(self, name: str) -> Dataset:
         return self._datasets[name]

@@ -1,32 +1,28 @@
-"""Download a file over HTTP, with resume and retries, within bounds of size and time."""
+"""Download a file over HTTP, with resume and retries, within limits of size and time."""
 
 import os
 import stat
-import time
-import urllib.error
-import urllib.request
-from base64 import b64encode
 from collections.abc import Callable
-from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
-from ssl import SSLError
-from typing import IO, BinaryIO
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import TYPE_CHECKING, BinaryIO
 
 from tiltmeter.errors import DownloadError
+
+if TYPE_CHECKING:
+    import httpx2
 
 Progress = Callable[[int, int | None], None]
 """Called with the number of bytes received and the total (None if the server does not send it)."""
 
 TIMEOUT = 30.0
-# A server must send at least so many bytes a second, looked at every so many seconds.
-SLOWEST, WINDOW = 500, 8.0
+"""Seconds that may pass between two blocks."""
+SPEED, WINDOW = 500, 8.0
+"""The lowest speed in bytes per second, measured over a window of seconds."""
 PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each retry. Retries are counted anew whenever an attempt received more bytes than any before it."""
 LARGEST = 1 << 26
 """Bytes; the largest file that is downloaded, if its size is not known. The largest that are known have 13 MB."""
 
-_BLOCK = 1 << 16
 _RANGE_NOT_SATISFIABLE = 416
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -36,101 +32,71 @@ class UnreachableError(DownloadError):
 
 
 class RefusedError(DownloadError):
-    """The server refused the file with a permanent error, or sent what is not accepted."""
+    """The server refused the file with a permanent error, or sent an unacceptable reply."""
 
 
 class StalledError(UnreachableError):
-    """The server sends so slowly that the file would never be whole."""
+    """The server sends so slowly that the download would not end."""
 
 
 def download(url: str, part: Path, progress: Progress, largest: int = LARGEST) -> None:
     """Download `url` into `part`, resuming from the bytes it already has.
 
-    A user name and a password in the address are sent to its server only. Proxies are those of the environment. The
-    content is not verified here. After a failure `part` is kept, so that a later call can resume.
+    The content is not verified here. After a failure `part` is kept, so that a later call can resume.
     """
-    most_received, pauses = _size(part), iter(PAUSES)
-    while True:
+    # Imported here: it takes a tenth of a second, and most commands download nothing.
+    from tiltmeter.http_client.limits import TooLargeError, TooSlowError
+    from tiltmeter.http_client.retries import Retries, TransientError
+    from tiltmeter.http_client.streaming import RefusalError
+
+    retries, most_received = Retries(PAUSES), _size(part)
+
+    def receive() -> None:
+        nonlocal most_received
         try:
             _receive(url, part, progress, largest)
-            return
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code == _RANGE_NOT_SATISFIABLE:
-                # The partial file is not shorter than the file: it is complete, or not of this file. Start again.
-                part.unlink()
-            elif error.code not in (408, 429) and error.code < 500:
-                raise RefusedError(f"answers {error.code} {error.reason}") from error
-            reason = f"it answers {error.code} {error.reason}"
-        except (urllib.error.URLError, ConnectionError, TimeoutError, SSLError, HTTPException) as error:
-            reason = str(getattr(error, "reason", None) or error or type(error).__name__)
-        if _size(part) > most_received:
-            most_received, pauses = _size(part), iter(PAUSES)
-        pause = next(pauses, None)
-        if pause is None:
-            raise UnreachableError(reason)
-        time.sleep(pause)
+        finally:
+            if _size(part) > most_received:
+                most_received = _size(part)
+                retries.restart()
+
+    try:
+        retries.call(receive)
+    except TransientError as error:
+        raise UnreachableError(str(error)) from error
+    except TooSlowError as error:
+        raise StalledError(f"it {error}") from error
+    except (RefusalError, TooLargeError) as error:
+        raise RefusedError(str(error)) from error
 
 
 def _receive(url: str, part: Path, progress: Progress, largest: int) -> None:
-    received = _size(part)
-    request = _request(url)
-    if received:
-        request.add_header("Range", f"bytes={received}-")
-    with urllib.request.build_opener(_Redirects).open(request, timeout=TIMEOUT) as response:
-        resumed = _resumes_at(response, received)
-        received = received if resumed else 0
-        length = response.headers.get("Content-Length")
-        total = received + int(length) if length and length.isdecimal() else None
-        _refuse_large(total, largest)
-        with _opened(part, resumed=resumed and received > 0) as file:
-            progress(received, total)
-            window, before = time.monotonic(), received
-            # read1 returns what there is; read would wait for a whole block from a server that sends a byte at a time.
-            while block := response.read1(_BLOCK):
-                _refuse_large(received + len(block), largest)
-                file.write(block)
-                received += len(block)
-                progress(received, total)
-                if (now := time.monotonic()) - window > WINDOW:
-                    if received - before < SLOWEST * WINDOW:
-                        raise StalledError(f"it sends less than {SLOWEST:,} bytes a second")
-                    window, before = now, received
-    # `read1` does not distinguish a closed connection from the end of the content.
-    if total is not None and received < total:
-        raise ConnectionError(f"the connection was cut after {received} of {total} bytes")
+    from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter
+    from tiltmeter.http_client.retries import TransientError
+    from tiltmeter.http_client.streaming import StatusError, open_stream
 
-
-def _request(url: str) -> urllib.request.Request:
-    """A request without the user name and password in the address; they are a header, which redirects do not get."""
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers={"User-Agent": "tiltmeter"})
-    if at:
-        request.add_unredirected_header("Authorization", f"Basic {b64encode(unquote(user).encode()).decode()}")
-    return request
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to http and https, and none that gives up encryption."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> urllib.request.Request | None:
-        """The request that follows."""
-        before, after = urlsplit(req.full_url), urlsplit(newurl)
-        if after.scheme not in ("http", "https") or (before.scheme == "https" and after.scheme != "https"):
-            raise RefusedError(f"leads to another place by {after.scheme}, which is not followed")
-        following = super().redirect_request(req, fp, code, msg, headers, newurl)
-        login = req.unredirected_hdrs.get("Authorization")
-        if following is not None and login and (before.scheme, before.netloc) == (after.scheme, after.netloc):
-            following.add_unredirected_header("Authorization", login)
-        return following
-
-
-def _refuse_large(size: int | None, largest: int) -> None:
-    if size is not None and size > largest:
-        raise RefusedError(f"sends more than the {largest:,} bytes that the file has, or may have")
+    start = _size(part)
+    # A compressed reply could not be resumed.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+    try:
+        with open_stream(url, headers, TIMEOUT) as response:
+            start = start if _resumes_at(response, start) else 0
+            length = response.headers.get("Content-Length", "")
+            total = start + int(length) if length.isdecimal() else None
+            meter = ReplyMeter(ReplyLimits(largest, SPEED, WINDOW), start)
+            meter.expect(total)
+            with _opened(part, resumed=start > 0) as file:
+                progress(start, total)
+                for block in response.iter_raw():
+                    meter.add(block)
+                    file.write(block)
+                    progress(meter.received, total)
+    except StatusError as error:
+        if error.status == _RANGE_NOT_SATISFIABLE:
+            # The partial file is not shorter than the file: it is complete, or not of this file. Start again.
+            part.unlink()
+            raise TransientError(f"it {error}") from error
+        raise
 
 
 def _opened(part: Path, *, resumed: bool) -> BinaryIO:
@@ -152,6 +118,6 @@ def _size(part: Path) -> int:
     return found.st_size if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 else 0
 
 
-def _resumes_at(response: HTTPResponse, start: int) -> bool:
+def _resumes_at(response: "httpx2.Response", start: int) -> bool:
     """Whether the response has the requested range; a server may ignore the range and send the whole file."""
-    return response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+    return response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")

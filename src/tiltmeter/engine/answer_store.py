@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tiltmeter.database import Journal
-from tiltmeter.database.checked import CheckedDatabase
+from tiltmeter.database.cache import CacheDatabase
 from tiltmeter.questions import NUMBER, Answer
 
 _SCHEMA = """
@@ -25,11 +25,6 @@ CREATE TABLE IF NOT EXISTS answers (
     checksum INTEGER,
     PRIMARY KEY (model, question)
 ) STRICT, WITHOUT ROWID;
-"""
-_SIGN = """
-UPDATE answers SET checksum = checksum_of(
-    (SELECT CAST(fingerprint AS BLOB) FROM models WHERE id = model), question, answer
-) WHERE checksum IS NULL
 """
 # Inserts many answers of one length in one statement, which is twice as fast as one by one. A sound answer that exists
 # is kept: those of two concurrent runs may differ in the last bit, and a score must not change.
@@ -76,7 +71,7 @@ class Loading:
     disabled: dict[str, str] = field(default_factory=dict)
 
 
-class AnswerStore(CheckedDatabase):
+class AnswerStore(CacheDatabase):
     """Answers by model fingerprint and question digest, in one SQLite file that several runs can use at once.
 
     Each `put` is one transaction: a process killed at any moment loses only answers that it had not put yet.
@@ -85,16 +80,7 @@ class AnswerStore(CheckedDatabase):
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
         self.path = str(path)
         remedy = "delete it, or set TILTMETER_CACHE to another folder"
-        super().__init__(
-            self.path,
-            _SCHEMA,
-            sign=_SIGN,
-            synchronous="NORMAL",
-            contents="answers",
-            remedy=remedy,
-            is_cache=True,
-            journal=journal,
-        )
+        super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of these questions (digests) that are stored and undamaged."""

@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, Same, TextKind, Unique
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.registry import load_components, package_objects
 
 __all__ = [
     "Fields",
@@ -33,19 +33,14 @@ __all__ = [
 @cache
 def forms() -> dict[str, Form[Any]]:
     """All forms, by name."""
-    return by_name(package_objects(__name__, "FORM"), "forms", Form, lambda form: str(form.name))
+    return load_components("forms", package_objects(__name__, "FORM"), Form, lambda form: str(form.name))
 
 
 def form_named(name: str) -> Form[Any]:
-    """The form with this name or former name.
-
-    >>> form_named("gest-pairs").name
-    'gendered-pairs'
-    """
-    for form in forms().values():
-        if name == form.name or name in form.former_names:
-            return form
-    raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(forms())}.")
+    """The form with this name."""
+    if name not in forms():
+        raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(forms())}.")
+    return forms()[name]
 
 
 def form_of(item: Item) -> Form[Any]:

@@ -145,8 +145,6 @@ class Form(Generic[I]):
     warnings: Mapping[str, str] = field(default_factory=dict)
     # Those of the warnings after which a number means something else than it seems to; runs repeat them.
     changing_meaning: tuple[str, ...] = ()
-    # Names of the form in earlier versions.
-    former_names: tuple[str, ...] = ()
 
     def belongs_to(self, item: I, part: str) -> bool:
         """Whether an item is used in this part."""

@@ -124,5 +124,4 @@ FORM = Form(
     errors=BAD_STEREOTYPE,
     warnings={**DUPLICATE, **IDENTICAL},
     changing_meaning=PAIRS_CHANGING_MEANING,
-    former_names=("gest-pairs",),
 )

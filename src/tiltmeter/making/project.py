@@ -33,7 +33,7 @@ from tiltmeter.making.settings import SETTINGS, Settings, SourceFacts, check_unc
 from tiltmeter.making.store import ProjectItem, ProjectStore, now
 from tiltmeter.translators import check_system
 from tiltmeter.translators.base import SOURCE
-from tiltmeter.translators.http import LOGIN, has_password
+from tiltmeter.translators.server_login import LOGIN, has_password
 
 DATABASE = "project.sqlite"
 # Source items that an open project remembers.

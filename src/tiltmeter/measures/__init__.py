@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.measure import Measure, deciding, measure_named, measures
 from tiltmeter.measures.records import Record
-from tiltmeter.registry import plugins
+from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 
 __all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for", "notes_for"]
 
@@ -56,6 +57,6 @@ def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | N
 @cache
 def _modules() -> dict[str, Any]:
     """All modules with a `measure` function: built in, and from plug-ins."""
-    modules: dict[str, Any] = {m.name: import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)}
-    modules |= {name: load() for name, load in plugins("measures").items()}
-    return {name: module for name, module in modules.items() if hasattr(module, "measure")}
+    builtin = [Component(m.name, OWN_PACKAGE, import_module(f"{__name__}.{m.name}")) for m in iter_modules(__path__)]
+    plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("measures", ModuleType)]
+    return index_components("measures", [one for one in (*builtin, *plugged) if hasattr(one.value, "measure")])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.registry import package_objects, plugins
+from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins, package_objects
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
@@ -225,9 +225,12 @@ WIDEST = 4.0  # an interval wider than this many margins, without significance, 
 @cache
 def measures() -> dict[str, Measure]:
     """All measures by name: built in, and from plug-ins."""
-    listed = package_objects("tiltmeter.measures", "MEASURES")
-    listed += [load().MEASURES for load in plugins("measures").values()]
-    return {measure.name: measure for module_measures in listed for measure in module_measures}
+    builtin = [(OWN_PACKAGE, listed) for listed in package_objects("tiltmeter.measures", "MEASURES")]
+    plugged = [(plugin.package, plugin.value().MEASURES) for plugin in list_plugins("measures")]
+    return index_components(
+        "measures",
+        [Component(one.name, package, one) for package, listed in (*builtin, *plugged) for one in listed],
+    )
 
 
 def measure_named(name: str) -> Measure:

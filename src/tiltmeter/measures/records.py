@@ -93,9 +93,6 @@ _NUMBERS = (
     "p_adjusted",
     "detectable",
 )
-# Fields that rows of earlier versions do not have.
-_LATER = ("label", "verdict")
-_FIRST = COLUMNS[: COLUMNS.index("p_value")]
 _COUNTS = ("n", "clusters", "tests")
 _TEXTS_OR_NONE = ("why", "family", "kind", "label")
 _TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
@@ -247,9 +244,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
-            # Rows without a verdict are of earlier versions, and have fewer fields.
-            needed = [name for name in COLUMNS if name not in _LATER] if "verdict" in row else _FIRST
-            if missing := [name for name in needed if name not in row]:
+            if missing := [name for name in COLUMNS if name not in row]:
                 raise TypeError(f"it has no {missing[0]!r}")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:

@@ -4,17 +4,13 @@ import re
 
 from tiltmeter.errors import UsageError
 from tiltmeter.models.protocol import ChatModel, ModelOptions
+from tiltmeter.models.scheme import Scheme, Source
 
 # A revision of a hub id follows an @, too, but has no scheme.
 _SERVED = re.compile(r"(?P<model>.+?)@(?P<address>[a-z]+://.*)")
 
 
-def is_served(rest: str) -> bool:
-    """Whether the part of a name after `chat:` names a model behind a server."""
-    return _SERVED.fullmatch(rest) is not None
-
-
-def open_scheme(rest: str, options: ModelOptions) -> ChatModel:
+def open_chat(rest: str, options: ModelOptions) -> ChatModel:
     """The model of a name such as `chat:my-model@http://localhost:8000/v1`, `chat:./folder` or `chat:embedded`."""
     if not rest:
         raise UsageError("chat: names no model; write chat:MODEL@ADDRESS, chat:FOLDER or chat:HUB_ID.")
@@ -25,3 +21,10 @@ def open_scheme(rest: str, options: ModelOptions) -> ChatModel:
     from tiltmeter.models.chat_local import open_chat_local
 
     return open_chat_local(rest, options)
+
+
+def _locate(rest: str) -> Source:
+    return "chat server" if _SERVED.fullmatch(rest) else "named"
+
+
+SCHEME = Scheme(open=open_chat, is_chat=True, locate=_locate)

@@ -1,4 +1,4 @@
-"""Chat models behind a server: `/chat/completions` as OpenAI, vLLM and many others serve it."""
+"""Chat models behind a server, and `/chat/completions` as OpenAI, vLLM and many others serve it."""
 
 import hashlib
 import json
@@ -7,17 +7,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import MISSING, api_key
+from tiltmeter.http_client.client import Client, Request
+from tiltmeter.models.endpoint import MISSING
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.server_client import open_client
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
 # What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
 _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
-_TOO_LONG = re.compile(r"context (?:length|window|size)|max_model_len|too many tokens", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context ?(?:length|window|size)|max_model_len|too many tokens|prompt is too long", re.IGNORECASE
+)
 # The key of a reply that stands for such a refusal.
 _TOO_LONG_REPLY = "tiltmeter: the message is too long"
 # Tokens that frame a message.
@@ -36,6 +39,22 @@ def estimated_tokens(prompt: str) -> int:
     return _FRAME + math.ceil(latin / _CHARACTERS_PER_TOKEN) + len(prompt) - latin
 
 
+class ChatDialect(Protocol):
+    """The requests and replies of one kind of chat server."""
+
+    # Where messages are sent, below the server's address.
+    path: str
+
+    def request(self, model: str, question: ChatQuestion, sampling: Sampling) -> Request:
+        """The request for the reply to a message."""
+
+    def relax(self, message: str, sampling: Sampling) -> bool:
+        """Change later requests after a refusal with this message; False if nothing can be changed."""
+
+    def read(self, reply: Any, sampling: Sampling) -> Reply:
+        """The reply in the server's JSON; raises a LookupError, TypeError or AttributeError if it has another form."""
+
+
 @dataclass(kw_only=True)
 class ServedChat:
     """A served chat model (see `tiltmeter.models.protocol.ChatModel`)."""
@@ -43,24 +62,21 @@ class ServedChat:
     name: str
     served: str
     client: Client
+    dialect: ChatDialect
     # A server can exchange its model between two requests.
     can_change: bool = field(default=True, init=False)
     requests_sent: int = field(default=0, init=False)
-    # What the server calls the limit of new tokens, and how many log-probabilities it gives.
-    _limit: str = field(default="max_tokens", init=False)
-    _top: int = field(default=20, init=False)
-    _seeds: bool = field(default=True, init=False)
 
     def chat_fingerprint(self, sampling: Sampling) -> str:
-        """The address, the served model and the settings of sampling: a server tells no more of itself."""
+        """A hash of the address, the served model and the sampling settings: a server tells no more about itself."""
         identity = ["chat server", self.client.public_address, self.served, *_settings(sampling)]
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """The model's entry in the manifest."""
         return {
             "kind": "chat",
-            "endpoint": self.client.public_address,
+            "endpoint": self.client.public_address or self.client.service,
             "served": self.served,
             "requests": self.requests_sent,
         }
@@ -70,52 +86,67 @@ class ServedChat:
         return estimated_tokens(prompt)
 
     def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
-        """The replies as they come. The first question is sent alone, to learn what the server understands."""
+        """The replies as they come. The first question is sent alone, to find out which requests the server accepts."""
         if not questions:
             return
-        first = [(0, self._first(questions[0], sampling))]
-        others = self._others(questions[1:], sampling)
-        for index, reply in chain(first, others):
+        first = [(0, self._ask_first(questions[0], sampling))]
+        for index, reply in chain(first, self._ask_others(questions[1:], sampling)):
             self.requests_sent += 1
-            read = self._read(reply, sampling)
-            yield index, read
-
-    def _others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:
-        for together in self.client.replies(self._request(question, sampling) for question in questions):
-            yield from ((index + 1, reply) for index, reply in together)
+            yield index, self._read(reply, sampling)
 
     def close(self) -> None:
         """Nothing is kept open between requests."""
 
-    def _first(self, question: ChatQuestion, sampling: Sampling) -> Any:
+    def _ask_first(self, question: ChatQuestion, sampling: Sampling) -> Any:
         while True:
             try:
-                return self.client.ask(self._request(question, sampling))
+                return self.client.ask(self.dialect.request(self.served, question, sampling))
             except ModelError as refusal:
-                if not self._relax(str(refusal), sampling):
+                message = str(refusal)
+                if not self.dialect.relax(message, sampling):
+                    if "temperature" in message and not (sampling.temperature or sampling.probabilities):
+                        raise ModelError(
+                            f"{message} It takes no temperature of 0: give --temperature 1, and --samples for several "
+                            "answers to each message."
+                        ) from refusal
                     raise
 
-    def _relax(self, message: str, sampling: Sampling) -> bool:
-        """Ask in another way from now on, if the server's message says that it takes no such request."""
-        if "max_completion_tokens" in message and self._limit == "max_tokens":
-            self._limit = "max_completion_tokens"
-            return True
-        if "top_logprobs" in message and self._top == 20:
-            self._top = 5
-            return True
-        if "seed" in message and sampling.temperature and self._seeds:
-            self._seeds = False
-            return True
-        if "temperature" in message and not (sampling.temperature or sampling.probabilities):
-            raise ModelError(
-                f"{message} It takes no temperature of 0: give --temperature 1, and --samples for several answers to "
-                "each message."
-            )
-        return False
+    def _ask_others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:
+        requests = (self.dialect.request(self.served, question, sampling) for question in questions)
+        for together in self.client.replies(requests):
+            yield from ((index + 1, reply) for index, reply in together)
 
-    def _request(self, question: ChatQuestion, sampling: Sampling) -> Request:
+    def _read(self, reply: Any, sampling: Sampling) -> Reply:
+        if isinstance(reply, Mapping) and _TOO_LONG_REPLY in reply:
+            return Reply("", too_long=str(reply[_TOO_LONG_REPLY]))
+        try:
+            found = self.dialect.read(reply, sampling)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ModelError(
+                f"{self.client.label} does not reply as {self.dialect.path} does; check the address."
+            ) from error
+        if sampling.probabilities and not found.first_tokens and not found.refused:
+            raise ModelError(
+                f"{self.client.label} gives no log-probabilities of its answers (`logprobs`); leave out --protocol "
+                "choice-probabilities."
+            )
+        return found
+
+
+class ChatCompletions:
+    """`/chat/completions`, as OpenAI, vLLM and many other servers have it."""
+
+    path = "/chat/completions"
+
+    def __init__(self) -> None:
+        # The server's name for the limit of new tokens, and the number of log-probabilities that it gives.
+        self._limit, self._top = "max_tokens", 20
+        self._seeds = True
+
+    def request(self, model: str, question: ChatQuestion, sampling: Sampling) -> Request:
+        """The request for the reply to a message."""
         body: dict[str, Any] = {
-            "model": self.served,
+            "model": model,
             "messages": [{"role": "user", "content": question.prompt}],
             "temperature": sampling.temperature,
             self._limit: sampling.max_tokens,
@@ -125,47 +156,50 @@ class ServedChat:
             body |= {"temperature": 1, self._limit: 1, "logprobs": True, "top_logprobs": self._top}
         elif sampling.temperature and self._seeds:
             body["seed"] = question.sample
-        return Request("/chat/completions", body)
+        return Request(self.path, body)
 
-    def _read(self, reply: Any, sampling: Sampling) -> Reply:
-        if isinstance(reply, Mapping) and _TOO_LONG_REPLY in reply:
-            return Reply("", too_long=str(reply[_TOO_LONG_REPLY]))
-        try:
-            choice = reply["choices"][0]
-            message = choice["message"]
-            text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-            tokens = _first_tokens(choice) if sampling.probabilities else ()
-            usage = reply.get("usage") or {}
-        except (LookupError, TypeError, AttributeError) as error:
-            raise ModelError(
-                f"The server at {self.client.public_address} does not reply as /chat/completions does; check the "
-                "address."
-            ) from error
-        refused = bool(refusal) or choice.get("finish_reason") == "content_filter"
-        if sampling.probabilities and not tokens and not refused:
-            raise ModelError(
-                f"The server at {self.client.public_address} gives no log-probabilities of its answers (`logprobs`); "
-                "leave out --protocol choice-probabilities."
-            )
+    def relax(self, message: str, sampling: Sampling) -> bool:
+        """Use another name for the limit of tokens, ask for fewer log-probabilities, or send no seed."""
+        if "max_completion_tokens" in message and self._limit == "max_tokens":
+            self._limit = "max_completion_tokens"
+        elif "top_logprobs" in message and self._top == 20:
+            self._top = 5
+        elif "seed" in message and sampling.temperature and self._seeds:
+            self._seeds = False
+        else:
+            return False
+        return True
+
+    def read(self, reply: Any, sampling: Sampling) -> Reply:
+        """The first choice of a completion."""
+        choice = reply["choices"][0]
+        message = choice["message"]
+        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+        tokens = _first_tokens(choice) if sampling.probabilities else ()
+        usage = reply.get("usage") or {}
         return Reply(
             text or refusal,
-            refused=refused,
+            refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
             first_tokens=tokens,
-            tokens_in=_count(usage.get("prompt_tokens")),
-            tokens_out=_count(usage.get("completion_tokens")),
+            tokens_in=count_or_none(usage.get("prompt_tokens")),
+            tokens_out=count_or_none(usage.get("completion_tokens")),
             model=str(reply.get("model") or ""),
             cut=choice.get("finish_reason") == "length",
         )
 
 
-def _excused(status: int, content: Any) -> dict[str, Any] | None:
-    """A refused request as a reply: if a filter of contents has stopped it, and if it is too long for the model."""
-    told = json.dumps(content, ensure_ascii=False)
-    if status in (400, 403, 422, 451) and _FILTERED.search(told):
+def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
+    """A reply for a refused request that a content filter stopped or that is too long; None for other refusals."""
+    error = json.dumps(content, ensure_ascii=False)
+    if status in (400, 403, 422, 451) and _FILTERED.search(error):
         return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
-    if status in (400, 413, 422) and _TOO_LONG.search(told):
-        return {_TOO_LONG_REPLY: told[:300]}
-    return None
+    return excuse_length(status, content)
+
+
+def excuse_length(status: int, content: Any) -> dict[str, Any] | None:
+    """A reply for a request that was refused because it is too long; None for other refusals."""
+    error = json.dumps(content, ensure_ascii=False)
+    return {_TOO_LONG_REPLY: error[:300]} if status in (400, 413, 422) and _TOO_LONG.search(error) else None
 
 
 def _settings(sampling: Sampling) -> list[str]:
@@ -192,18 +226,13 @@ def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((str(top["token"]), float(top["logprob"])) for top in tops if float(top["logprob"]) > MISSING)
 
 
-def _count(value: Any) -> int | None:
+def count_or_none(value: Any) -> int | None:
+    """A count of tokens in a reply; None if the server sends none."""
     return value if isinstance(value, int) else None
 
 
 def open_chat_server(served: str, address: str, options: ModelOptions) -> ServedChat:
     """The model of a name such as `chat:MODEL@http://host:8000/v1`."""
-    client = Client(
-        address,
-        key=api_key(),
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        timeout=options.timeout,
-        excused=_excused,
-    )
-    return ServedChat(name=f"chat:{served}@{client.public_address}", served=served, client=client)
+    client = open_client(address, options, excused=excuse_refusal)
+    name = f"chat:{served}@{client.public_address}"
+    return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())

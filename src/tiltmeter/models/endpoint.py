@@ -1,12 +1,11 @@
 """Causal models behind an HTTP server that gives the log-probabilities of a text's tokens.
 
-A dialect (`openai.py`, `sglang.py`, `tgi.py`) implements the requests of one kind of server. This module decides which
+A dialect (`openai.py`, `sglang.py`) implements the requests of one kind of server. This module decides which
 texts are sent, checks replies, and computes the fingerprint by which answers are stored.
 """
 
 import hashlib
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,13 +18,14 @@ import numpy as np
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.execute import Progress, Report
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.checkpoint import tokenizer_folder
-from tiltmeter.models.client import Client, Request
 from tiltmeter.models.confirmation import ChangedServer, Confirmation, Known, UnconfirmedAnswers, windows
 from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.self_test import Tested, self_test
 from tiltmeter.models.served_identity import ServedIdentity
+from tiltmeter.models.server_client import open_client
 from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
 from tiltmeter.models.text_plan import Entry, TextPlan
 from tiltmeter.questions import Answer, Ids, Kind, Question
@@ -254,13 +254,7 @@ def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> Endpoin
             f"{dialect.scheme}:{rest} names no server; write {dialect.scheme}:MODEL@ADDRESS, such as "
             f"{dialect.scheme}:{served or 'my-model'}@http://localhost:8000/v1."
         )
-    client = Client(
-        address,
-        key=api_key(),
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        timeout=options.timeout,
-    )
+    client = open_client(address, options)
     named = options.tokenizer or served
     return EndpointModel(
         name=f"{dialect.scheme}:{served}@{client.public_address}",
@@ -271,11 +265,6 @@ def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> Endpoin
         tokenizer_name=named,
         cache=options.cache,
     )
-
-
-def api_key() -> str | None:
-    """The API key, which is read only from the environment."""
-    return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
 
 
 def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.client import Client, Request
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.text_plan import Entry
 from tiltmeter.questions import Ids
 
@@ -81,6 +82,9 @@ def _numbers(tokens: list[Any]) -> list[int]:
     return [int(token.removeprefix(_ID)) for token in tokens]
 
 
-def open_scheme(rest: str, options: ModelOptions) -> EndpointModel:
+def _open(rest: str, options: ModelOptions) -> EndpointModel:
     """The model of a name such as `openai:my-model@http://localhost:8000/v1`."""
     return open_endpoint(rest, OpenAiDialect(), options)
+
+
+SCHEME = Scheme(open=_open, locate=lambda _rest: "endpoint")

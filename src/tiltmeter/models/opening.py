@@ -1,25 +1,19 @@
 """From what a run is given for a model (a name, a path, a loaded model, an object) to a `Model`."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from tiltmeter.addresses import public_name
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
-from tiltmeter.registry import plugins
+from tiltmeter.models.scheme import Scheme, find_scheme
 
 # A name or path, a loaded transformers model with its tokenizer, or an object that implements one of the protocols.
 Given = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
 Opened = Model | ChatModel
-
-# The function of a module of this folder that opens names of its scheme; it takes the part after `scheme:`.
-_OPENER = "open_scheme"
 
 
 def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | Opened]:
@@ -38,8 +32,8 @@ def listed(given: Given | Iterable[Given], options: ModelOptions) -> list[str | 
 def open_given(given: Given, options: ModelOptions) -> Opened:
     """Open a model by its name, wrap a loaded one, or return an object that is one; inside its chat template if asked.
 
-    A name with a scheme, such as `openai:gpt-x`, is opened by the plug-in or the module of this folder of that name;
-    `open_by_name` describes all others.
+    A name with a scheme, such as `openai:gpt-x`, is opened by its scheme (`tiltmeter.models.scheme`); `open_by_name`
+    describes all others.
     """
     model = _open(given, options)
     if not options.chat_template:
@@ -56,9 +50,9 @@ def open_given(given: Given, options: ModelOptions) -> Opened:
 def _open(given: Given, options: ModelOptions) -> Opened:
     if isinstance(given, str | os.PathLike):
         name = os.fspath(given)
-        opener = _opener_of(name)
-        if opener is not None:
-            return opener(name.partition(":")[2], options)
+        scheme = find_scheme(name)
+        if scheme is not None:
+            return _open_by_scheme(name, scheme, options)
         from tiltmeter.models.named import open_by_name  # torch and transformers take seconds to import
 
         return open_by_name(
@@ -93,11 +87,23 @@ def _open(given: Given, options: ModelOptions) -> Opened:
     raise _unknown(given)
 
 
+def _open_by_scheme(name: str, scheme: Scheme, options: ModelOptions) -> Opened:
+    prefix, _, rest = name.partition(":")
+    model = scheme.open(rest, options)
+    if isinstance(model, ChatModel) != scheme.is_chat:
+        expected = "ChatModel" if scheme.is_chat else "Model"
+        raise UsageError(
+            f"The scheme {prefix!r} has is_chat={scheme.is_chat}, but opens {type(model).__name__}, which is no "
+            f"tiltmeter.models.protocol.{expected}; repair or uninstall the package that provides it."
+        )
+    return model
+
+
 @contextmanager
 def opened(given: str | Opened, options: ModelOptions) -> Iterator[Opened]:
     """The model, closed when the context ends. A local one keeps transformers from writing messages meanwhile."""
     with ExitStack() as stack:
-        if isinstance(given, str) and _opener_of(given) is None:
+        if isinstance(given, str) and find_scheme(given) is None:
             from tiltmeter.models.quiet import quiet_transformers
 
             stack.enter_context(quiet_transformers())
@@ -138,27 +144,16 @@ def _is_loaded(given: object) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
-def own_scheme(name: str) -> str | None:
-    """The scheme of a name, such as `openai`; None if it is opened as files or a hub id."""
-    return name.partition(":")[0] if _opener_of(name) is not None else None
+def is_chat_model(model: str | Opened) -> bool:
+    """Whether a model chooses between options; a name is not opened for this.
 
-
-def _opener_of(name: str) -> Callable[[str, ModelOptions], Opened] | None:
-    """The function that opens names with this name's scheme, if it has one."""
-    scheme, colon, _ = name.partition(":")
-    return _opener(scheme) if colon and not Path(name).exists() else None
-
-
-def _opener(scheme: str) -> Callable[[str, ModelOptions], Opened] | None:
-    brought = plugins("models")
-    if scheme in brought:
-        opener: Callable[[str, ModelOptions], Opened] = brought[scheme]()
-        return opener
-    module = f"{__package__}.{scheme}"
-    if not scheme.isidentifier() or find_spec(module) is None:
-        return None
-    own: Callable[[str, ModelOptions], Opened] | None = getattr(import_module(module), _OPENER, None)
-    return own
+    >>> is_chat_model("chat:embedded"), is_chat_model("embedded")
+    (True, False)
+    """
+    if not isinstance(model, str):
+        return isinstance(model, ChatModel)
+    scheme = find_scheme(model)
+    return scheme is not None and scheme.is_chat
 
 
 def _unknown(given: object) -> UsageError:

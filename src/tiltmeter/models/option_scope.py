@@ -2,16 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import Literal
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.chat import is_served
-from tiltmeter.models.opening import Opened, own_scheme
+from tiltmeter.models.opening import Opened
 from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.registry import plugins
-
-# Where a model of a run is: on this machine by name, loaded already, behind a server, or of a plug-in.
-Source = Literal["named", "loaded", "endpoint", "chat server", "plug-in"]
+from tiltmeter.models.scheme import Source, find_scheme
 
 _ON_THIS_MACHINE, _BEHIND_A_SERVER = "models on this machine", "models behind a server"
 _NAMED, _LOADED = "models whose tokenizer is loaded here", "language models"
@@ -52,11 +47,5 @@ def source_of(model: str | Opened) -> Source:
     """
     if not isinstance(model, str):
         return "loaded"
-    scheme = own_scheme(model)
-    if scheme is None:
-        return "named"
-    if scheme in plugins("models"):
-        return "plug-in"
-    if scheme != "chat":
-        return "endpoint"
-    return "chat server" if is_served(model.partition(":")[2]) else "named"
+    scheme = find_scheme(model)
+    return "named" if scheme is None else scheme.locate(model.partition(":")[2])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltmeter.database import Journal
-from tiltmeter.database.checked import CheckedDatabase, checksum
+from tiltmeter.database.cache import CacheDatabase, checksum
 from tiltmeter.questions import Reply
 
 _SCHEMA = """
@@ -18,7 +18,6 @@ CREATE TABLE IF NOT EXISTS replies (
 ) STRICT, WITHOUT ROWID;
 """
 _CHECKSUM = "checksum_of(CAST(fingerprint AS BLOB), question, CAST(reply AS BLOB))"
-_SIGN = f"UPDATE replies SET checksum = {_CHECKSUM} WHERE checksum IS NULL"
 # A sound reply that is there stays.
 _INSERT = f"""
 INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum
@@ -31,7 +30,7 @@ ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum W
 """
 
 
-class ReplyStore(CheckedDatabase):
+class ReplyStore(CacheDatabase):
     """Replies by the model's fingerprint and the question's digest, in one SQLite file that several runs may use.
 
     Each `put` is one transaction: a process killed at any moment loses at most the replies that were on their way.
@@ -40,16 +39,7 @@ class ReplyStore(CheckedDatabase):
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
         # Servers answer faster than a disk can be synced for each reply; a process that is killed loses nothing so.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(
-            str(path),
-            _SCHEMA,
-            sign=_SIGN,
-            synchronous="NORMAL",
-            contents="replies",
-            remedy=remedy,
-            is_cache=True,
-            journal=journal,
-        )
+        super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
         """The stored and undamaged replies among those asked for."""

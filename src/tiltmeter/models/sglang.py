@@ -5,9 +5,10 @@ Written from SGLang's documentation (0.5.23); not tried against a real server.
 
 from typing import Any
 
-from tiltmeter.models.client import Client, Request
+from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
 from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.text_plan import Entry
 from tiltmeter.questions import Ids
 
@@ -53,6 +54,9 @@ class SglangDialect:
         return {"id": info.get("model_path", model) if isinstance(info, dict) else model}
 
 
-def open_scheme(rest: str, options: ModelOptions) -> EndpointModel:
+def _open(rest: str, options: ModelOptions) -> EndpointModel:
     """The model of a name such as `sglang:my-model@http://localhost:30000`."""
     return open_endpoint(rest, SglangDialect(), options)
+
+
+SCHEME = Scheme(open=_open, locate=lambda _rest: "endpoint")

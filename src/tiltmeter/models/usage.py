@@ -10,34 +10,6 @@ from typing import Any
 
 import torch
 
-# The thermal design power of GPUs in watts, by a part of their names; the first match counts.
-_TDP = {
-    "B200": 1000,
-    "H200 NVL": 600,
-    "H200": 700,
-    "H100 NVL": 400,
-    "H100 PCIe": 350,
-    "H100": 700,
-    "A100-SXM": 400,
-    "A100-PCIE-40": 250,
-    "A100": 300,
-    "L40S": 350,
-    "L40": 300,
-    "L4": 72,
-    "A40": 300,
-    "A30": 165,
-    "A10G": 300,
-    "A10": 150,
-    "V100-PCIE": 250,
-    "V100": 300,
-    "P100": 250,
-    "T4": 70,
-    "RTX 6000 Ada": 300,
-    "RTX A6000": 300,
-    "RTX 5090": 575,
-    "RTX 4090": 450,
-    "RTX 3090": 350,
-}
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -70,22 +42,12 @@ class Usage:
     def describe(self, devices: Sequence[torch.device]) -> dict[str, Any]:
         """Hardware, hours and energy in watt-hours, with how the energy is known, for the manifest."""
         names = [device_name(device) for device in devices]
-        hours = self.seconds / 3600
-        known: dict[str, Any] = {"hardware": names, "hours": round(hours, 6)}
-        gpus = [device for device in devices if device.type == "cuda"]
-        powers = [tdp(device_name(device)) for device in gpus]
-        if gpus and self.joules is not None:
+        known: dict[str, Any] = {"hardware": names, "hours": round(self.seconds / 3600, 6)}
+        if any(device.type == "cuda" for device in devices) and self.joules is not None:
             return {
                 **known,
                 "energy_wh": round(self.joules / 3600, 3),
                 "energy": "measured by the driver, for the whole GPU",
-            }
-        if gpus and all(powers):
-            watts = sum(power for power in powers if power)
-            return {
-                **known,
-                "energy_wh": round(hours * watts, 3),
-                "energy": f"estimated: hours x {watts} W, the thermal design power",
             }
         return {**known, "energy": "not measured"}
 
@@ -99,15 +61,6 @@ def device_name(device: torch.device) -> str:
     lines = _CPU_INFO.read_text(encoding="utf-8").splitlines() if _CPU_INFO.is_file() else []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, "") or platform.processor() or f"CPU ({platform.machine()})"
-
-
-def tdp(name: str) -> int | None:
-    """The thermal design power of a GPU in watts, if it is known.
-
-    >>> tdp("NVIDIA H200"), tdp("NVIDIA A100-SXM4-80GB"), tdp("My own GPU")
-    (700, 400, None)
-    """
-    return next((watts for part, watts in _TDP.items() if part in name), None)
 
 
 def energy_counters(devices: Sequence[torch.device]) -> float | None:

@@ -1,15 +1,13 @@
 """The page that `tiltmeter compare --html` writes: one HTML file without scripts or network access."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 import tiltmeter
-from tiltmeter.comparing.cells import Cell
 from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.datasets.by_name import DATASETS, keeps_texts, without_texts
-from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.measures.records import OVERALL
@@ -17,11 +15,11 @@ from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
 from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, is_large, matrices
 from tiltmeter.reports.formatting import four_digits
-from tiltmeter.reports.item_texts import kept_texts, texts_of
+from tiltmeter.reports.item_texts import kept_texts
 from tiltmeter.reports.templating import page_template, template_file
 
 # The texts of items by id, for each data set that was measured.
-_Texts = Mapping[Hashable, Mapping[str, ItemText]]
+_Texts = Mapping[int, Mapping[str, ItemText]]
 
 WARNING = "The sentences express stereotypes."
 
@@ -199,7 +197,9 @@ def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iter
             continue
         disagreed = difference.disagreed()
         data = DATASETS.get(difference.benchmark)
-        by_language = {cell.language: texts[_key(cell)] for cell in (difference.left.cell, difference.right.cell)}
+        by_language = {
+            cell.language: texts.get(id(cell.texts), {}) for cell in (difference.left.cell, difference.right.cell)
+        }
         yield Items(
             f"{label(difference.part)}, {difference.quantity.name}",
             data.warning if data else WARNING,
@@ -256,26 +256,13 @@ def _translations(difference: Difference, key: tuple[str, str]) -> list[Candidat
 
 
 def _texts(differences: Iterable[Difference]) -> _Texts:
-    """The texts of the items: from the runs, or for runs of earlier versions from data on this machine."""
-    texts: dict[Hashable, Mapping[str, ItemText]] = {}
-    for cell in (side.cell for difference in differences for side in (difference.left, difference.right)):
-        if _key(cell) not in texts:
-            try:
-                texts[_key(cell)] = texts_of(cell.data) if cell.texts is None else kept_texts(cell.texts)
-            except (TiltmeterError, OSError):
-                texts[_key(cell)] = {}
-    return texts
+    """The texts of the items of each cell, by the identity of its table of items."""
+    cells = (side.cell for difference in differences for side in (difference.left, difference.right))
+    tables = {id(cell.texts): cell.texts for cell in cells if cell.texts is not None}
+    return {key: kept_texts(table) for key, table in tables.items()}
 
 
 def _left_out(differences: Iterable[Difference]) -> list[str]:
     """A sentence for each data set whose texts are not on the page because of its licence."""
     names = dict.fromkeys(difference.benchmark for difference in differences)
     return [without_texts(name) for name in names if not keeps_texts(name)]
-
-
-def _key(cell: Cell) -> Hashable:
-    """Identifies the texts of a cell: its run's own table of items, or the files of its data."""
-    if cell.texts is not None:
-        return id(cell.texts)
-    files = cell.data.get("files") or {}
-    return cell.benchmark, cell.language, cell.data.get("source"), frozenset(files.items())

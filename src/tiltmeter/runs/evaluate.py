@@ -10,7 +10,6 @@ from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.speedups import running
-from tiltmeter.errors import UsageError
 from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.models.reply_store import ReplyStore
@@ -23,7 +22,7 @@ from tiltmeter.runs.finishing import finished
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.overlaps import refuse_same_models
-from tiltmeter.runs.preparing import MIXED, PreparedRun, RunSettings, checked_request, prepare
+from tiltmeter.runs.preparing import PreparedRun, RunSettings, checked_request, prepare
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.so_far import SoFar
 
@@ -156,9 +155,8 @@ def _ask_models(
         models_to_ask: list[Model] = []
         for source in requested:
             model = stack.enter_context(opened(source, prepared.options))
-            if isinstance(model, ChatModel):  # a plug-in may open one for any name
-                raise UsageError(MIXED)
-            models_to_ask.append(model)
+            if not isinstance(model, ChatModel):
+                models_to_ask.append(model)
         refuse_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
         for model in models_to_ask:
             runs.append(ask_model(model, prepared, answers, watch, so_far))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.errors import UsageError
-from tiltmeter.models.opening import Opened, name_of
+from tiltmeter.models.opening import Opened, is_chat_model, name_of
 from tiltmeter.models.option_scope import refuse_idle_options
 from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, ModelOptions
 from tiltmeter.runs.budget import ChatOptions
@@ -88,7 +88,10 @@ def checked_request(
     if margins := read_margins(settings.margins):
         request["margins"] = margins
     if settings.chat not in (None, ChatOptions()) and not are_chat_models(requested):
-        raise UsageError("The design, sampling and cost of chat models are set for a run without one; name chat:MODEL.")
+        raise UsageError(
+            "The run has options of chat models, such as --samples, but no chat model; leave them out, or name one, as "
+            "in chat:MODEL."
+        )
     chat = settings.chat or ChatOptions()
     # The name of a model object does not identify it, so its fingerprint is part of the request.
     if fingerprints := {m.name: _fingerprint(m, chat) for m in requested if not isinstance(m, str)}:
@@ -118,7 +121,7 @@ def prepare(
 
 def are_chat_models(requested: Sequence[str | Opened]) -> bool:
     """Whether the models of a run are chat models; they are not measured together with others."""
-    chats = {m.startswith("chat:") if isinstance(m, str) else isinstance(m, ChatModel) for m in requested}
+    chats = {is_chat_model(model) for model in requested}
     if len(chats) > 1:
         raise UsageError(MIXED)
     return chats.pop()

@@ -41,7 +41,7 @@ _ROW_GROUP = 100_000
 class Result:
     """The result of a run: scores, records of measures, and manifest.
 
-    `texts` are those of the items as they were measured; None for runs of earlier versions. `answers` are the
+    `texts` are those of the items as they were measured, if the run holds them. `answers` are the
     replies of chat models, one row each; None for other models. `tokens` are what models say of each token, if the run
     was to keep it. `changed` are files of the folder that were changed since the run was saved.
     """
@@ -137,11 +137,7 @@ class Result:
                 )
             manifest = checked_manifest(read_json(folder / MANIFEST))
             scores = checked_scores(read_table(folder / SCORES))
-            rows = checked_rows(read_json(folder / MEASURES))
-            records = from_dicts(rows)
-            if not all("verdict" in row for row in rows):
-                # Written before records had verdicts.
-                records = measure_again(scores, manifest)
+            records = from_dicts(checked_rows(read_json(folder / MEASURES)))
             check_together(manifest, scores, records)
             items, answers, tokens = (
                 checked_table(name, read_table(folder / name), schema) if (folder / name).exists() else None

@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 
 from tiltmeter.errors import UsageError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_checkpoint
+from tiltmeter.models.scheme import find_scheme
 from tiltmeter.studio.folders import StudioWorkspace
 
 # How a server is asked: for the log-probabilities of texts, or as a chat model.
 ENDPOINTS = {
     "openai": "completions with log-probabilities, as vLLM serves them",
     "sglang": "SGLang's own log-probabilities",
-    "tgi": "Text Generation Inference",
     "chat": "chat: the model chooses between options",
 }
 CHAT = "chat:"
@@ -24,17 +24,20 @@ _LONGEST = 500
 def checked_model(name: str, workspace: StudioWorkspace) -> str:
     """The name of a model as a run takes it; a UsageError if it cannot be one.
 
-    It is `embedded`, a folder or .gguf file in the workspace, a hub id, `SCHEME:MODEL@ADDRESS`, or `chat:` before one
-    of the first three.
+    It is `embedded`, a folder or .gguf file in the workspace, a hub id, `SCHEME:MODEL@ADDRESS`, `chat:` before one of
+    the first three, or `SCHEME:MODEL` for a provider.
     """
     if len(name) > _LONGEST or any(ord(character) < 32 for character in name):
         raise UsageError("The name of a model is one line of at most 500 characters.")
     scheme, colon, rest = name.partition(":")
-    if colon and (scheme != "chat" or "://" in rest):
-        served, _, address = rest.partition("@")
-        return endpoint_name(scheme, served, address)
-    if colon:
+    served, _, address = rest.partition("@")
+    if colon and scheme == "chat" and "://" not in rest:
         return CHAT + _local(rest, workspace)
+    is_provider = colon and not address and scheme not in ENDPOINTS and find_scheme(name) is not None
+    if is_provider and _SERVED.fullmatch(served):
+        return name
+    if colon:
+        return endpoint_name(scheme, served, address)
     return _local(name, workspace)
 
 
@@ -44,7 +47,7 @@ def endpoint_name(scheme: str, served: str, address: str) -> str:
     >>> endpoint_name("openai", "my-model", "http://localhost:8000/v1")
     'openai:my-model@http://localhost:8000/v1'
     """
-    if scheme not in ENDPOINTS:
+    if scheme not in ENDPOINTS and find_scheme(f"{scheme}:{served}") is None:
         raise UsageError(f"{scheme!r} is no protocol of a server; choose {', '.join(ENDPOINTS)}.")
     if not _SERVED.fullmatch(served):
         raise UsageError(f"{served!r} cannot name a model of a server; give the name that the server uses.")

@@ -6,18 +6,19 @@ from pathlib import Path
 from tiltmeter.cluster.time_estimates import ModelSize
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, Checkpoint, find_checkpoint
+from tiltmeter.models.opening import is_chat_model
+from tiltmeter.models.option_scope import source_of
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.model_names import CHAT, model_path
 
 
 def model_size(name: str, workspace: StudioWorkspace) -> ModelSize:
     """The size and kind of a model; unknown for a server, an adapter, and a hub id that was not downloaded yet."""
-    chat = name.startswith(CHAT)
-    own = name.removeprefix(CHAT)
-    if "://" in own:
+    chat = is_chat_model(name)
+    if source_of(name) != "named":
         return ModelSize(kind="chat" if chat else "causal")
     try:
-        checkpoint = _checkpoint(own, workspace)
+        checkpoint = _checkpoint(name.removeprefix(CHAT), workspace)
         if checkpoint is None:
             return ModelSize()
         size = sum(file.stat().st_size for file in checkpoint.weight_files)

@@ -11,8 +11,9 @@ from tiltmeter.datasets.readers.jsonl import read_jsonl
 from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
+from tiltmeter.models.opening import is_chat_model
 from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.model_names import CHAT, checked_model
+from tiltmeter.studio.model_names import checked_model
 
 _MOST_MODELS = 50
 _MOST_BENCHMARKS = 100
@@ -57,7 +58,7 @@ class RunRequest:
     @property
     def chats(self) -> bool:
         """Whether its models are chat models."""
-        return any(model.startswith(CHAT) for model in self.models)
+        return any(map(is_chat_model, self.models))
 
 
 def checked_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequest:
@@ -74,7 +75,7 @@ def checked_request(request: RunRequest, workspace: StudioWorkspace) -> RunReque
     models = tuple(checked_model(name, workspace) for name in request.models)
     if len(set(models)) < len(models):
         raise UsageError(f"{max(models, key=models.count)} is chosen twice.")
-    if len({model.startswith(CHAT) for model in models}) > 1:
+    if len(set(map(is_chat_model, models))) > 1:
         raise UsageError(
             "What chat models choose and what language models find likely are different quantities; measure them in "
             "two runs."
@@ -82,9 +83,9 @@ def checked_request(request: RunRequest, workspace: StudioWorkspace) -> RunReque
     if request.limit is not None and not 1 <= request.limit <= _MOST_ITEMS:
         raise UsageError(f"A limit of {request.limit} items cannot be; give at least 1.")
     forms = {spec: form_of_spec(spec, workspace) for spec in request.on}
-    _check_protocol(request.protocol, forms, chats=models[0].startswith(CHAT))
+    _check_protocol(request.protocol, forms, chats=is_chat_model(models[0]))
     if request.tokenizer is not None:
-        if request.tokenizer.startswith(CHAT) or ":" in request.tokenizer:
+        if ":" in request.tokenizer:
             raise UsageError(f"{request.tokenizer!r} is no tokenizer; give a folder in the workspace or a hub id.")
         checked_model(request.tokenizer, workspace)
     prices = [price for price in (request.price_in, request.price_out) if price is not None]

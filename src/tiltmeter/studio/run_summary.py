@@ -1,24 +1,22 @@
 """What the list of runs shows of one run, from its manifest.json and measures.json; its tables are not read."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from tiltmeter.errors import DataError, TiltmeterError
-from tiltmeter.measures import Record, deciding, measure_named
+from tiltmeter.measures import Record, measure_named
 from tiltmeter.measures.records import OVERALL, from_dicts
-from tiltmeter.measures.verdict import Verdict
 from tiltmeter.printable import visible
 from tiltmeter.reports.clean import clip, label, short_names
 from tiltmeter.reports.gather import shown_records
-from tiltmeter.reports.record_rows import ALL_MODELS, rows_of, summaries
+from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
-from tiltmeter.reports.words import Headline, RowVerdict, Tone, headlines, verdicts
-from tiltmeter.runs.over_all import only_over_all
+from tiltmeter.reports.words import Tone, headlines, verdicts
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.samples import sample_notes
 
@@ -32,8 +30,6 @@ TONES: dict[Tone, str] = {
 _FILES = (MANIFEST, MEASURES, SCORES, ITEMS, ANSWERS)
 # Rulers of one benchmark in the list; the report has all.
 MOST_RULERS = 6
-# The verdict of numbers that were written before there were verdicts.
-_NO_VERDICT = Verdict("inconclusive", reason="made by an earlier version; its report has the verdict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +112,18 @@ def summarize(folder: Path) -> RunSummary:
     manifest: dict[str, Any] = {}
     try:
         manifest = _mapping(_read(folder / MANIFEST), MANIFEST)
-        return _summary(manifest, _rows(_read(folder / MEASURES, only_over_all)))
+        return _summary(manifest, _rows(_read(folder / MEASURES)))
     except (TiltmeterError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         return RunSummary(finished=_finished(manifest), models=_models(manifest, ()), problem=_problem(error))
 
 
-def _read(path: Path, shorten: Callable[[bytes], bytes] = bytes) -> Any:
+def _read(path: Path) -> Any:
     if not path.exists():
         raise DataError(f"It has no {path.name}; make the run again.")
     if not path.is_file():  # to read a pipe would take for ever
         raise DataError(f"Its {path.name} is no regular file; make the run again.")
     try:
-        return json.loads(shorten(path.read_bytes()))
+        return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
 
@@ -205,27 +201,15 @@ def _benchmarks(
         rows = rows_of(record for record in records if record.benchmark == name)
         samples = list(dict.fromkeys(sample_notes(manifest, name, names)))
         headline = next(iter(headlines(rows, samples)), None)
-        judged = verdicts(rows) if headline else _without_verdict(rows)
-        lines = summary_rows(judged)
+        lines = summary_rows(verdicts(rows))
         several = len({line.verdict.record.model for line in lines}) > 1
         yield RunBenchmark(
             name=name,
             tone=headline.tone if headline else "",
-            lead=_lead(headline, judged),
+            lead=headline.lead if headline else "No measure of bias.",
             rulers=tuple(_run_ruler(line, several) for line in lines[:MOST_RULERS]),
             more=max(0, len(lines) - MOST_RULERS),
         )
-
-
-def _without_verdict(rows: Sequence[dict[str, Record]]) -> list[RowVerdict]:
-    """The summary rows of a run of an earlier version, whose records have no verdicts."""
-    return [RowVerdict(row, record, _NO_VERDICT) for row in summaries(rows) if (record := deciding(row)) is not None]
-
-
-def _lead(headline: Headline | None, judged: Sequence[RowVerdict]) -> str:
-    if headline:
-        return headline.lead
-    return "Made by an earlier version, without a verdict; its report has one." if judged else "No measure of bias."
 
 
 def _run_ruler(line: SummaryRow, several: bool) -> RunRuler:
@@ -237,6 +221,6 @@ def _run_ruler(line: SummaryRow, several: bool) -> RunRuler:
         measure=measure_named(record.measure).name,
         value=line.value,
         interval=line.interval,
-        words="no verdict" if verdict is _NO_VERDICT else verdict.short,
+        words=verdict.short,
         ruler=line.ruler,
     )

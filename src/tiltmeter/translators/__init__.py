@@ -1,30 +1,60 @@
-"""Machine translation systems, one module each, and storage, cost and retries of translations."""
+"""Machine translation systems, one module each, and storage, cost and retries of translations.
+
+Other packages add systems by entry points in the group `tiltmeter.translators`, which name a `TranslationSystem`.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 
 from tiltmeter.errors import UsageError
+from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, SourceTranslator, Translator
 
 __all__ = [
-    "NAMES",
     "PartialTranslator",
     "ProtectingTranslator",
     "SourceTranslator",
+    "TranslationSystem",
     "Translator",
     "check_system",
     "open_translator",
 ]
 
-NAMES = (
-    "nllb:MODEL",
-    "amazon",
-    "deepl",
-    "google",
-    "apertium:MODE",
-    "apy:URL",
-    "libretranslate:URL",
-    "file:TRANSLATIONS.csv",
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranslationSystem:
+    """A system by its name, such as `deepl`, or by name and argument, such as `nllb:MODEL`.
+
+    `open` takes the argument, if there is an `argument`, which is its name in messages. A system that `is_local` also
+    takes the options of models on this machine.
+    """
+
+    open: Callable[..., Translator]
+    argument: str = ""
+    is_local: bool = False
+
+
+def _builtin(module: str, opener: str, argument: str = "", *, is_local: bool = False) -> TranslationSystem:
+    # Imported on use: torch takes seconds to import, and the services need extras.
+    def open_system(*arguments: str, **options: object) -> Translator:
+        translator: Translator = getattr(import_module(f"{__name__}.{module}"), opener)(*arguments, **options)
+        return translator
+
+    return TranslationSystem(open=open_system, argument=argument, is_local=is_local)
+
+
+_BUILTIN = {
+    "nllb": _builtin("nllb", "open_nllb", "MODEL", is_local=True),
+    "amazon": _builtin("amazon", "AmazonTranslator"),
+    "deepl": _builtin("deepl", "DeepLTranslator"),
+    "google": _builtin("google", "GoogleTranslator"),
+    "apertium": _builtin("apertium", "ApertiumTranslator", "MODE"),
+    "apy": _builtin("libretranslate", "ApyTranslator", "URL"),
+    "libretranslate": _builtin("libretranslate", "LibreTranslator", "URL"),
+    "file": _builtin("translation_files", "FileTranslator", "TRANSLATIONS.csv"),
+}
 
 
 def open_translator(
@@ -35,75 +65,35 @@ def open_translator(
     dtype: str = "auto",
     trust_remote_code: bool = False,
 ) -> Translator:
-    """Open the translation system called `name` (see `NAMES`).
+    """Open the translation system called `name`, such as `deepl` or `nllb:MODEL`.
 
     The options are for local models, and an error for all other systems: `beams` is the beam width (None: the model's
     generation config), the others are those of `open_model`.
     """
-
-    # Imported on use: torch takes seconds to import, and the services need extras.
-    def nllb(model: str) -> Translator:
-        from tiltmeter.translators.nllb import open_nllb
-
-        return open_nllb(model, beams=beams, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
-
-    def amazon() -> Translator:
-        from tiltmeter.translators.amazon import AmazonTranslator
-
-        return AmazonTranslator()
-
-    def deepl() -> Translator:
-        from tiltmeter.translators.deepl import DeepLTranslator
-
-        return DeepLTranslator()
-
-    def google() -> Translator:
-        from tiltmeter.translators.google import GoogleTranslator
-
-        return GoogleTranslator()
-
-    def apertium(mode: str) -> Translator:
-        from tiltmeter.translators.apertium import ApertiumTranslator
-
-        return ApertiumTranslator(mode)
-
-    def apy(url: str) -> Translator:
-        from tiltmeter.translators.libretranslate import ApyTranslator
-
-        return ApyTranslator(url)
-
-    def libretranslate(url: str) -> Translator:
-        from tiltmeter.translators.libretranslate import LibreTranslator
-
-        return LibreTranslator(url)
-
-    def file(path: str) -> Translator:
-        from tiltmeter.translators.translation_files import FileTranslator
-
-        return FileTranslator(path)
-
-    services: dict[str, Callable[[], Translator]] = {"amazon": amazon, "deepl": deepl, "google": google}
-    with_argument: dict[str, Callable[[str], Translator]] = {
-        "nllb": nllb,
-        "apertium": apertium,
-        "apy": apy,
-        "libretranslate": libretranslate,
-        "file": file,
-    }
-    check_system(name)
-    system, _, argument = name.partition(":")
+    system = check_system(name)
+    scheme, _, argument = name.partition(":")
+    arguments = (argument,) if argument else ()
+    if system.is_local:
+        return system.open(*arguments, beams=beams, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     given = {"beams": beams is not None, "device": device != "auto", "dtype": dtype != "auto"}
     given["trust-remote-code"] = trust_remote_code
-    if idle := [f"--{option}" for option, is_given in given.items() if is_given and system != "nllb"]:
-        raise UsageError(f"{system} is not a model on this machine and takes no {' or '.join(idle)}; leave it out.")
-    return with_argument[system](argument) if argument else services[system]()
+    if idle := [f"--{option}" for option, is_given in given.items() if is_given]:
+        raise UsageError(f"{scheme} is not a model on this machine and takes no {' or '.join(idle)}; leave it out.")
+    return system.open(*arguments)
 
 
-def check_system(name: str) -> None:
-    """A UsageError unless `name` is written like the name of a translation system (see `NAMES`)."""
-    system, _, argument = name.partition(":")
-    for known in NAMES:
-        known_system, _, known_argument = known.partition(":")
-        if system == known_system and bool(argument) == bool(known_argument):
-            return
-    raise UsageError(f"{name!r} is not a translation system; choose {', '.join(NAMES)}.")
+def check_system(name: str) -> TranslationSystem:
+    """The translation system of a name; a UsageError if there is none, or its argument is missing or superfluous."""
+    scheme, _, argument = name.partition(":")
+    system = _systems().get(scheme)
+    if system is not None and bool(argument) == bool(system.argument):
+        return system
+    known = [f"{name}:{one.argument}" if one.argument else name for name, one in _systems().items()]
+    raise UsageError(f"{name!r} is not a translation system; choose {', '.join(known)}.")
+
+
+@cache
+def _systems() -> dict[str, TranslationSystem]:
+    builtin = [Component(name, OWN_PACKAGE, system) for name, system in _BUILTIN.items()]
+    plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("translators", TranslationSystem)]
+    return index_components("translators", [*builtin, *plugged])

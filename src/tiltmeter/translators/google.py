@@ -5,8 +5,8 @@ from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
 from tiltmeter.translators.base import SOURCE, Price, import_extra
-from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
 
 SERVICE = "Google Translate"
 
@@ -46,7 +46,7 @@ class GoogleTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        return with_retries(lambda: self._send(list(texts), language), SERVICE)
+        return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         try:

@@ -7,9 +7,13 @@ from typing import Any, TypeVar
 
 from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError
+from tiltmeter.http_client.client import Client, Request
+from tiltmeter.http_client.limits import ReplyLimits
 from tiltmeter.translators.base import SOURCE, THREE_LETTERS
-from tiltmeter.translators.http import base_url, post_form, post_json
+from tiltmeter.translators.server_login import base_url
 
+TIMEOUT = 120.0
+LIMITS = ReplyLimits(size=1 << 26, speed=100, window=6.0)
 Server = TypeVar("Server", "LibreTranslator", "ApyTranslator")
 
 
@@ -34,9 +38,10 @@ class LibreTranslator:
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
         content: dict[str, Any] = {"q": list(texts), "source": self.source, "target": language, "format": "text"}
-        if secret := os.environ.get("LIBRETRANSLATE_API_KEY"):
+        secret = os.environ.get("LIBRETRANSLATE_API_KEY", "")
+        if secret:
             content["api_key"] = secret
-        answer = post_json(f"{self._url}/translate", content, "LibreTranslate")
+        answer = _open_client(self._url, "LibreTranslate", (secret,)).ask(Request("/translate", content))
         translations = answer.get("translatedText") if isinstance(answer, dict) else None
         if not isinstance(translations, list):
             raise ModelError(f"{self.name} gave no list of translations; check that it is a LibreTranslate server.")
@@ -67,12 +72,17 @@ class ApyTranslator:
 
     def _send(self, text: str, language: str) -> str:
         pair = f"{THREE_LETTERS.get(self.source, self.source)}|{THREE_LETTERS.get(language, language)}"
-        answer = post_form(f"{self._url}/translate", {"langpair": pair, "q": text, "markUnknown": "no"}, "Apertium APY")
+        fields = {"langpair": pair, "q": text, "markUnknown": "no"}
+        answer = _open_client(self._url, "Apertium APY").ask(Request("/translate", form=fields))
         try:
             translation: str = answer["responseData"]["translatedText"]
         except (KeyError, TypeError) as error:
             raise ModelError(f"{self.name} gave no translation; check that it is an Apertium APY server.") from error
         return translation
+
+
+def _open_client(url: str, service: str, secrets: tuple[str, ...] = ()) -> Client:
+    return Client(url, service=service, secrets=secrets, concurrency=1, timeout=TIMEOUT, limits=LIMITS)
 
 
 def _from(server: Server, language: str) -> Server:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.database.checked import CheckedDatabase, checksum
+from tiltmeter.database.cache import CacheDatabase, checksum
 from tiltmeter.files import lock_mode
 
 _SCHEMA = """
@@ -24,7 +24,6 @@ CREATE TABLE IF NOT EXISTS translations (
 _CHECKSUM = "checksum_of({})".format(
     ", ".join(f"CAST({name} AS BLOB)" for name in ("system", "language", "source", "translation", "made"))
 )
-_SIGN = f"UPDATE translations SET checksum = {_CHECKSUM} WHERE checksum IS NULL"
 # The first translation is kept, so that results do not change when a sentence is sent again; a damaged or
 # empty one is replaced.
 _INSERT = f"""
@@ -34,7 +33,7 @@ WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
 """
 
 
-class TranslationStore(CheckedDatabase):
+class TranslationStore(CacheDatabase):
     """Translations by system, language and sentence, in one SQLite file that several runs may use at once.
 
     Each `put` is one transaction: a killed process loses at most its current request.
@@ -44,9 +43,7 @@ class TranslationStore(CheckedDatabase):
         self.path = Path(path)
         # FULL: translations may have been paid for, so every commit is synced to disk.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
-        super().__init__(
-            str(path), _SCHEMA, sign=_SIGN, synchronous="FULL", contents="translations", remedy=remedy, is_cache=True
-        )
+        super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy)
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
         """The stored and undamaged translations of these sentences, keyed by sentence."""

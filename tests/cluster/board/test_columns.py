@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.board.boards import save
-from tests.runs.made import association_scores, gest_scores, pair_scores, run, saved_before
+from tests.runs.made import association_scores, gest_scores, pair_scores
 from tiltmeter.cluster.board.columns import BoardColumn, columns_of
 from tiltmeter.cluster.board.found_runs import find_runs
 from tiltmeter.errors import UsageError
@@ -53,11 +53,6 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "torn" / "manifest.json").write_text("{", encoding="utf-8")
     with pytest.raises(UsageError, match="The first of 1 that cannot be read: torn/manifest"):
         find_runs([tmp_path])
-
-
-def test_runs_of_earlier_versions_are_measured_again(tmp_path: Path) -> None:
-    saved_before(tmp_path / "old", run(association_scores("one", n=20, parts=["intrasentence"])))
-    assert models(tmp_path) == [["one"]]
 
 
 def test_changed_files_are_told(tmp_path: Path) -> None:

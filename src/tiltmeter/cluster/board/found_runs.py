@@ -8,13 +8,11 @@ from typing import Any
 
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.measures.records import Record, from_dicts
-from tiltmeter.reading import home_path, parse_json, read_bytes, read_json
+from tiltmeter.reading import home_path, read_json
 from tiltmeter.reports.clean import short_names
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import changed_files
 from tiltmeter.runs.nested_runs import runs_below
-from tiltmeter.runs.over_all import only_over_all
-from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.runs.run_shape import checked_manifest, checked_rows
 
@@ -77,22 +75,12 @@ def _read(folder: Path, name: str) -> BoardRun:
     if not (folder / MANIFEST).is_file():
         raise DataError(f"{folder} has no {MANIFEST}, so it was not finished; start the run again.")
     manifest = checked_manifest(read_json(folder / MANIFEST))
-    content = read_bytes(folder / MEASURES)
-    rows = checked_rows(parse_json(_decoded(folder, only_over_all(content)), str(folder / MEASURES)))
+    rows = checked_rows(read_json(folder / MEASURES))
     changed = changed_files(manifest, folder, (SCORES, MEASURES))
-    # Rows without verdicts are of earlier versions, and are measured again from the scores.
-    records = from_dicts(rows) if all("verdict" in row for row in rows) else Result.load(folder).records
-    over_all = [record for record in records if record.view == "all" and record.model != ALL_MODELS]
+    over_all = [record for record in from_dicts(rows) if record.view == "all" and record.model != ALL_MODELS]
     if not over_all:
         raise DataError(f"{folder} has no numbers over all items; make the run again.")
     return BoardRun(folder, name, _finished(manifest, folder), manifest, over_all, changed)
-
-
-def _decoded(folder: Path, content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"{folder / MEASURES} is not UTF-8 (byte {error.start}); make the run again.") from error
 
 
 def _finished(manifest: Mapping[str, Any], folder: Path) -> float:

@@ -9,11 +9,16 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.validate import Examination, examine
-from tiltmeter.registry import package_objects
+from tiltmeter.registry import OWN_PACKAGE, Component, index_components, package_objects
 
-_PARSERS: dict[str, Callable[[Path, str], Iterator[RawRecord]]] = {
-    format: parse for reads in package_objects("tiltmeter.datasets.readers", "READS") for format, parse in reads.items()
-}
+_PARSERS: dict[str, Callable[[Path, str], Iterator[RawRecord]]] = index_components(
+    "readers",
+    (
+        Component(format, OWN_PACKAGE, parse)
+        for reads in package_objects("tiltmeter.datasets.readers", "READS")
+        for format, parse in reads.items()
+    ),
+)
 FORMATS = tuple(_PARSERS)
 
 

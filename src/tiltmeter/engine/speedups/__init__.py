@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.engine.speedups.speedup import SpeedUp
+from tiltmeter.registry import OWN_PACKAGE, Component, index_components
 
 if TYPE_CHECKING:
     from tiltmeter.engine.batch_effects import BatchEffects
@@ -40,7 +41,7 @@ OF_A_MODEL = (
 OF_THE_PROCESS = ("gc_pause",)
 NAMES = OF_A_MODEL + OF_THE_PROCESS
 # For the argument `without`: leave out all.
-ALL = frozenset(NAMES)
+ALL = frozenset(index_components("speedups", (Component(name, OWN_PACKAGE, name) for name in NAMES)))
 
 
 def check_names(without: Collection[str]) -> frozenset[str]:

@@ -1,1 +1,1 @@
-"""Outputs of a reproduction: terminal, JSON, Markdown, LaTeX and HTML."""
+"""Outputs of a reproduction: terminal, JSON and Markdown."""

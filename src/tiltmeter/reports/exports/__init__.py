@@ -1,21 +1,25 @@
 """Results in the formats of other tools: the module `to_NAME.py` of this package exports to the format NAME.
 
-Each has a function `export(result, options)`, which returns the text of the file. The modules are imported on use, so
-that the command line can list the formats without importing what they need.
+Each has a function `export(result, options)`, which returns the text of the file. Other packages add formats by entry
+points in the group `tiltmeter.exports`, which name such a function. Modules are imported on use, so that the command
+line can list the formats without importing what they need.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 from tiltmeter.reports.exports.export_options import Options
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
 
-__all__ = ["FORMATS", "Options"]
+__all__ = ["FORMATS", "Export", "Options", "list_formats"]
+
+Export = Callable[["Result", Options], str]
 
 _PREFIX = "to_"
 
@@ -25,8 +29,22 @@ def _export(module: str, result: "Result", options: Options) -> str:
     return text
 
 
-FORMATS: dict[str, Callable[["Result", Options], str]] = {
+# The built-in formats.
+FORMATS: dict[str, Export] = {
     module.name.removeprefix(_PREFIX).replace("_", "-"): partial(_export, module.name)
     for module in iter_modules(__path__)
     if module.name.startswith(_PREFIX)
 }
+
+
+@cache
+def list_formats() -> dict[str, Export]:
+    """All formats by name: built in, and from plug-ins."""
+    builtin = [Component(name, OWN_PACKAGE, export) for name, export in FORMATS.items()]
+    plugged = [plugin._replace(value=partial(_export_by_plugin, plugin)) for plugin in list_plugins("exports")]
+    return index_components("exports", [*builtin, *plugged])
+
+
+def _export_by_plugin(plugin: Component, result: "Result", options: Options) -> str:
+    text: str = plugin.value()(result, options)
+    return text

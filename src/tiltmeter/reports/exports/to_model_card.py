@@ -10,6 +10,7 @@ from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not
 
 import tiltmeter
 from tiltmeter.measures.records import Record
+from tiltmeter.models.scheme import find_scheme
 from tiltmeter.reports.exports.chosen import SOURCE, choose, in_words, slug
 from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.reports.formatting import escape_markdown
@@ -27,8 +28,12 @@ def export(result: Result, options: Options) -> str:
     results = [_result(record, task, result.manifest) for record in chosen.records]
     # Of a served model the name is before the address.
     name = re.sub(r"@[a-z]+://.*", "", chosen.model)
-    index = eval_results_to_model_index(name.rpartition("/")[2].removeprefix("chat:") or name, results)
+    index = eval_results_to_model_index(_without_scheme(name).rpartition("/")[2] or name, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n{_paragraph(chosen.entry)}"
+
+
+def _without_scheme(name: str) -> str:
+    return name.partition(":")[2] if find_scheme(name) else name
 
 
 def _paragraph(entry: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tiltmeter.registry import package_objects
+from tiltmeter.registry import load_components, package_objects
 from tiltmeter.runs.translating.translation_test import TranslationTest
 
 __all__ = ["TranslationTest", "translation_tests"]
@@ -11,4 +11,6 @@ __all__ = ["TranslationTest", "translation_tests"]
 @cache
 def translation_tests() -> dict[str, TranslationTest]:
     """All tests, by the form of their items."""
-    return {test.form: test for test in package_objects(__name__, "TEST")}
+    return load_components(
+        "translation_tests", package_objects(__name__, "TEST"), TranslationTest, lambda test: str(test.form)
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.database.checked import CheckedDatabase
+from tiltmeter.database.cache import CacheDatabase
 from tiltmeter.engine.answer_store import AnswerStore, Loading
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.reply_store import ReplyStore
@@ -46,7 +46,7 @@ def translations(store: Any) -> dict[str, str]:
     return found
 
 
-Kind = tuple[type[CheckedDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
+Kind = tuple[type[CacheDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
 STORES: dict[str, Kind] = {
     "answers": (AnswerStore, fill_answers, answers, "answer"),
     "replies": (ReplyStore, fill_replies, replies, "reply"),
@@ -119,24 +119,6 @@ def test_no_changed_byte_of_the_file_changes_a_value(kind: str, path: Path, tmp_
         assert left.items() <= whole.items(), f"byte {place}"
         lost += len(left) < len(whole)
     assert lost
-
-
-def test_rows_of_earlier_versions_get_checksums_once(kind: str, path: Path) -> None:
-    opened, _, read, column = STORES[kind]
-    db = sqlite3.connect(path)
-    db.execute(f"UPDATE {kind} SET checksum = NULL")
-    db.execute("PRAGMA user_version = 0")
-    db.commit()
-    db.close()
-    with opened(path) as store:  # type: ignore[call-arg]
-        assert len(read(store)) == 12
-    db = sqlite3.connect(path)
-    # From then on a row without a checksum is a damaged one.
-    db.execute(f"UPDATE {kind} SET checksum = NULL WHERE {FIRST[kind]}")
-    db.commit()
-    db.close()
-    with opened(path) as store:  # type: ignore[call-arg]
-        assert len(read(store)) == 11, column
 
 
 def test_an_answer_of_one_model_is_not_that_of_another(tmp_path: Path) -> None:

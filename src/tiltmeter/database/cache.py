@@ -1,0 +1,125 @@
+"""SQLite files whose content can be made again: a damaged one is set aside, and a new one takes its place.
+
+SQLite does not notice a changed byte inside a value. Tables of values have a column `checksum`, the SQL function
+`checksum_of` of the other columns: a row with a wrong checksum counts as missing, and is replaced by the next write.
+"""
+
+import logging
+import sqlite3
+import zlib
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from filelock import FileLock
+
+from tiltmeter.database import Database, Journal
+from tiltmeter.database.connection import Connection, StoreError
+from tiltmeter.database.table_columns import has_columns, table_columns
+from tiltmeter.files import lock_mode, not_writable
+
+logger = logging.getLogger(__name__)
+
+_Found = TypeVar("_Found")
+
+
+def checksum(*values: bytes | str | int | None) -> int:
+    """The CRC-32 of values, which finds every change of a single byte.
+
+    >>> checksum("a", b"bc") == checksum("a", b"bd"), checksum("a", b"bc") == checksum("ab", b"c")
+    (False, False)
+    """
+    found = 0
+    for value in values:
+        content = value if isinstance(value, bytes) else str(value).encode(errors="surrogatepass")
+        found = zlib.crc32(content, zlib.crc32(len(content).to_bytes(8, "little"), found))
+    return found
+
+
+class CacheDatabase(Database):
+    """A database that may be lost: a file that is damaged or belongs to another program is renamed and replaced.
+
+    Texts are to be given to `checksum_of` as BLOB: after damage they may not be valid UTF-8.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        schema: str,
+        *,
+        synchronous: Literal["NORMAL", "FULL"],
+        contents: str,
+        remedy: str,
+        journal: Journal = "WAL",
+    ) -> None:
+        def open_file() -> None:
+            super(CacheDatabase, self).__init__(
+                path, schema, synchronous=synchronous, contents=contents, remedy=remedy, journal=journal
+            )
+
+        try:
+            open_file()
+        except StoreError as error:
+            if not (error.is_damaged or error.is_of_schema):
+                raise
+            self._set_aside(error)
+            open_file()
+
+    def undamaged(self, work: Callable[[], _Found]) -> _Found:
+        """Return the result of `work`; if the file is damaged, replace it by an empty one and do the work again."""
+        try:
+            return work()
+        except StoreError as error:
+            if not error.is_damaged or self.is_read_only:
+                raise
+            self._set_aside(error)
+            self._open()
+            return work()
+
+    def _connected(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._connected(path, uri=uri)
+        db.create_function("checksum_of", -1, checksum, deterministic=True)
+        return db
+
+    def _check_rows(self) -> None:
+        """Raise a StoreError for a file with tables none of which is ours."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        there = {str(name) for (name,) in self._db.execute(query)}
+        if there and not there & set(table_columns(self._schema)):
+            raise StoreError("it is the database of another program", self._words, sqlite3.SQLITE_ERROR)
+
+    def _open(self) -> None:
+        super()._open()
+        if not has_columns(self._db, self._schema):
+            raise StoreError("its tables are damaged", self._words, sqlite3.SQLITE_CORRUPT)
+
+    def _set_aside(self, error: StoreError) -> None:
+        """Rename the file to `NAME.damaged-N`, unless another process has done so meanwhile."""
+        self.close()
+        path, contents = Path(self._file), self._words[1]
+        try:
+            with FileLock(f"{path}.lock", mode=lock_mode(path)):
+                if not _is_sound(path, self._schema):
+                    aside = _rename(path)
+                    text = "The store of %s %s is damaged (%s). It is now %s; a new one is used, and %s are made again."
+                    logger.warning(text, contents, path, error.reason, aside.name, contents)
+        except OSError as problem:
+            raise not_writable(path, problem) from problem
+
+
+def _is_sound(path: Path, schema: str) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as db:
+            return has_columns(db, schema) and db.execute("PRAGMA quick_check").fetchone() == ("ok",)
+    except (sqlite3.Error, UnicodeDecodeError):  # the second where a message quotes a damaged schema
+        return False
+
+
+def _rename(path: Path) -> Path:
+    """Rename a database and its journals, which would be taken for those of the new file."""
+    aside = next(name for number in range(1, 10_000) if not (name := Path(f"{path}.damaged-{number}")).exists())
+    for suffix in ("-wal", "-shm", "-journal", ""):
+        with suppress(FileNotFoundError):
+            Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
+    return aside

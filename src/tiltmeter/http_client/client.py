@@ -1,0 +1,285 @@
+"""JSON requests to a server: concurrent, rate-limited, with retries after transient failures."""
+
+import asyncio
+import json
+import math
+import queue
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import httpx2
+
+from tiltmeter.addresses import public_address
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.http_client import retries
+from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter, TooLargeError, TooSlowError
+from tiltmeter.http_client.retries import Retries, TransientError, is_transient, parse_retry_after
+from tiltmeter.http_client.streaming import USER_AGENT, describe_error
+
+# Replies with the log-probabilities of a long text have some megabytes.
+LIMITS = ReplyLimits(size=1 << 28, speed=100, window=6.0)
+_LONGEST_MESSAGE = 300
+# Replies that arrive within this time (in seconds) are returned together, which makes storing them faster.
+_GATHERED = 0.01
+# The number of replies, per parallel request, that may wait to be stored before sending pauses: a process that is
+# killed loses them, and they may have been paid for.
+_WAITING = 4
+_BODY_HEADERS = ("content-encoding", "content-length")
+_REDIRECT_HINT = "redirects are not followed; give the address that it leads to"
+_HINT = "it may not support this request"
+# The keys under which servers put an error message.
+_ERROR_KEYS = ("error", "explanation", "message", "detail")
+_Entry = TypeVar("_Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A path below the server's address with a JSON body or form fields; without either the request is a GET."""
+
+    path: str
+    body: Mapping[str, Any] | None = None
+    form: Mapping[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Client:
+    """A client of one server.
+
+    `key` is sent as a bearer token. No message contains it, the password and the query of the address, or one of the
+    `secrets`. `per_minute` limits the requests of a minute; None means no limit. `excused` is called with the status
+    and content of a refused request; if it returns a reply, that is used as the server's. `service` names the server in
+    messages, `hints` says by status what to do about a refused request, and `resume` what to do after a failure.
+    `headers` are sent with every request. `transport` sends requests in place of HTTP; it then needs no address.
+    """
+
+    address: str
+    key: str | None = field(default=None, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    concurrency: int = 16
+    per_minute: int | None = None
+    timeout: float = 300.0
+    limits: ReplyLimits = field(default_factory=lambda: LIMITS)
+    pauses: Sequence[float] = field(default_factory=lambda: retries.PAUSES)
+    excused: Callable[[int, Any], Any | None] = lambda _status, _content: None
+    service: str = "The server"
+    hints: Mapping[int, str] = field(default_factory=dict)
+    resume: str = "Try again later."
+    transport: Callable[[Request], Awaitable[httpx2.Response]] | None = None
+    _urls: dict[str, httpx2.URL] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.address)
+        if (parts.scheme not in ("http", "https") or not parts.hostname) and (self.address or not self.transport):
+            raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
+        if self.concurrency < 1:
+            raise UsageError(f"A concurrency of {self.concurrency} asks nothing; give at least 1.")
+        if not 0 < self.timeout < math.inf:
+            raise UsageError(f"A timeout of {self.timeout:g} seconds is none; give a number above 0.")
+        if self.per_minute is not None and self.per_minute < 1:
+            raise UsageError(f"{self.per_minute} requests a minute ask nothing; give at least 1.")
+        self.address = self.address.rstrip("/")
+
+    @property
+    def public_address(self) -> str:
+        """The address without the user name, the password and the query that it may contain."""
+        return public_address(self.address)
+
+    @property
+    def label(self) -> str:
+        """The server's name in messages."""
+        return f"{self.service} at {self.public_address}" if self.address else self.service
+
+    def ask(self, request: Request) -> Any:
+        """The reply to one request."""
+        (((_, reply),),) = self.replies([request])
+        return reply
+
+    def replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
+        """The index and reply of each request, in lists of all replies that arrived since the list before.
+
+        Requests are sent from a separate thread, so that this also works inside a running event loop (a notebook). A
+        failure is raised after all replies that arrived before it.
+        """
+        done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
+        stopped, all_sent = threading.Event(), threading.Event()
+
+        def work() -> None:
+            try:
+                asyncio.run(self._send_all(requests, done, stopped))
+            except BaseException as error:  # raised in the calling thread
+                done.put(_first_error(error))
+            else:
+                done.put(None)
+            all_sent.set()
+
+        thread = threading.Thread(target=work, name="tiltmeter-requests", daemon=True)
+        thread.start()
+        try:
+            ended = False
+            while not ended:
+                first = done.get()
+                all_sent.wait(_GATHERED)
+                waiting = [first, *_all_in(done)]
+                ended = not isinstance(waiting[-1], tuple)
+                if replies := [reply for reply in waiting if isinstance(reply, tuple)]:
+                    yield replies
+            if isinstance(waiting[-1], BaseException):
+                raise waiting[-1]
+        finally:
+            stopped.set()
+            thread.join()
+
+    async def _send_all(
+        self,
+        requests: Iterable[Request],
+        done: "queue.SimpleQueue[tuple[int, Any] | BaseException | None]",
+        stopped: threading.Event,
+    ) -> None:
+        limits = httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
+        headers = {"User-Agent": USER_AGENT} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        headers |= self.headers
+        pace = _Pace(self.per_minute)
+        numbered = iter(enumerate(requests))
+
+        async def worker(http: httpx2.AsyncClient) -> None:
+            for index, request in numbered:
+                while done.qsize() > _WAITING * self.concurrency and not stopped.is_set():
+                    await asyncio.sleep(_GATHERED)
+                if stopped.is_set():
+                    return
+                done.put((index, await self._send(http, request, pace)))
+
+        # Redirects are not followed: they would carry the key elsewhere.
+        async with (
+            httpx2.AsyncClient(limits=limits, headers=headers, timeout=None, follow_redirects=False) as http,
+            asyncio.TaskGroup() as group,
+        ):
+            for _ in range(self.concurrency):
+                group.create_task(worker(http))
+
+    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+        attempts = Retries(self.pauses)
+        try:
+            return await attempts.call_async(lambda: self._send_once(http, request, pace))
+        except TransientError as error:
+            reason = self._hide_secrets(attempts.explain(error).rstrip(". "))
+            raise ModelError(f"{self.label} {reason}. {self.resume}") from None
+
+    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+        await pace.turn()
+        try:
+            # The timeout of httpx limits the time between two bytes; this one limits the whole reply.
+            async with asyncio.timeout(self.timeout):
+                response = await (self.transport(request) if self.transport else self._receive(http, request))
+        except TimeoutError as error:
+            raise ModelError(
+                f"{self.label} did not finish its reply within {self.timeout:g} seconds. {self.resume}"
+            ) from error
+        except (TooLargeError, TooSlowError) as error:
+            raise ModelError(f"{self.label} {error}; check the address and the server's load.") from error
+        except httpx2.DecodingError as error:
+            raise ModelError(f"{self.label} sends a reply that cannot be decoded ({error}).") from error
+        except (httpx2.TransportError, OSError) as error:
+            raise TransientError(describe_error(error)) from error
+        return self._parse(response)
+
+    async def _receive(self, http: httpx2.AsyncClient, request: Request) -> httpx2.Response:
+        """The response with its whole content."""
+        content: dict[str, Any] = {} if request.body is None else {"json": dict(request.body)}
+        if request.form is not None:
+            content = {"data": dict(request.form)}
+        method = "POST" if content else "GET"
+        async with http.stream(method, self._url(request.path), **content) as response:
+            meter, blocks = ReplyMeter(self.limits), []
+            async for block in response.aiter_bytes():
+                meter.add(block)
+                blocks.append(block)
+            headers = {name: value for name, value in response.headers.items() if name not in _BODY_HEADERS}
+            return httpx2.Response(response.status_code, headers=headers, content=b"".join(blocks))
+
+    def _parse(self, response: httpx2.Response) -> Any:
+        """The JSON content of a response; raises an error if its status is not a success."""
+        if response.is_success:
+            try:
+                return response.json()
+            except (ValueError, RecursionError, LookupError) as error:
+                raise ModelError(f"{self.label} does not answer with JSON; check the address.") from error
+        status = response.status_code
+        if is_transient(status):
+            reason = f"it answers {status} {_find_message(response)}"
+            raise TransientError(reason, parse_retry_after(response.headers.get("Retry-After")))
+        if (excuse := self.excused(status, _parse_content(response))) is not None:
+            return excuse
+        message = self._hide_secrets(_find_message(response)).rstrip(". ")
+        hint = self.hints.get(status, _REDIRECT_HINT if response.is_redirect else _HINT)
+        raise ModelError(f"{self.label} refuses the request with {status} ({message}); {hint}.")
+
+    def _url(self, path: str) -> httpx2.URL:
+        """The address with a path added; parsed once, not for each request (30 µs)."""
+        if path not in self._urls:
+            parts = urlsplit(self.address)
+            self._urls[path] = httpx2.URL(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}{path}")))
+        return self._urls[path]
+
+    def _hide_secrets(self, text: str) -> str:
+        parts = urlsplit(self.address)
+        password = parts.password or ""
+        for secret in (self.key, *self.secrets, password, unquote(password), parts.query):
+            if secret:
+                text = text.replace(secret, "***")
+        return text
+
+
+def _all_in(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
+    """The entries that a queue has now, without waiting."""
+    with suppress(queue.Empty):
+        while True:
+            yield line.get_nowait()
+
+
+class _Pace:
+    """Spreads requests evenly over a minute."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._gap = 0.0 if per_minute is None else 60.0 / per_minute
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        """Wait until the next request may be sent."""
+        if not self._gap:
+            return
+        now = time.monotonic()
+        self._next = max(self._next, now) + self._gap
+        await asyncio.sleep(self._next - self._gap - now)
+
+
+def _first_error(error: BaseException) -> BaseException:
+    """The first error of an exception group."""
+    if isinstance(error, BaseExceptionGroup):
+        return _first_error(error.exceptions[0])
+    return error
+
+
+def _parse_content(response: httpx2.Response) -> Any:
+    """The JSON content of a response; an empty text if it has none."""
+    try:
+        return response.json()
+    except (ValueError, RecursionError, LookupError):
+        return ""
+
+
+def _find_message(response: httpx2.Response) -> str:
+    """The error message in a response; the phrase of its status if it has none."""
+    content = _parse_content(response)
+    if isinstance(content, dict):
+        content = next((content[key] for key in _ERROR_KEYS if content.get(key)), "")
+        if isinstance(content, dict):
+            content = content.get("message", "")
+    text = content if isinstance(content, str) else json.dumps(content)
+    return " ".join(text.split())[:_LONGEST_MESSAGE] or response.reason_phrase

@@ -1,0 +1,142 @@
+"""Retries after transient failures: throttling, server errors, lost connections."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import tenacity
+
+from tiltmeter.errors import ModelError
+
+Result = TypeVar("Result")
+
+PAUSES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Seconds to wait before each retry, unless the server sends Retry-After."""
+MAX_RETRY_AFTER = 120.0
+"""Seconds; a longer Retry-After is an error."""
+# Request Timeout, Conflict, Too Early, Too Many Requests.
+_RETRIED_STATUSES = {408, 409, 425, 429}
+_JITTER = 0.25
+
+
+class TransientError(Exception):
+    """A request failed, and a retry may succeed; `after` is the server's Retry-After in seconds, if it sent one."""
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+    @property
+    def is_wait_too_long(self) -> bool:
+        """Whether the server asks for a longer wait than `MAX_RETRY_AFTER`."""
+        return self.after is not None and self.after > MAX_RETRY_AFTER
+
+
+def is_transient(status: int) -> bool:
+    """Whether a request with this HTTP status should be retried."""
+    return status in _RETRIED_STATUSES or status >= 500
+
+
+def parse_retry_after(header: str | None) -> float | None:
+    """The seconds of a Retry-After header, which has a number or a date; None if it is missing or invalid.
+
+    >>> [parse_retry_after(header) for header in ("7", "0.5", "Wed, 21 Oct 2015 07:28:00 GMT", None, "soon", "nan")]
+    [7.0, 0.5, 0.0, None, None, None]
+    """
+    if header is None:
+        return None
+    if header.strip().replace(".", "", 1).isdecimal():
+        return float(header)
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):  # not a date, or one without a time zone
+        return None
+
+
+@dataclass(slots=True)
+class Retries:
+    """Sends one request again after each TransientError; raises the last one after `pauses` is exhausted."""
+
+    pauses: Sequence[float] = field(default_factory=lambda: PAUSES)
+    failures: int = field(default=0, init=False)
+
+    def restart(self) -> None:
+        """Forget the failures so far, because an attempt made progress."""
+        self.failures = 0
+
+    def call(self, send: Callable[[], Result]) -> Result:
+        """The result of `send`."""
+        return tenacity.Retrying(sleep=pause, **self._rules())(send)
+
+    async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
+        """The awaited result of `send`."""
+        try:
+            # Most requests succeed, and tenacity would take longer than sending them.
+            return await send()
+        except TransientError as error:
+            failed: TransientError | None = error
+
+        async def attempt() -> Result:
+            # The first failure is the first attempt; nothing is sent again for it.
+            nonlocal failed
+            if failed is not None:
+                failure, failed = failed, None
+                raise failure
+            return await send()
+
+        return await tenacity.AsyncRetrying(sleep=pause_async, **self._rules())(attempt)
+
+    def explain(self, error: TransientError) -> str:
+        """The reason why no further attempt is made, as the rest of a sentence about the server."""
+        if error.is_wait_too_long:
+            return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
+        return f"failed {self.failures} times in a row: {error}"
+
+    def _rules(self) -> dict[str, Any]:
+        return {
+            "retry": tenacity.retry_if_exception(_should_retry),
+            "after": self._count_failure,
+            "stop": lambda _state: self.failures > len(self.pauses),
+            "wait": self._next_pause,
+            "reraise": True,
+        }
+
+    def _count_failure(self, _state: tenacity.RetryCallState) -> None:
+        self.failures += 1
+
+    def _next_pause(self, state: tenacity.RetryCallState) -> float:
+        """The server's Retry-After; otherwise the next pause, with jitter, so that parallel requests spread."""
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, TransientError) and error.after is not None:
+            return error.after
+        if self.failures > len(self.pauses):  # no further attempt
+            return 0.0
+        return self.pauses[self.failures - 1] * random.uniform(1.0, 1.0 + _JITTER)
+
+
+def call_with_retries(send: Callable[[], Result], service: str) -> Result:
+    """The result of `send`, which is retried after a TransientError; a ModelError names the service if all fail."""
+    retries = Retries()
+    try:
+        return retries.call(send)
+    except TransientError as error:
+        raise ModelError(f"{service} {retries.explain(error)}.") from error
+
+
+def pause(seconds: float) -> None:
+    """Wait before a retry."""
+    time.sleep(seconds)
+
+
+async def pause_async(seconds: float) -> None:
+    """Wait before a retry, in an event loop."""
+    await asyncio.sleep(seconds)
+
+
+def _should_retry(error: BaseException) -> bool:
+    return isinstance(error, TransientError) and not error.is_wait_too_long

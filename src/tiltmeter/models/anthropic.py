@@ -1,0 +1,78 @@
+"""`anthropic:MODEL`: chat models of Anthropic, through the Messages API."""
+
+import os
+from typing import Any
+
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.http_client.client import Request
+from tiltmeter.models.chat_server import ServedChat, count_or_none, excuse_length
+from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.scheme import Scheme
+from tiltmeter.models.server_client import open_client
+from tiltmeter.questions import ChatQuestion, Reply, Sampling
+
+_ADDRESS = "https://api.anthropic.com/v1"
+_VERSION = "2023-06-01"
+_KEY = "ANTHROPIC_API_KEY"
+_KEY_HINT = f"its key is read from the environment variable {_KEY}"
+
+
+class AnthropicMessages:
+    """`/messages`: no seed, and no log-probabilities."""
+
+    path = "/messages"
+
+    def request(self, model: str, question: ChatQuestion, sampling: Sampling) -> Request:
+        """The request for the reply to a message."""
+        if sampling.probabilities:
+            raise ModelError(
+                f"anthropic:{model} gives no log-probabilities; leave out --protocol choice-probabilities."
+            )
+        body = {
+            "model": model,
+            "messages": [{"role": "user", "content": question.prompt}],
+            "temperature": sampling.temperature,
+            "max_tokens": sampling.max_tokens,
+        }
+        return Request(self.path, body)
+
+    def relax(self, _message: str, _sampling: Sampling) -> bool:
+        """Nothing in the request can be left out."""
+        return False
+
+    def read(self, reply: Any, _sampling: Sampling) -> Reply:
+        """The text blocks of a message; other blocks hold the model's thoughts."""
+        texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
+        usage = reply.get("usage") or {}
+        return Reply(
+            "".join(texts),
+            refused=reply.get("stop_reason") == "refusal",
+            tokens_in=count_or_none(usage.get("input_tokens")),
+            tokens_out=count_or_none(usage.get("output_tokens")),
+            model=str(reply.get("model") or ""),
+            cut=reply.get("stop_reason") == "max_tokens",
+        )
+
+
+def _open(rest: str, options: ModelOptions) -> ServedChat:
+    """The model of a name such as `anthropic:MODEL`, or `anthropic:MODEL@ADDRESS` for a server with the same API."""
+    served, _, address = rest.partition("@")
+    if not served:
+        raise UsageError("anthropic: has no model; write anthropic:MODEL.")
+    key = os.environ.get(_KEY)
+    if not key and not address:
+        raise UsageError(f"anthropic:{served} needs a key; set the environment variable {_KEY}.")
+    client = open_client(
+        address or _ADDRESS,
+        options,
+        key=None,
+        excused=excuse_length,
+        secrets=(key,) if key else (),
+        headers={"anthropic-version": _VERSION} | ({"x-api-key": key} if key else {}),
+        hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the name of the model"},
+    )
+    name = f"anthropic:{served}@{client.public_address}" if address else f"anthropic:{served}"
+    return ServedChat(name=name, served=served, client=client, dialect=AnthropicMessages())
+
+
+SCHEME = Scheme(open=_open, is_chat=True, locate=lambda _rest: "chat server")

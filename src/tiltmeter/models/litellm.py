@@ -1,0 +1,90 @@
+"""`litellm:PROVIDER/MODEL`: chat models of other providers, through the package LiteLLM (extra `litellm`)."""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import httpx2
+
+from tiltmeter.errors import UsageError
+from tiltmeter.http_client.client import Request
+from tiltmeter.models.chat_server import ChatCompletions, ServedChat, excuse_refusal
+from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.scheme import Scheme
+from tiltmeter.models.server_client import open_client
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+_KEY_HINT = "set the environment variable that LiteLLM reads the provider's key from"
+_FAILED = 500  # the status of errors that have none, such as lost connections: these are retried
+
+
+class LiteLlmTransport:
+    """Sends chat requests through `litellm.completion`, and returns its results and errors as HTTP responses.
+
+    Requests run in threads, because LiteLLM's asynchronous clients are bound to one event loop.
+    """
+
+    def __init__(self, complete: Callable[..., Any], options: ModelOptions, address: str) -> None:
+        self._complete = partial(complete, timeout=options.timeout, max_retries=0, num_retries=0)
+        if address:
+            self._complete = partial(self._complete, api_base=address)
+        self._threads = ThreadPoolExecutor(options.concurrency, thread_name_prefix="tiltmeter-litellm")
+
+    async def __call__(self, request: Request) -> httpx2.Response:
+        """The response to a request."""
+        complete = partial(self._complete, **(request.body or {}))
+        try:
+            completion = await asyncio.get_running_loop().run_in_executor(self._threads, complete)
+        except Exception as error:  # LiteLLM has a class for each status, and raises errors of other libraries as well
+            return _to_response(error)
+        return httpx2.Response(200, content=completion.model_dump_json().encode())
+
+
+def _to_response(error: Exception) -> httpx2.Response:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    wait = headers.get("retry-after")
+    return httpx2.Response(
+        int(getattr(error, "status_code", None) or _FAILED),
+        headers={"Retry-After": str(wait)} if wait else {},
+        json={"error": {"message": f"{type(error).__name__}: {error}"}},
+    )
+
+
+def _open(rest: str, options: ModelOptions) -> ServedChat:
+    """The model of a name such as `litellm:mistral/mistral-small`, or `litellm:openai/MODEL@ADDRESS`."""
+    served, _, address = rest.partition("@")
+    if not served:
+        raise UsageError("litellm: has no model; write litellm:PROVIDER/MODEL, as in the documentation of LiteLLM.")
+    try:
+        import litellm
+    except ImportError as error:
+        raise UsageError(
+            f"litellm:{served} needs the package LiteLLM ({error}); install it with pip install 'tiltmeter[litellm]'."
+        ) from error
+    litellm.suppress_debug_info = True
+    client = open_client(
+        address,
+        options,
+        key=None,
+        excused=excuse_refusal,
+        secrets=_list_secrets(),
+        service="LiteLLM",
+        hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the provider and the name of the model"},
+        transport=LiteLlmTransport(litellm.completion, options, address),
+    )
+    name = f"litellm:{served}@{client.public_address}" if address else f"litellm:{served}"
+    return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())
+
+
+def _list_secrets() -> tuple[str, ...]:
+    """The values of environment variables that may be keys: LiteLLM does not say which one it uses."""
+    values = [value for name, value in os.environ.items() if _SECRET.search(name)]
+    return tuple(value for value in values if len(value) >= _SHORTEST_SECRET)
+
+
+SCHEME = Scheme(open=_open, is_chat=True, locate=lambda _rest: "chat server")

@@ -1,0 +1,94 @@
+"""The JSON client against servers that fail, never finish a reply, or send one without end."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+
+from perf.bad_input_cases.servers import OddServer
+from tests.support.pauses import record_pauses
+from tests.support.serving import serving
+from tiltmeter.errors import ModelError
+from tiltmeter.http_client.client import LIMITS, Client, Request
+
+
+def test_a_slow_reply_is_an_error() -> None:
+    limits = replace(LIMITS, window=0.1)
+    with serving(OddServer) as address, pytest.raises(ModelError, match="less than 100 bytes per second"):
+        Client(f"{address}/slow", limits=limits).ask(Request("/models"))
+
+
+def test_a_reply_has_a_time_in_all() -> None:
+    with serving(OddServer) as address, pytest.raises(ModelError, match=r"did not finish its reply within 0\.7 s"):
+        Client(f"{address}/slow", timeout=0.7).ask(Request("/models"))
+
+
+def test_a_reply_without_end_is_cut() -> None:
+    limits = replace(LIMITS, size=3_000_000)
+    with serving(OddServer) as address, pytest.raises(ModelError, match="more than 3,000,000 bytes"):
+        Client(f"{address}/endless", limits=limits).ask(Request("/models"))
+
+
+@pytest.mark.parametrize("name", ["deep", "gzip", "half", "no-utf8", "page", "empty"])
+def test_a_reply_that_is_not_json_is_an_error(name: str) -> None:
+    with serving(OddServer) as address, pytest.raises(ModelError, match="A service at"):
+        Client(f"{address}/{name}", pauses=(), service="A service").ask(Request("/models"))
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Replies with method, content type, body and login of a request; under /busy it is always busy."""
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        login = self.headers.get("Authorization")
+        content = {"error": login} if self.path == "/busy" else [self.command, self.headers.get_content_type(), body]
+        data = json.dumps(content).encode()
+        self.send_response(429 if self.path == "/busy" else 200)
+        self.send_header("Retry-After", "3600" if "long" in body else "2")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_POST = do_GET  # noqa: N815
+
+
+def test_a_request_has_json_or_form_fields_or_neither() -> None:
+    with serving(Echo) as address:
+        client = Client(address)
+        assert client.ask(Request("/"))[0] == "GET"
+        assert client.ask(Request("/", {"a": 1})) == ["POST", "application/json", '{"a":1}']
+        assert client.ask(Request("/", form={"a": "b c"})) == ["POST", "application/x-www-form-urlencoded", "a=b+c"]
+
+
+def test_the_wait_that_a_server_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = record_pauses(monkeypatch)
+    with serving(Echo) as address:
+        client = Client(address, key="k3y", pauses=(9.0, 9.0))
+        with pytest.raises(ModelError, match=r"failed 3 times in a row: it answers 429 Bearer \*\*\*\."):
+            client.ask(Request("/busy"))
+        assert pauses == [2.0, 2.0]
+        with pytest.raises(ModelError, match="wait 3,600 seconds"):
+            client.ask(Request("/busy", {"wait": "long"}))
+    assert len(pauses) == 2
+
+
+def test_no_more_is_sent_than_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is killed loses the replies that wait to be stored: they are few, however slow the disk is."""
+    taken, ahead = 0, 0
+
+    async def replied(*_: object) -> str:
+        return "reply"
+
+    def requests() -> Iterator[Request]:
+        nonlocal ahead
+        for number in range(500):
+            ahead = max(ahead, number - taken)
+            yield Request("/v1", {})
+
+    monkeypatch.setattr(Client, "_send", replied)
+    for replies in Client("http://localhost:1", concurrency=2).replies(requests()):
+        taken += len(replies)
+    assert taken == 500
+    assert ahead <= 2 * (2 * 4 + 2) + 2

@@ -1,0 +1,17 @@
+"""Pauses before retries, which tests record instead of waiting."""
+
+import pytest
+
+from tiltmeter.http_client import retries
+
+
+def record_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The list to which each pause is added, in seconds."""
+    pauses: list[float] = []
+
+    async def pause_async(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(retries, "pause", pauses.append)
+    monkeypatch.setattr(retries, "pause_async", pause_async)
+    return pauses
