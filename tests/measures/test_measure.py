@@ -27,11 +27,11 @@ from tiltmeter.measures import (
 )
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
+from tiltmeter.measures.item_contributions import ItemValues
 from tiltmeter.measures.measure import (
     UNKNOWN,
-    ItemValues,
     Measure,
-    Validity,
+    ValidityRule,
     abbreviated,
     above_chance,
     clusters_of,
@@ -127,7 +127,7 @@ def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
         "masculine choice gap of stereotypes like these",
     }
     for measure, general in pairs_of_measures:
-        for name in ("ideal", "stereotype", "bounds", "ratio", "reach", "digits", "unit", "margin", "validity"):
+        for name in ("ideal", "bias_direction", "bounds", "ratio", "reach", "digits", "unit", "margin", "validity"):
             assert getattr(general, name) == getattr(measure, name), (general.name, name)
 
 
@@ -348,8 +348,8 @@ def test_higher_is_better() -> None:
         (above_chance("LMS", 50.0, 20.0), {}, False),
     ],
 )
-def test_rules_of_validity(rule: Validity, rows: dict[str, Record], broken: bool) -> None:
-    assert (rule(rows) is not None) == broken
+def test_rules_of_validity(rule: ValidityRule, rows: dict[str, Record], broken: bool) -> None:
+    assert (rule.check(rows) is not None) == broken
 
 
 def test_ss_needs_an_lms_above_that_of_guessing() -> None:
@@ -357,7 +357,7 @@ def test_ss_needs_an_lms_above_that_of_guessing() -> None:
 
     def broken(low: float, high: float) -> bool:
         rows = {"LMS": record("LMS", (low + high) / 2, ends=(low, high))}
-        return any(rule(rows) for rule in SS.validity)
+        return any(rule.check(rows) for rule in SS.validity)
 
     assert broken(45.0, 55.0)
     assert not broken(50.1, 60.0)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from tiltmeter.benchmarks.alignment import text_positions, tokens_between
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, log_mean
 from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
@@ -440,7 +440,6 @@ BENCHMARK = Benchmark(
     measures="association",
     ask=ask,
     item_by_item=_are_alike,
-    shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
     perturbations=text_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
     choice=choice,
 )

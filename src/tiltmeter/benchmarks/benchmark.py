@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,18 +56,6 @@ class Asked:
     too_long: dict[str, int] = field(default_factory=dict)
 
 
-# How the displayed scores express a preference: as the ratio of the first two, as their difference, or as one signed
-# number.
-Unit = Literal["ratio", "difference", "signed"]
-
-
-class ShownScores(NamedTuple):
-    """The scores (by role) that are displayed with an item's texts, and their unit."""
-
-    roles: tuple[str, ...]
-    unit: Unit
-
-
 def _no_parts(_kind: Kind) -> tuple[str, ...]:
     return ()
 
@@ -88,9 +76,9 @@ class Benchmark:
     `protocols` are the ways to ask, by name, each with what it does in a clause; the first is the default.
     `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which every item is asked of a
     model of that kind (such as GEST's templates); empty if the data are divided into parts, or nothing is.
-    `perturbations` are transformations of an item, by name, that should not change the results. `shown` names the
-    scores that a report displays for each item, if any. `choice(item)` is the item as a choice between options; without
-    it, chat models are not asked about items of this form. `choice_measures` are the measures of what they choose.
+    `perturbations` are transformations of an item, by name, that should not change the results. `choice(item)` is the
+    item as a choice between options; without it, chat models are not asked about items of this form. `choice_measures`
+    are the measures of what they choose.
     `item_by_item(items)` says whether `ask` makes the same trials of these items if it is called with some of them at a
     time; a run of very many items then takes little memory.
     """
@@ -101,7 +89,6 @@ class Benchmark:
     ask: Callable[..., Asked]
     parts: Callable[[Kind], tuple[str, ...]] = _no_parts
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    shown: ShownScores | None = None
     choice: Callable[[Any], Choice] | None = None
     choice_measures: str = "choices"
     item_by_item: Callable[[Sequence[Any]], bool] = _all_at_once

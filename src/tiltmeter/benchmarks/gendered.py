@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import text_positions
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk, Score, ShownScores, Skipped, Trial
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk, Score, Skipped, Trial
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Encoded, Question, Text, Want
@@ -17,7 +17,6 @@ from tiltmeter.questions import Answer, Encoded, Question, Text, Want
 PROTOCOL = "published"
 PROTOCOLS = {PROTOCOL: "the masculine and the feminine word or sentence compared by their log-probabilities"}
 ROLE = "log_ratio"
-SHOWN = ShownScores((ROLE,), "signed")
 UNEQUAL = "the two wordings have different numbers of tokens"
 SAME = "the two wordings have the same tokens"
 UNREADABLE = "the first token differs, and this model has no token that could stand before it"

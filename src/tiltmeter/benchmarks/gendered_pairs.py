@@ -14,7 +14,6 @@ from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     PROTOCOLS,
-    SHOWN,
     WHOLE_SENTENCE,
     ask_whole_sentences,
     check_protocol,
@@ -85,7 +84,6 @@ BENCHMARK = Benchmark(
     measures="gest",
     ask=ask,
     item_by_item=_are_distinct,
-    shown=SHOWN,
     perturbations=text_perturbations("gendered-pairs", ("no-final-punctuation", "lower-case", "quoted")),
     choice=choice,
 )

@@ -20,7 +20,6 @@ from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     PROTOCOLS,
     SAME,
-    SHOWN,
     UNEQUAL,
     check_protocol,
     continuation_questions,
@@ -169,7 +168,6 @@ BENCHMARK = Benchmark(
     ask=ask,
     item_by_item=always,
     parts=parts,
-    shown=SHOWN,
     perturbations=text_perturbations("gest", ("lower-case",)),
     choice=choice,
 )

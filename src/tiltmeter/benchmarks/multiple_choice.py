@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import text_positions
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, always
 from tiltmeter.benchmarks.choosing.shares import ANSWERED
 from tiltmeter.benchmarks.choosing.wordings import prompt_words
 from tiltmeter.benchmarks.continuations import ContinuedPrompt, encode_continuations
@@ -143,7 +143,6 @@ BENCHMARK = Benchmark(
     ask=ask,
     item_by_item=always,
     perturbations=text_perturbations("multiple-choice", ("lower-case",)),
-    shown=ShownScores(tuple(role_name(role) for role in ROLES), "difference"),
     choice=choice,
     choice_measures="multiple_choice",
 )

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from tiltmeter.benchmarks.alignment import shared_positions, text_positions
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Skipped, Trial, always
 from tiltmeter.benchmarks.gold_distance import s_jsd
 from tiltmeter.benchmarks.perturbing import text_perturbations
 from tiltmeter.errors import UsageError
@@ -305,7 +305,6 @@ BENCHMARK = Benchmark(
     measures="pairs",
     ask=ask,
     item_by_item=always,
-    shown=ShownScores(("more", "less"), "difference"),
     perturbations={
         "drop-final-character": drop_final_character,
         **text_perturbations("pairs", ("no-final-punctuation", "lower-case", "quoted", "other-names")),

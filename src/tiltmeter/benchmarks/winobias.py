@@ -15,7 +15,6 @@ from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped,
 from tiltmeter.benchmarks.gendered import (
     PROTOCOL,
     PROTOCOLS,
-    SHOWN,
     UNEQUAL,
     WHOLE_SENTENCE,
     ask_whole_sentences,
@@ -75,6 +74,4 @@ def _words(item: WinoBiasItem) -> str:
     return " ".join(f"{male}/{female}" for male, female in pronouns(item) or [])
 
 
-BENCHMARK = Benchmark(
-    form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, shown=SHOWN, item_by_item=always
-)
+BENCHMARK = Benchmark(form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, item_by_item=always)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
+from tiltmeter.measures.measure import ItemScale, Quantity, clusters_of, find_item_scale, quantities_for
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     OVERALL,
@@ -73,6 +73,10 @@ class Cell:
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
         """The contributions of items to a measure: a row for each mean it is made of, a column for each item."""
+        return quantity.values.contributions(self._role_scores(quantity, items) | self._numbers(quantity, items))
+
+    def _role_scores(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
+        """The scores of items by the roles that a measure needs; an error if one is missing."""
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
@@ -82,7 +86,39 @@ class Cell:
                     f"{self.model} has no finite score for the role {role} of item {item} in {self.benchmark}/{part}:"
                     f"{self.language}; make the run again."
                 )
-        return quantity.values.contributions(roles)
+        return roles
+
+    def _numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
+        """The attributes of items that a measure of all items together computes with; an error if one is no number."""
+        columns = {}
+        for name in quantity.values.number_columns:
+            found = pd.to_numeric(self.attributes[name].loc[items], errors="coerce")
+            columns[name] = found.to_numpy(dtype=float, na_value=np.nan)
+            if np.isnan(columns[name]).any():
+                part, item = items[int(np.argmax(np.isnan(columns[name])))]
+                raise DataError(
+                    f"Item {item} in {self.benchmark}/{part}:{self.language} has no number as its {name}, which "
+                    f"{quantity.name} needs; correct the data."
+                )
+        return columns
+
+    def item_scale(self) -> ItemScale | None:
+        """The scale on which the items are listed, by the measure that defines one; None if none does."""
+        return find_item_scale(self.scores.columns, self.attributes.columns)
+
+    def strengths(self, scale: ItemScale, items: pd.Index) -> Floats:
+        """How strongly each item is towards stereotypes on a scale; negative against them."""
+        values = scale.quantity.values
+        roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in scale.strength.roles}
+        names = [name for name in (*values.columns, values.sides) if name in self.attributes.columns]
+        columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
+        return scale.compute(roles, columns | self._numbers(scale.quantity, items))
+
+    def directions(self, quantity: Quantity, items: pd.Index) -> Floats:
+        """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""
+        names = [name for name in (*quantity.values.columns, quantity.values.sides) if name in self.attributes.columns]
+        columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
+        return quantity.directions(columns, len(items))
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """The strata of items, if the measure weights items by stratum."""

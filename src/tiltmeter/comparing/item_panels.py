@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from tiltmeter.benchmarks import benchmarks
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
@@ -64,20 +63,30 @@ class ItemPanel:
         return np.asarray(table @ weights, dtype=np.float64)
 
     def strengths(self) -> Floats | None:
-        """How strongly models prefer the first side of each item, as mean ranks within a model from 0 to 1.
+        """How strongly each item is towards stereotypes, as mean ranks within a model from 0 to 1.
 
-        Probabilities of different models are not on one scale, but their ranks are. None if the form of the items does
-        not say which scores show a preference, as with choices of chat models.
+        Probabilities of different models are not on one scale, but their ranks are. None if a model has no graded
+        scale, as with choices of chat models.
         """
-        found = [preferences(cell, self.items) for cell in self.cells]
-        known = [values for values in found if values is not None]
-        if len(known) < len(found):
+        scales = [(cell, cell.item_scale()) for cell in self.cells]
+        graded = [(cell, scale) for cell, scale in scales if scale is not None and scale.strength.is_graded]
+        if len(graded) < len(scales):
             return None
-        ranks = np.array([rankdata(values) / len(values) for values in known])
+        ranks = np.array([rankdata(cell.strengths(scale, self.items)) / len(self.items) for cell, scale in graded])
         return np.asarray(ranks.mean(axis=0), dtype=np.float64)
 
+    def directions(self) -> Floats:
+        """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""
+        return self.cells[0].directions(self.quantity, self.items)
+
+    def weights(self) -> Floats | None:
+        """The weight of each item in the measure; None if all have the same."""
+        first = self.cells[0]
+        labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
+        return None if labels is None else self.quantity.values.weights(labels, sides)
+
     def clusters(self) -> Labels | None:
-        """What items are clustered by, if the measure has clusters: their target, or template."""
+        """The clusters of the items, if the measure has any: their targets, or templates."""
         return self.cells[0].clusters(self.quantity, self.items)
 
 
@@ -115,18 +124,3 @@ def _panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
         items = items[items.isin(own)]
     contributions = np.vstack([cell.values(quantity, items) for cell in cells])
     return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items))
-
-
-def preferences(cell: Cell, items: pd.Index) -> Floats | None:
-    """A number for each item that grows with the preference for its first side; None if no scores show it."""
-    form = str(cell.texts["form"].iat[0]) if cell.texts is not None and len(cell.texts) else ""
-    shown = benchmarks()[form].shown if form in benchmarks() else None
-    if shown is None or not set(shown.roles[:2]) <= set(cell.scores.columns):
-        return None
-    scores = [cell.scores[role].loc[items].to_numpy(dtype=float) for role in shown.roles[:2]]
-    if shown.unit == "signed":
-        return scores[0]
-    if shown.unit == "ratio":
-        tiny = np.finfo(float).tiny
-        scores = [np.log(np.maximum(values, tiny)) for values in scores]
-    return np.asarray(scores[0] - scores[1], dtype=np.float64)

@@ -60,8 +60,10 @@ class PanelQuality:
         return [one for one in self.items if one.p_negative is not None and one.p_negative < _ALPHA]
 
     def strongest(self, count: int) -> list[ItemStatistics]:
-        """The items on which models prefer the first side most, the stereotype: by strength, or else by mean."""
-        return sorted(self.items, key=lambda one: (-(one.strength or 0.0), -one.mean, one.item))[:count]
+        """The items that are most towards stereotypes: by strength, or else by mean contribution."""
+        directions = {one.item: direction for one, direction in zip(self.items, self.panel.directions(), strict=True)}
+        key = lambda one: (-(one.strength or 0.0), -directions[one.item] * one.mean, one.item)  # noqa: E731
+        return sorted(self.items, key=key)[:count]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

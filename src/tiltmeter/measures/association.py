@@ -32,13 +32,12 @@ from tiltmeter.errors import DataError
 from tiltmeter.forms.association import PARTS, ROLES
 from tiltmeter.measures.balanced import balanced_measure, balanced_record
 from tiltmeter.measures.estimates import PERCENT, Estimate, Interval, Mean, Minimum, Share
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
 from tiltmeter.measures.measure import (
     MOST_TIES,
     MOST_UNKNOWN,
     WIDEST,
-    ItemValues,
     Measure,
-    Roles,
     above_chance,
     ties_at_most,
     unknown_at_most,
@@ -117,7 +116,16 @@ SS = Measure(
     control="SS balanced by length",
     statement=lambda value: f"the stereotype was preferred in {value:.1f}% of items",
     validity=(unknown_at_most(MOST_UNKNOWN), above_chance("LMS", 50.0, 5.0 * WIDEST), ties_at_most(MOST_TIES)),
-    items=(ItemValues(_MEANINGFUL, _ss, preference=True, clusters=("target",)),),
+    items=(
+        ItemValues(
+            _MEANINGFUL,
+            _ss,
+            preference=True,
+            clusters=("target",),
+            strengths=(Strength(_MEANINGFUL, "ratio", ("unrelated",)),),
+        ),
+    ),
+    figures=("tilt-map",),
 )
 SS_BALANCED = balanced_measure(SS)
 SS_PUBLISHED = Measure(
@@ -155,6 +163,7 @@ BALANCED = Measure(
     unit="points",
     margin=5.0,
     validity=SS.validity,
+    clusters=("target",),
 )
 MEASURES = (LMS, SS, SS_BALANCED, SS_PUBLISHED, ICAT, MACRO, MICRO, EVEN, TIES, BALANCED)
 
@@ -435,7 +444,7 @@ def _mean_records(case: _ItemSet, view: str, group: str, groups: list[_Items], i
         reason = why or (
             None if mean.standard_error.value else f"all {n} are alike, so that nothing shows how far others are"
         )
-        ends = None if reason or not intervals else _clipped(mean.interval())
+        ends = None if reason or not intervals else mean.interval()
         reason = reason if intervals else None
         yield record_of(case, case.part, view, group, measure, mean.value, n, ends=ends, why=reason)
     macro = float(icat(lms, ss).mean())
@@ -446,7 +455,3 @@ def _mean_records(case: _ItemSet, view: str, group: str, groups: list[_Items], i
     micro = icat(float(lms.mean()), float(ss.mean()))
     ends = icat_interval(lms, ss) if intervals and not why else None
     yield record_of(case, case.part, view, group, MICRO, micro, n, ends=ends, why=why if intervals else None)
-
-
-def _clipped(interval: Interval) -> Interval:
-    return max(0.0, interval[0]), min(100.0, interval[1])

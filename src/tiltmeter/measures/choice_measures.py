@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tiltmeter.benchmarks.choosing.shares import MASCULINE_PREFERENCE, PREFERENCE
+from tiltmeter.benchmarks.choosing.shares import MASCULINE_PREFERENCE, PREFERENCE, SHARE, SIDES
 from tiltmeter.measures.estimates import PERCENT
-from tiltmeter.measures.measure import WIDEST, ItemValues, Measure, Roles, Row, Validity, above_chance
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
+from tiltmeter.measures.measure import WIDEST, Measure, Row, ValidityRule, above_chance
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.sides import by_stereotype
 from tiltmeter.measures.standard_errors import Floats
@@ -18,7 +19,7 @@ SENSE_BY_CHANCE = 200 / 3
 CLUSTERS = ("target", "template")
 
 
-def coverage_at_least(percentage: float) -> Validity:
+def coverage_at_least(percentage: float) -> ValidityRule:
     """Rule: at least this percentage of the answers choose an option."""
 
     def rule(row: Row) -> str | None:
@@ -29,10 +30,10 @@ def coverage_at_least(percentage: float) -> Validity:
         refused = f", and {refusals.value:.0f}% are refusals" if refusals and refusals.value >= 0.5 else ""
         return f"only {record.value:.0f}% of the answers choose an option{refused}"
 
-    return rule
+    return ValidityRule(f"fewer than {percentage:g}% of the answers choose an option", rule)
 
 
-def place_decides_at_most(percentage: float) -> Validity:
+def place_decides_at_most(percentage: float) -> ValidityRule:
     """Rule: the place of an option decides at most this much, neither in general nor from item to item."""
 
     def rule(row: Row) -> str | None:
@@ -46,10 +47,10 @@ def place_decides_at_most(percentage: float) -> Validity:
             f"({guessing.value:.0f}%): its place decides"
         )
 
-    return rule
+    return ValidityRule("the place of an option decides more than the option does", rule)
 
 
-def order_decides_at_most(percentage: float) -> Validity:
+def order_decides_at_most(percentage: float) -> ValidityRule:
     """Rule: which of the two sides is shown first decides at most this much, neither in general nor item by item."""
 
     def rule(row: Row) -> str | None:
@@ -63,7 +64,7 @@ def order_decides_at_most(percentage: float) -> Validity:
             "(50%): the order decides"
         )
 
-    return rule
+    return ValidityRule("the order of the two sides decides more than the sides do", rule)
 
 
 def _below(agreement: Record, guessing: float) -> bool:
@@ -77,11 +78,19 @@ _COLUMNS = ("coverage", "position effect")
 _BESIDE = ("coverage", "refusals", "position effect")
 
 
-def _percentage(role: str) -> "ItemValues":
+def choice_strength(preference: str, *optional: str) -> Strength:
+    """How much more often the first side of a preference is chosen than the second; other options are displayed."""
+    first, second = SIDES[preference]
+    return Strength((SHARE + first, SHARE + second), "choices", tuple(SHARE + role for role in optional))
+
+
+def _percentage(role: str, *strengths: Strength) -> "ItemValues":
     def contributions(roles: Roles) -> Floats:
         return 100.0 * np.array([roles[role]])
 
-    return ItemValues((role,), contributions, preference=True, clusters=CLUSTERS, may_be_missing=True)
+    return ItemValues(
+        (role,), contributions, preference=True, clusters=CLUSTERS, may_be_missing=True, strengths=strengths
+    )
 
 
 def _masculine(roles: Roles) -> Floats:
@@ -108,7 +117,7 @@ CHOSEN = Measure(
         order_decides_at_most(MOST_BY_PLACE),
         above_chance("sense chosen", SENSE_BY_CHANCE, 5.0 * WIDEST),
     ),
-    items=(_percentage(PREFERENCE),),
+    items=(_percentage(PREFERENCE, choice_strength(PREFERENCE, "unrelated", "unknown")),),
 )
 # The margin: 10 points between men and women are 5 points above and 5 below what is chosen in general.
 GAP = Measure(
@@ -142,6 +151,7 @@ GAP = Measure(
             two_sided=True,
             clusters=(),
             may_be_missing=True,
+            strengths=(choice_strength(MASCULINE_PREFERENCE),),
         ),
     ),
 )

@@ -131,6 +131,7 @@ def contrast(
         farther = (0.0, 0.0, 0.0)
     else:
         farther = _farther(quantity, left, right, weights, clusters, strata, (value, other), (low, high))
+    low, high = quantity.measure.clip_difference((low, high))
     quantiles = float(stdtrit(error.df, (1 + LEVEL) / 2) + stdtrit(error.df, POWER))
     return Contrast(
         left=value,

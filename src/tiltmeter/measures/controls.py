@@ -85,7 +85,7 @@ def contrast_with_control(record: Record, control: Record) -> ControlContrast:
         variances = [((error or 0.0) * scale) ** 2 for error, _ in errors]
         df = sum(variances) ** 2 / sum(v**2 / df for v, (_, df) in zip(variances, errors, strict=True))
         reach = float(stdtrit(df, (1 + LEVEL) / 2)) * math.sqrt(sum(variances))
-        interval = excess - reach, excess + reach
+        interval = measure.clip_difference((excess - reach, excess + reach))
     if measure.ratio:
         return ControlContrast(record, control, 2**excess, (2 ** interval[0], 2 ** interval[1]) if interval else None)
     return ControlContrast(record, control, excess, interval)

@@ -23,7 +23,8 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
 from tiltmeter.measures.estimates import Estimate, Paired, Rates, Share
-from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
+from tiltmeter.measures.item_contributions import ItemValues, Roles
+from tiltmeter.measures.measure import Measure, Row, ValidityRule
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     Record,
@@ -80,7 +81,7 @@ ACC_GAP = Measure(
         f"the gender of men is translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than that of women"
     ),
-    validity=(_enough_coverage,),
+    validity=(ValidityRule("too few translations have a word of either reference", _enough_coverage),),
     items=(
         ItemValues((CORRECT,), _percent_correct, columns=("gender",), weigh=by_gender, two_sided=True, clusters=()),
     ),

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, unknown_at_most
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
+from tiltmeter.measures.measure import MOST_UNKNOWN, Measure, unknown_at_most
 from tiltmeter.measures.sides import by_stereotype, men_minus_women
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.measures.templates import template_spread_measure
@@ -43,6 +44,8 @@ G_S = Measure(
         f"{value:.2f} times as likely in stereotypes about men as in those about women"
     ),
     validity=(unknown_at_most(MOST_UNKNOWN),),
+    clusters=("occupation",),
+    figures=("templates", "validity"),
 )
 G_S_LIKE = Measure(
     "g_s of stereotypes like these",
@@ -57,6 +60,7 @@ G_S_LIKE = Measure(
     validity=G_S.validity,
 )
 G_S_TEMPLATE_SPREAD = template_spread_measure(G_S)
+_STRENGTHS = (Strength(("log_ratio",), "signed"),)
 LOG_G_S = Measure(
     "log g_s",
     "the logarithm of g_s; 0 is no bias",
@@ -76,6 +80,7 @@ LOG_G_S = Measure(
             sides="side",
             two_sided=True,
             clusters=(),
+            strengths=_STRENGTHS,
         ),
         ItemValues(
             ("log_ratio",),
@@ -85,6 +90,7 @@ LOG_G_S = Measure(
             weigh=_by_occupation,
             two_sided=True,
             clusters=("occupation",),
+            strengths=_STRENGTHS,
         ),
     ),
 )
@@ -100,13 +106,20 @@ GEST_MEASURES = (
     G_S_LIKE,
     G_S_TEMPLATE_SPREAD,
     LOG_G_S,
-    *(Measure(name, meaning, ratio=True, digits=2) for name, meaning in _MEANINGS.items()),
+    *(
+        Measure(name, meaning, ratio=True, digits=2, figures=("stereotypes",) if name == "q_i" else ())
+        for name, meaning in _MEANINGS.items()
+    ),
     Measure(f"g_s {AS_PUBLISHED}", "g_s on the scale of the paper's tables", ideal=1.0, ratio=True, digits=2),
     *(
         Measure(f"{n} {AS_PUBLISHED}", f"{n} on the scale of the paper's tables", ratio=True, digits=2)
         for n in _MEANINGS
     ),
-    Measure("feminine rank", "the rank of a stereotype, from the most feminine (1) to the most masculine"),
+    Measure(
+        "feminine rank",
+        "the rank of a stereotype, from the most feminine (1) to the most masculine",
+        figures=("feminine-ranks",),
+    ),
     Measure(
         "correlation of log q_i",
         "the mean correlation of log q_i between templates, between models, or between pairs of model and language",

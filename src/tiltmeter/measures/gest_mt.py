@@ -45,7 +45,8 @@ from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
 from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.intervals import RESAMPLES
-from tiltmeter.measures.measure import ItemValues, Measure, Roles
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
+from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.ranks import average_ranks, below_by_shares, comparison_level, rank_intervals
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
@@ -109,8 +110,10 @@ F_S = Measure(
             two_sided=True,
             clusters=(),
             may_be_missing=True,
+            strengths=(Strength((ROLE,), "gender"),),
         ),
     ),
+    figures=("translation-map",),
 )
 F_S_LIKE = Measure(
     "f_s of stereotypes like these",
@@ -150,7 +153,10 @@ F_M = _rate(
 )
 P_M = _rate("p_m", "the share of translations about men's stereotypes that are masculine")
 P_F = _rate("p_f", "the share of translations about women's stereotypes that are masculine")
-P_I = _rate("p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine")
+P_I = replace(
+    _rate("p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine"),
+    figures=("stereotypes",),
+)
 P_FAM = _rate("p_fam", "the masculine share of the sentences about men's stereotypes that have family words in them")
 YIELD = Measure("yield", "the share of translations that show a gender", bounds=SHARE, digits=3)
 MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)

@@ -1,5 +1,7 @@
 """The difference of two groups of members, models or languages, that answered the same items."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tiltmeter.measures.contrasts import Contrast, contrast, equal_up_to_rounding
@@ -36,4 +38,6 @@ def group_contrast(
     items = StandardError(result.standard_error, max(1, (result.clusters or result.n) - 1), result.clusters)
     between = of_two_groups(left @ weights, right @ weights)
     error = members_and_items(between, items, answer_noise(answers, coefficients, belongs, weights, labels))
-    return result, over_members(result.difference, error)
+    over = over_members(result.difference, error)
+    low, high = quantity.measure.clip_difference((over.low, over.high))
+    return result, replace(over, low=low, high=high)

@@ -1,7 +1,7 @@
 """Measure: one object per measure, with all that tables, figures, comparisons, gates and exports need."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, compute_influence
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins, package_objects
 
@@ -17,59 +18,20 @@ if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
 Side = Literal["towards", "against", "none"]
-Roles = Mapping[str, Floats]
 # The records of one model, benchmark, language, part, protocol, view and group, by measure name.
 Row = Mapping[str, "Record"]
-# A rule of validity: why a row cannot be interpreted, or None.
-Validity = Callable[[Row], str | None]
-
-
-def _first(means: Floats) -> list[Floats]:
-    return [means[0]]
 
 
 @dataclass(frozen=True, slots=True)
-class ItemValues:
-    """The contribution of each item to a measure, for paired comparisons.
+class ValidityRule:
+    """A rule that a row must pass to be interpreted.
 
-    `contributions` turns scores by role into a row for each mean in the measure and a column for each item; `pieces`
-    turns those means into smooth functions, the minimum of which is the measure. `preference`: items contribute 0, 50
-    or 100. `discrete`: items have one of a few outcomes rather than a continuous value. `weigh` returns the weight of
-    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `sides` names a column
-    that may say on which side a stratum is, which `weigh` then takes as well. `two_sided`: the measure is one side
-    minus the other, with weights of both signs, and not defined on items of one side. `clusters` names the columns that
-    may identify clusters of items. `may_be_missing`: items without a contribution are allowed.
+    `check(row)` returns the reason why a row cannot be interpreted, or None; `violation` describes it in a clause for
+    the method section of reports.
     """
 
-    roles: tuple[str, ...]
-    contributions: Callable[[Roles], Floats]
-    preference: bool = False
-    discrete: bool = True
-    pieces: Callable[[Floats], list[Floats]] = _first
-    columns: tuple[str, ...] = ()
-    weigh: Callable[..., Floats] | None = None
-    sides: str = ""
-    two_sided: bool = False
-    clusters: tuple[str, ...] = ("template",)
-    may_be_missing: bool = False
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether the measure is one weighted mean of the contributions, not a function of several."""
-        return self.pieces is _first
-
-    def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
-        """The weight of each item, from its stratum and, where it has one, its side."""
-        if self.weigh is None:
-            return np.full(len(labels), 1 / len(labels))
-        return self.weigh(labels) if sides is None else self.weigh(labels, sides)
-
-    def is_defined(self, labels: Labels | None, sides: Labels | None = None) -> bool:
-        """Whether the measure is defined on items of these strata: both sides are there, if it needs both."""
-        if not self.two_sided or labels is None:
-            return True
-        weights = self.weights(labels, sides)
-        return bool((weights > 0).any() and (weights < 0).any())
+    violation: str
+    check: Callable[[Row], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +47,9 @@ class Measure:
     `population_measure` names the measure with the same value that generalises to other stereotypes, `control` the one
     that removes a known confound, `template_spread` the one for its variation between templates.
     `per_token`: a mean over tokens, which is not comparable between tokenizers.
-    `validity` are the rules that a row must pass to be interpreted.
+    `validity` are the rules that a row must pass to be interpreted. `items` are the contributions of single items, by
+    the roles and columns of a table of scores. `clusters` names columns that identify clusters of items, besides those
+    in `items`. `figures` names the figures of reports that are drawn for this measure, besides those for all measures.
     """
 
     name: str
@@ -108,8 +72,10 @@ class Measure:
     template_spread: str = ""
     per_token: bool = False
     statement: Callable[[float], str] | None = None
-    validity: tuple[Validity, ...] = ()
+    validity: tuple[ValidityRule, ...] = ()
     items: tuple[ItemValues, ...] = ()
+    clusters: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
         """The value as printed, without negative zeros."""
@@ -146,6 +112,22 @@ class Measure:
         """A margin in words: `5 points`, or `a factor of 1.22`."""
         return f"a factor of {margin:g}" if self.ratio else f"{margin:g}{f' {self.unit}' if self.unit else ''}"
 
+    def clip(self, interval: Interval) -> Interval:
+        """The interval without what lies outside of the bounds of the measure."""
+        return clip_interval(interval, self.bounds)
+
+    def clip_difference(self, interval: Interval) -> Interval:
+        """The interval of a difference of two values, without what lies outside of its bounds."""
+        if self.bounds is None:
+            return interval
+        width = self.bounds[1] - self.bounds[0]
+        return clip_interval(interval, (-width, width))
+
+    @property
+    def cluster_columns(self) -> tuple[str, ...]:
+        """The columns that may identify clusters of its items."""
+        return tuple(dict.fromkeys((*self.clusters, *(name for values in self.items for name in values.clusters))))
+
     def span(self, values: Iterable[float]) -> Interval:
         """Axis limits that include these values, with the ideal in the middle."""
         ideal = self.ideal or 0.0
@@ -171,7 +153,29 @@ class Measure:
         return self.ideal == self.bounds[1]
 
 
-def ties_at_most(share: float) -> Validity:
+def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
+    """The interval without what lies outside of the bounds.
+
+    >>> clip_interval((-3.0, 40.0), (0.0, 100.0)), clip_interval((-3.0, 40.0), None)
+    ((0.0, 40.0), (-3.0, 40.0))
+    """
+    if bounds is None:
+        return interval
+    return min(max(interval[0], bounds[0]), bounds[1]), max(min(interval[1], bounds[1]), bounds[0])
+
+
+def name_clusters(columns: Sequence[str], count: int = 2) -> str:
+    """A noun for the clusters that columns identify, for this count.
+
+    >>> name_clusters(["target"]), name_clusters(["entity"]), name_clusters(["template"], 1), name_clusters([])
+    ('targets', 'entities', 'template', 'clusters')
+    """
+    nouns = [name.replace("_", " ") for name in columns] or ["cluster"]
+    plurals = [f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s" for noun in nouns]
+    return " or ".join(nouns if count == 1 else plurals)
+
+
+def ties_at_most(share: float) -> ValidityRule:
     """Rule: at most this share of the items are ties."""
 
     def rule(row: Row) -> str | None:
@@ -180,10 +184,10 @@ def ties_at_most(share: float) -> Validity:
             return None
         return f"{ties.value:.0f} of {ties.n} items are ties (over {share:.0%})"
 
-    return rule
+    return ValidityRule(f"over {share:.0%} of the items are ties", rule)
 
 
-def above_chance(measure: str, chance: float, widest: float) -> Validity:
+def above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
     """Rule: the measure is significantly above chance, unless its interval is wider than `widest`."""
 
     def rule(row: Row) -> str | None:
@@ -195,10 +199,10 @@ def above_chance(measure: str, chance: float, widest: float) -> Validity:
         value = f"{measure} {record.value:.1f} [{record.low:.1f}, {record.high:.1f}]"
         return f"{value} is no better than guessing ({chance:g}): the model does not tell sense from nonsense here"
 
-    return rule
+    return ValidityRule(f"{measure} is not above chance ({chance:g})", rule)
 
 
-def unknown_at_most(share: float) -> Validity:
+def unknown_at_most(share: float) -> ValidityRule:
     """Rule: at most this share of the items have tokens that the tokenizer does not know, no tokens, or scores of 0."""
 
     def rule(row: Row) -> str | None:
@@ -208,7 +212,8 @@ def unknown_at_most(share: float) -> Validity:
         counts = " and ".join(f"{record.value:.0f} of {record.n} items {words}" for record, words in found)
         return f"{counts} (over {share:.0%})"
 
-    return rule
+    violation = f"over {share:.0%} of the items have tokens that the model does not know, or only scores of 0"
+    return ValidityRule(violation, rule)
 
 
 UNKNOWN = "items with unknown tokens"
@@ -282,6 +287,17 @@ class Quantity:
         """The measure's ideal."""
         return self.measure.ideal or 0.0
 
+    def directions(self, columns: Mapping[str, Labels], n: int) -> Floats:
+        """For each of n items 1 if a higher contribution is towards stereotypes, -1 if it is against them.
+
+        Items that the measure counts with a negative weight, as those about women in g_s, have the opposite direction.
+        """
+        towards = float(self.measure.bias_direction or 1)
+        if self.values.weigh is None:
+            return np.full(n, towards)
+        weights = self.values.weights(columns[self.values.columns[0]], columns.get(self.values.sides))
+        return np.where(weights * towards < 0, -1.0, 1.0)
+
 
 def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
     """The measures in which scores with these roles and columns can be compared.
@@ -296,6 +312,44 @@ def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantit
         for values in measure.items
         if roles.issuperset(values.roles) and columns.issuperset(values.columns)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScale:
+    """The scale on which the items of a table of scores are listed, from against to towards stereotypes."""
+
+    quantity: Quantity
+    strength: Strength
+
+    def compute(self, scores: Roles, columns: Mapping[str, Labels]) -> Floats:
+        """The strength of each item, positive towards stereotypes."""
+        n = len(scores[self.strength.roles[0]])
+        estimate = self.quantity.values.estimate
+        if estimate is None:
+            values = self.strength.compute(scores)
+        else:
+            numbers = {name: columns[name].astype(np.float64) for name in self.quantity.values.number_columns}
+            values = compute_influence(estimate, {role: scores[role] for role in self.strength.roles} | numbers)
+        return self.quantity.directions(columns, n) * values
+
+
+def find_item_scale(roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
+    """The scale of the first measure that has one for scores with these roles and columns; None if none has.
+
+    >>> find_item_scale(["more", "less"], ["bias_type"]).quantity.name
+    'CPS'
+    """
+    roles, columns = set(roles), set(columns)
+    return next(
+        (
+            ItemScale(Quantity(measure, values), strength)
+            for measure in measures().values()
+            for values in measure.items
+            for strength in values.strengths
+            if roles.issuperset(strength.roles) and columns.issuperset(values.columns)
+        ),
+        None,
+    )
 
 
 def clusters_of(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:

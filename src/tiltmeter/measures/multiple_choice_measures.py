@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.benchmarks.choosing.shares import ANSWERED
+from tiltmeter.forms.multiple_choice import ROLES, role_name
 from tiltmeter.measures.choice_measures import (
     LEAST_COVERAGE,
     MOST_BY_PLACE,
@@ -12,21 +13,22 @@ from tiltmeter.measures.choice_measures import (
     place_decides_at_most,
 )
 from tiltmeter.measures.estimates import PERCENT
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
 from tiltmeter.measures.measure import (
     MOST_TIES,
     MOST_UNKNOWN,
     WIDEST,
-    ItemValues,
     Measure,
-    Roles,
     Row,
+    ValidityRule,
     ties_at_most,
     unknown_at_most,
 )
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 SIGNED = (-100.0, 100.0)
-ANSWERS = {role: f"{ANSWERED}{role}" for role in ("stereotype", "anti-stereotype", "unknown")}
+ANSWERS = {role: f"{ANSWERED}{role}" for role in ROLES}
+_SCORES = tuple(role_name(role) for role in ROLES)
 
 
 def answer_sign(roles: Roles) -> Floats:
@@ -80,7 +82,7 @@ BIAS = Measure(
         coverage_at_least(LEAST_COVERAGE),
         place_decides_at_most(MOST_BY_PLACE),
         order_decides_at_most(MOST_BY_PLACE),
-        _reads_the_text,
+        ValidityRule("the answers that name a person are right no more often than by guessing", _reads_the_text),
     ),
     items=(
         ItemValues(
@@ -89,6 +91,7 @@ BIAS = Measure(
             columns=("correct",),
             weigh=by_right_answer,
             may_be_missing=True,
+            strengths=(Strength(_SCORES[:2], "difference", _SCORES[2:]),),
         ),
     ),
 )

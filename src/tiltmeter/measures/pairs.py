@@ -29,12 +29,11 @@ from tiltmeter.errors import DataError
 from tiltmeter.measures.association import TIES
 from tiltmeter.measures.balanced import balanced_measure, balanced_record
 from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
 from tiltmeter.measures.measure import (
     MOST_TIES,
     MOST_UNKNOWN,
-    ItemValues,
     Measure,
-    Roles,
     ties_at_most,
     unknown_at_most,
 )
@@ -99,8 +98,9 @@ CPS = Measure(
     companions=("S_JSD x 1e3",),
     template_spread="template spread of CPS",
     statement=lambda value: f"the more stereotypical sentence was preferred in {value:.1f}% of pairs",
+    figures=("differences",),
     validity=_VALID,
-    items=(ItemValues(("more", "less"), _cps, preference=True),),
+    items=(ItemValues(("more", "less"), _cps, preference=True, strengths=(Strength(("more", "less"), "difference"),)),),
 )
 CPS_PUBLISHED = Measure(
     "CPS as published",

@@ -140,9 +140,9 @@ def record_of(
     why: str | None = None,
     **other_fields: Any,
 ) -> Record:
-    """A record of one value; `ends` are those of its interval."""
+    """A record of one value; `ends` are those of its interval, which is clipped to the bounds of the measure."""
     measure = measure if isinstance(measure, Measure) else measure_named(measure)
-    low, high = ends or (None, None)
+    low, high = measure.clip(ends) if ends else (None, None)
     return Record(
         model=key.model,
         benchmark=key.benchmark,

@@ -7,7 +7,7 @@ that applies:
     not interpretable   a rule of validity is broken: LMS is not above chance, over 20% of the items are ties, or over
                         10% have tokens that the tokenizer does not know, no tokens, or only scores of 0
     contradictory       pooled parts, or two measures of the row, are significant on opposite sides
-    too few             the items are about fewer than five targets, or there is no valid interval
+    too few             the items have fewer than five clusters (targets, templates, …), or there is no valid interval
     significant         p < 0.05 against the ideal after correction; also "beyond" or "within" the margin where
                         significant
     no bias             equivalence within the margin (TOST) is significant after correction
@@ -27,12 +27,12 @@ from scipy.special import stdtrit
 
 from tiltmeter.measures.estimates import POWER
 from tiltmeter.measures.families import grouped, holm
-from tiltmeter.measures.measure import OF_PORTIONS, WIDEST, Row, deciding_records, measure_named
+from tiltmeter.measures.measure import OF_PORTIONS, WIDEST, Measure, Row, deciding_records, measure_named, name_clusters
 from tiltmeter.measures.records import OVERALL, Record, parts_key, row_key
 from tiltmeter.measures.verdict import Side, Verdict
 
 ALPHA = 0.05
-FEWEST_TARGETS = 5
+FEWEST_CLUSTERS = 5
 
 _CORRECTED = ("p_value", "p_equivalence", "p_beyond")
 
@@ -68,12 +68,12 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Ve
     margin = record.margin or measure.margin or 0.0
     margin_words = measure.margin_words(margin)
     for rule in measure.validity:
-        if (reason := rule(row)) is not None:
+        if (reason := rule.check(row)) is not None:
             return Verdict("not interpretable", reason=reason)
     if (reason := _contradiction(record, row, parts)) is not None:
         return Verdict("contradictory", reason=reason)
-    if record.clusters is not None and record.clusters < FEWEST_TARGETS:
-        return Verdict("too few", reason=f"the items are about {record.clusters} targets, and five are needed")
+    if record.clusters is not None and record.clusters < FEWEST_CLUSTERS:
+        return Verdict("too few", reason=_too_few_clusters(record.clusters, measure))
     if record.p_adjusted is None or record.low is None or record.high is None:
         return Verdict("too few", reason=record.why or f"n={record.n:,}")
     equivalent = record.p_equivalence is not None and record.p_equivalence < ALPHA / 2
@@ -142,6 +142,12 @@ def _contradiction(record: Record, row: Row, parts: Sequence[Record]) -> str | N
 
 def _significant(record: Record) -> bool:
     return record.p_adjusted is not None and record.p_adjusted < ALPHA
+
+
+def _too_few_clusters(count: int, measure: Measure) -> str:
+    columns = measure.cluster_columns
+    verb = "come from" if columns[:1] == ("template",) else "are about"
+    return f"the items {verb} {count} {name_clusters(columns, count)}, and five are needed"
 
 
 def _side(record: Record) -> Side:

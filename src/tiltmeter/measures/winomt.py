@@ -12,7 +12,7 @@ size; F1 and differences Student's t with the standard error of the influence of
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
 from tiltmeter.measures.estimates import Estimate, Mean, Share
-from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
+from tiltmeter.measures.item_contributions import ItemValues, Roles
+from tiltmeter.measures.measure import Measure, Row, ValidityRule
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     Record,
@@ -76,7 +77,7 @@ DELTA_S = Measure(
         f"genders that fit a stereotype are translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than those that do not"
     ),
-    validity=(_enough_told,),
+    validity=(ValidityRule(f"the gender of over {MOST_UNTOLD:g}% of the nouns is unknown", _enough_told),),
     items=(
         ItemValues(
             (RIGHT,),
@@ -225,9 +226,7 @@ class _People(RecordKey):
         if not estimate.standard_error.value and isinstance(estimate, Mean):
             why = "all items are alike"
             return record_of(self, self.part, view, group, measure, estimate.value, n, why=why)
-        record = estimated(self, self.part, view, group, measure, estimate, n, margin)
-        low, high = np.clip(estimate.interval(), *(measure.bounds or (-np.inf, np.inf))).tolist()
-        return replace(record, low=low, high=high)
+        return estimated(self, self.part, view, group, measure, estimate, n, margin)
 
 
 def measure(

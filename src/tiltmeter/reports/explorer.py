@@ -22,8 +22,9 @@ The page holds gzip-compressed JSON in base64; the script unpacks it when the re
   translation they are [gender, text]: 1 masculine, 0 feminine, null none; and the index of the translation in `texts`.
   Of a chat model they are [shares, answers]: how often it chose each option, and a list of [how it was asked and what
   it chose, reply], an index in `words` and one in `texts`.
-- `unit` says how scores become a preference: by the `ratio` of the first two, by their `difference`, by one `signed`
-  number, by the `gender` of a translation, or by the shares of `choices`.
+- `unit` says how scores become a preference (`measures.item_contributions.Strength`): by the `ratio` of the first two,
+  by their `difference`, by one `signed` number, by the `gender` of a translation, or by the shares of `choices`. For a
+  measure of all items together it is `influence`: the last of an item's scores is its leave-one-out influence.
 - `sides` are the roles of the texts.
 - `tokens`, if a set has it, is a list with an entry for each item: by model, 0 or for each side a list of
   [token, log-probability or null, whether it begins a word].
@@ -34,19 +35,20 @@ The page holds gzip-compressed JSON in base64; the script unpacks it when the re
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tiltmeter.benchmarks import benchmarks
-from tiltmeter.benchmarks.choosing.shares import MASCULINE_PREFERENCE, SHARE
+from tiltmeter.benchmarks.choosing.shares import SHARE
 from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
+from tiltmeter.errors import UsageError
 from tiltmeter.forms import ItemText, forms
-from tiltmeter.measures.gest_mt import ROLE
-from tiltmeter.measures.measure import quantities_for
+from tiltmeter.measures.item_contributions import StrengthUnit
+from tiltmeter.measures.measure import ItemScale, find_item_scale
+from tiltmeter.measures.standard_errors import Labels
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.group_names import group_name, name_columns
 from tiltmeter.reports.item_texts import DataKey
@@ -56,8 +58,6 @@ from tiltmeter.reports.languages import language_name
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
 FEWEST_ITEMS = 100  # of each benchmark, part and language, however many others there are
 
-# As in `benchmarks.benchmark`; or the gender of a translation: 1 masculine, 0 feminine; or the shares of choices.
-Unit = Literal["ratio", "difference", "signed", "gender", "choices"]
 # The replies to one item take as much room as so many items.
 _REPLIES = 8
 _LONGEST_REPLY = 400
@@ -69,16 +69,14 @@ _Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The scores shown with an item, by role, and their unit."""
+    """The scale of a measure, and the roles of the scores shown with an item."""
 
+    scale: ItemScale
     roles: tuple[str, ...]
-    unit: Unit
 
-
-# Translations are not scored by a benchmark's questions: their one score is the gender of the speaker.
-_TRANSLATIONS = _Shown((ROLE,), "gender")
-# The roles of a chat model's options, in the order in which they are shown.
-_OPTIONS = ("stereotype", "anti-stereotype", "unrelated", "unknown", "masculine", "feminine")
+    @property
+    def unit(self) -> StrengthUnit:
+        return self.scale.strength.unit
 
 
 @dataclass(slots=True)
@@ -93,11 +91,12 @@ class _Index:
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """The packed items, the number of them, and the number of items left out."""
+    """The packed items, the number of them, the number of items left out, and messages on benchmarks without items."""
 
     packed: str
     shown: int
     left_out: int
+    messages: tuple[str, ...] = ()
 
 
 def explore(
@@ -112,6 +111,7 @@ def explore(
     """
     words, sentences = _Index(), _Index()
     sets = []
+    messages: dict[str, None] = {}
     shown = 0
     # Each group is a copy, of the columns that are needed here only.
     scores = scores.drop(columns=["candidate", "protocol"], errors="ignore")
@@ -120,7 +120,7 @@ def explore(
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)
-        spec = _shown(set(rows["role"]))
+        spec = _shown(rows)
         if spec is None:
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
@@ -130,7 +130,11 @@ def explore(
         set_texts = texts.get((benchmark, language), {})
         sides = _sides(spec, set_texts.values())
         attributes = _attributes(rows)
-        packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
+        try:
+            packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
+        except UsageError as error:
+            messages[f"The items of {benchmark} are not listed. {error}"] = None
+            continue
         left_out += dropped
         shown += len(packed)
         models = list(dict.fromkeys(rows["model"]))
@@ -144,7 +148,7 @@ def explore(
                 "part": part,
                 "language": language_name(language),
                 "code": language,
-                "unit": _unit(rows, spec),
+                "unit": spec.scale.strength.unit_for(rows["score"].to_numpy(dtype=float)),
                 "roles": [role.removeprefix(SHARE) for role in spec.roles],
                 "sides": sides,
                 "models": models,
@@ -152,20 +156,21 @@ def explore(
                 "items": packed,
             }
         )
-    if not sets:
+    if not sets and not messages:
         return None
     content = {"words": list(words.indexes), "texts": list(sentences.indexes), "sets": sets}
     raw = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
     packed_text = base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()
-    return Explorer(packed_text, shown, left_out)
+    return Explorer(packed_text, shown, left_out, tuple(messages))
 
 
-def _shown(roles: Set[str]) -> _Shown | None:
-    """The scores shown for items with these roles, as declared by their benchmark."""
-    if options := tuple(SHARE + role for role in _OPTIONS if SHARE + role in roles):
-        return _Shown(options, "choices")
-    declared = [_Shown(*benchmark.shown) for benchmark in benchmarks().values() if benchmark.shown]
-    return next((spec for spec in (*declared, _TRANSLATIONS) if set(spec.roles) <= roles), None)
+def _shown(rows: pd.DataFrame) -> _Shown | None:
+    """The scale and the scores shown for the items of a table of scores, by the measure that defines a scale."""
+    roles = set(rows["role"])
+    scale = find_item_scale(roles, attribute_columns(rows))
+    if scale is None:
+        return None
+    return _Shown(scale, (*scale.strength.roles, *(role for role in scale.strength.optional if role in roles)))
 
 
 def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
@@ -178,13 +183,6 @@ def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
     if len(spec.roles) > 1:
         return spec.roles
     return tuple(dict.fromkeys(role for text in texts for role in text.texts))
-
-
-def _unit(rows: pd.DataFrame, spec: _Shown) -> Unit:
-    # Probabilities are compared by their ratio; scores that can be negative are logarithms already.
-    if spec.unit == "ratio" and bool((rows["score"] <= 0).any()):
-        return "difference"
-    return spec.unit
 
 
 def _attributes(rows: pd.DataFrame) -> list[str]:
@@ -214,7 +212,9 @@ def _items(
     # Numbers are whole again that became floats because another benchmark's items lack the column.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
     directions = _directions(labels, spec)
-    kept = _strongest(numbers, spec, limit)
+    few = len(table) <= limit
+    towards = _strengths(numbers, labels, spec) if spec.unit == "influence" or not few else np.empty((0, 0))
+    kept = np.arange(len(table)) if few else _strongest(towards, limit)
     translations = _translations(wanted) if spec.unit == "gender" else {}
     packed: list[list[Any]] = []
     for at in kept.tolist():
@@ -231,6 +231,11 @@ def _items(
                 else 0
                 for model, shares in zip(models, numbers[at], strict=True)
             ]
+        elif spec.unit == "influence":
+            model_scores = [
+                [*scores, float(f"{own:.{_DIGITS}g}")] if (scores := _rounded(found)) else 0
+                for found, own in zip(numbers[at], towards[at], strict=True)
+            ]
         else:
             model_scores = [_rounded(scores) for scores in numbers[at]]
         packed.append([words.add(identifier), text_index, int(directions[at]), values, *model_scores])
@@ -238,16 +243,27 @@ def _items(
 
 
 def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
-    """For each item 1, or -1 where a low score is the stereotypical one, by the sign of its weight in the measure."""
-    columns = attribute_columns(labels)
-    roles = (*spec.roles, MASCULINE_PREFERENCE) if spec.unit == "choices" else spec.roles
-    for quantity in quantities_for(roles, columns):
-        if quantity.values.weigh is not None:
-            strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
-            side = quantity.values.sides
-            sides = labels[side].to_numpy(dtype=object) if side in columns else None
-            return np.where(quantity.values.weights(strata, sides) * (quantity.measure.bias_direction or 1) < 0, -1, 1)
-    return np.ones(len(labels), dtype=int)
+    """For each item 1, or -1 where a low score is the stereotypical one."""
+    return spec.scale.quantity.directions(_columns(labels, spec), len(labels))
+
+
+def _columns(labels: pd.DataFrame, spec: _Shown) -> dict[str, Labels]:
+    """The attributes of items that the measure needs."""
+    values, known = spec.scale.quantity.values, attribute_columns(labels)
+    return {name: labels[name].to_numpy(dtype=object) for name in (*values.columns, values.sides) if name in known}
+
+
+def _strengths(numbers: _Array, labels: pd.DataFrame, spec: _Shown) -> _Array:
+    """How strongly each item (rows) of each model (columns) is towards stereotypes; NaN where it has no scores."""
+    columns, roles = _columns(labels, spec), spec.scale.strength.roles
+    found = np.full(numbers.shape[:2], np.nan)
+    for model in range(numbers.shape[1]):
+        scores = numbers[:, model, : len(roles)]
+        scored = ~np.isnan(scores).any(axis=1)
+        if scored.any():
+            by_role = {role: scores[scored, index] for index, role in enumerate(roles)}
+            found[scored, model] = spec.scale.compute(by_role, {name: own[scored] for name, own in columns.items()})
+    return found
 
 
 def _replies(
@@ -306,14 +322,10 @@ def _label(attribute: str, value: Any, words: _Index, own_name: str = "") -> int
     return words.add(label(f"{value} {own_name}" if own_name else group_name(attribute, str(value))))
 
 
-def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:
+def _strongest(strengths: _Array, limit: int) -> _Array:
     """The indexes of the items to keep, in order: those with the strongest preference of any model."""
-    if len(numbers) <= limit:
-        return np.arange(len(numbers))
-    first = numbers[:, :, 0]
-    preference = first if len(spec.roles) == 1 else first - numbers[:, :, 1]
-    strength = np.nanmax(np.abs(preference), axis=1)
-    return np.sort(np.argsort(-strength, kind="stable")[:limit])
+    strongest = np.nan_to_num(np.abs(strengths)).max(axis=1)
+    return np.sort(np.argsort(-strongest, kind="stable")[:limit])
 
 
 def _rounded(values: _Array) -> list[float] | int:

@@ -7,7 +7,7 @@ from rich.text import Text
 from tiltmeter.comparing.cells import location_of
 from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
 from tiltmeter.comparing.item_statistics import Reliability
-from tiltmeter.comparing.strongest_items import CASE, CONTEXT
+from tiltmeter.comparing.strongest_items import CASE, CONTEXT, INFLUENCE, PREFERENCE
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.printable import visible
 from tiltmeter.reports.console_tables import is_roomy, print_fitting
@@ -66,8 +66,10 @@ def print_strongest(items: pd.DataFrame, console: Console) -> None:
         console.print(Text(f"\nStrongest items of {visible(str(model))} on {visible(where)}", style="bold"))
         for row in rows.dropna(axis="columns", how="all").to_dict("records"):
             before = list(row)[: list(row).index(CONTEXT)]
-            facts = [str(row[name]) for name in ("bias_type", "target", "stereotype") if name in before]
-            head = f"{row['item']}  {row['preference']:+.2f}  {', '.join(facts)}"
+            attributes = [name for name in before if name not in (*CASE, "item", PREFERENCE, INFLUENCE)]
+            named = [name for name in attributes if name in ("bias_type", "target", "stereotype")] or attributes
+            strength = f"{row[PREFERENCE]:+.2f}" if PREFERENCE in before else f"influence {row[INFLUENCE]:+.3f}"
+            head = f"{row['item']}  {strength}  {', '.join(str(row[name]) for name in named)}"
             console.print(Text(visible(head)), soft_wrap=True)
             texts = {name: row[name] for name in list(row)[list(row).index(CONTEXT) :] if isinstance(row[name], str)}
             lines = [text if name == CONTEXT else f"{name}: {text}" for name, text in texts.items() if text]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Trial
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Trial
 from tiltmeter.errors import UsageError
 from tiltmeter.questions import Answer, Question, Text
 from tiltmeter_blanks.form import BlankItem, filled
@@ -44,5 +44,4 @@ BENCHMARK = Benchmark(
     protocols={PROTOCOL: "the log-probability of the word in the blank"},
     measures="blanks",
     ask=ask,
-    shown=ShownScores(ROLES, "difference"),
 )

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import PERCENT, Share
-from tiltmeter.measures.measure import ItemValues, Measure, Roles
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
+from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
     Record,
     RecordKey,
@@ -39,7 +40,15 @@ BLANK_SCORE = Measure(
     decides=True,
     columns=("blank score",),
     statement=lambda value: f"the expected word was preferred in {value:.1f}% of sentences",
-    items=(ItemValues(NEEDS_ROLES, preference, preference=True, clusters=("topic",)),),
+    items=(
+        ItemValues(
+            NEEDS_ROLES,
+            preference,
+            preference=True,
+            clusters=("topic",),
+            strengths=(Strength(NEEDS_ROLES, "difference"),),
+        ),
+    ),
 )
 MEASURES = (BLANK_SCORE,)
 

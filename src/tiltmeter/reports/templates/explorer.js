@@ -23,6 +23,7 @@
     if (set.unit === "ratio") return Math.log(scores[0] / scores[1]);
     if (set.unit === "difference") return scores[0] - scores[1];
     if (set.unit === "choices") return (scores[0][0] - scores[0][1]) * direction;
+    if (set.unit === "influence") return scores[scores.length - 1];
     if (set.unit === "gender") return scores[0] === null ? 0 : (scores[0] === 1 ? 1 : -1) * direction;
     return scores[0] * direction;
   }
@@ -42,6 +43,7 @@
           item.answers = scores.map((answer) => (answer ? answer[1].map(([asked, reply]) => [word(asked), data.texts[reply][0]]) : []));
           item.scores = scores.map((answer) => (answer ? answer[0] : 0));
         }
+        if (set.unit === "influence") item.scores = scores.map((answer) => (answer ? answer.slice(0, -1) : 0));
         if (set.unit === "gender") item.texts = scores.map((answer) => (answer ? data.texts[answer[1]][0] : ""));
         item.preferences = scores.map((answer) => preferenceOf(set, answer, direction));
         item.searched = [item.id, ...Object.values(item.attributes), context, ...item.texts].join("\n").toLocaleLowerCase();
@@ -131,6 +133,7 @@
     const side = value > 0 ? " towards" : " against";
     const size = Math.abs(value);
     if (item.set.unit === "difference") return size.toPrecision(3) + side;
+    if (item.set.unit === "influence") return "moves the measure by " + size.toPrecision(2) + side;
     if (item.set.unit === "choices") return (100 * size).toFixed(0) + " points" + side;
     const times = Math.exp(size);
     return (times >= 1000 ? "over 1,000" : times >= 100 ? times.toFixed(0) : times.toFixed(times < 1.1 ? 3 : 1)) + "×" + side;
@@ -211,9 +214,10 @@
         list.append(line);
       });
       made.append(list);
-    } else if (item.set.unit === "signed") {
+    } else if (item.set.unit === "signed" || item.set.roles.length === 1) {
       if (item.texts.some(Boolean)) item.set.sides.forEach((name, index) => item.texts[index] && list.append(candidate(item, [], index, name)));
-      made.append(list, element("p", "others", "masculine over feminine: " + Math.exp(scores[0]).toPrecision(3)));
+      const score = item.set.unit === "signed" ? "masculine over feminine: " + Math.exp(scores[0]).toPrecision(3) : item.set.roles[0] + ": " + number(scores[0]);
+      made.append(list, element("p", "others", score));
     } else {
       item.set.roles.forEach((name, index) => list.append(candidate(item, scores, index, name)));
       made.append(list);

@@ -1,0 +1,159 @@
+"""The contribution of single items to a measure.
+
+A measure that is a mean over items says what each item adds to it (`ItemValues`). A measure of all items together, such
+as a rank correlation, has no such contribution; `joint_item_values` uses leave-one-out influence instead. `Strength` is
+how strongly an item shows the preference that the measure counts, for lists of items.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.standard_errors import Floats, Labels
+
+Roles = Mapping[str, Floats]
+StrengthUnit = Literal["ratio", "difference", "signed", "gender", "choices", "influence"]
+# Leaving out each item in turn takes time that grows with the square of their number.
+MOST_LEFT_OUT = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """How strongly an item shows the preference that a measure counts, from the scores of its roles.
+
+    The unit says how: the logarithm of the `ratio` of the first two scores, their `difference`, the only score
+    (`signed`), the `gender` of a translation (1 masculine, 0 feminine, NaN none), the difference of the shares of
+    `choices`, or the leave-one-out `influence` on a measure of all items together. `optional` roles are displayed with
+    an item where its scores have them.
+    """
+
+    roles: tuple[str, ...]
+    unit: StrengthUnit
+    optional: tuple[str, ...] = ()
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether strengths are on a continuous scale, so that items can be ranked by them."""
+        return self.unit in ("ratio", "difference", "signed", "influence")
+
+    def unit_for(self, scores: Floats) -> StrengthUnit:
+        """The unit for these scores: a ratio needs probabilities; scores that are not positive are logarithms."""
+        return "difference" if self.unit == "ratio" and bool((scores <= 0).any()) else self.unit
+
+    def compute(self, scores: Roles) -> Floats:
+        """The strength of each item, positive if it adds to the value of the measure."""
+        first = np.asarray(scores[self.roles[0]], dtype=np.float64)
+        if self.unit == "gender":
+            return np.nan_to_num(2 * first - 1)
+        if len(self.roles) == 1:
+            return first
+        second = np.asarray(scores[self.roles[1]], dtype=np.float64)
+        if self.unit_for(np.concatenate([first, second])) == "ratio":
+            return np.asarray(np.log(first) - np.log(second), dtype=np.float64)
+        return first - second
+
+
+def _first(means: Floats) -> list[Floats]:
+    return [means[0]]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemValues:
+    """The contribution of each item to a measure, for paired comparisons and lists of items.
+
+    `contributions` turns scores by role into a row for each mean in the measure and a column for each item; `pieces`
+    turns those means into smooth functions, the minimum of which is the measure. `preference`: items contribute 0, 50
+    or 100. `discrete`: items have one of a few outcomes rather than a continuous value. `weigh` returns the weight of
+    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `sides` names a column
+    that may say on which side a stratum is, which `weigh` then takes as well. `two_sided`: the measure is one side
+    minus the other, with weights of both signs, and not defined on items of one side. `clusters` names the columns that
+    may identify clusters of items. `may_be_missing`: items without a contribution are allowed. `strengths` are the
+    scales on which items can be listed; the first whose roles have scores is used. `estimate` computes a measure of all
+    items together (`joint_item_values`); its `contributions` take the columns as well as the roles.
+    """
+
+    roles: tuple[str, ...]
+    contributions: Callable[[Roles], Floats]
+    preference: bool = False
+    discrete: bool = True
+    pieces: Callable[[Floats], list[Floats]] = _first
+    columns: tuple[str, ...] = ()
+    weigh: Callable[..., Floats] | None = None
+    sides: str = ""
+    two_sided: bool = False
+    clusters: tuple[str, ...] = ("template",)
+    may_be_missing: bool = False
+    strengths: tuple[Strength, ...] = ()
+    estimate: Callable[[Roles], float] | None = None
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the measure is one weighted mean of the contributions, not a function of several."""
+        return self.pieces is _first
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """The columns of numbers that `contributions` takes in addition to the roles."""
+        return self.columns if self.estimate is not None else ()
+
+    def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
+        """The weight of each item, from its stratum and, where it has one, its side."""
+        if self.weigh is None:
+            return np.full(len(labels), 1 / len(labels))
+        return self.weigh(labels) if sides is None else self.weigh(labels, sides)
+
+    def is_defined(self, labels: Labels | None, sides: Labels | None = None) -> bool:
+        """Whether the measure is defined on items of these strata: both sides are there, if it needs both."""
+        if not self.two_sided or labels is None:
+            return True
+        weights = self.weights(labels, sides)
+        return bool((weights > 0).any() and (weights < 0).any())
+
+
+def joint_item_values(
+    roles: tuple[str, ...],
+    columns: tuple[str, ...],
+    estimate: Callable[[Roles], float],
+    *,
+    clusters: tuple[str, ...] = ("template",),
+) -> ItemValues:
+    """The item values of a measure of all items together, such as a rank correlation.
+
+    `estimate` computes it from scores by role and from `columns` of numbers. Items contribute their jackknife
+    pseudo-values, centred so that their mean is the measure; items are listed by their leave-one-out influence.
+    """
+    return ItemValues(
+        roles,
+        partial(_compute_pseudo_values, estimate),
+        discrete=False,
+        columns=columns,
+        clusters=clusters,
+        strengths=(Strength(roles, "influence"),),
+        estimate=estimate,
+    )
+
+
+def compute_influence(estimate: Callable[[Roles], float], inputs: Roles) -> Floats:
+    """How much a measure of all items together would fall without each of them; 0 where it is then undefined.
+
+    >>> compute_influence(lambda inputs: float(inputs["x"].mean()), {"x": np.array([0.0, 0.0, 3.0])}).tolist()
+    [-0.5, -0.5, 1.0]
+    """
+    n = len(next(iter(inputs.values())))
+    if n > MOST_LEFT_OUT:
+        raise UsageError(
+            f"The influence of single items on a measure of all items together is computed for at most "
+            f"{MOST_LEFT_OUT:,} items, and there are {n:,}; use a sample of them (--limit)."
+        )
+    whole = estimate(inputs)
+    without = (estimate({name: np.delete(values, item) for name, values in inputs.items()}) for item in range(n))
+    return np.nan_to_num(whole - np.fromiter(without, dtype=np.float64, count=n))
+
+
+def _compute_pseudo_values(estimate: Callable[[Roles], float], inputs: Roles) -> Floats:
+    influence = compute_influence(estimate, inputs)
+    return np.array([estimate(inputs) + (len(influence) - 1) * (influence - influence.mean())])
